@@ -1,0 +1,62 @@
+"""Checks of plain parameters, each with the one sentence a user needs."""
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+
+def check_integer(name: str, value: Any, *, minimum: int) -> int:
+    """Return ``value`` as an int, at least ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
+    return int(value)
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    minimum: float = -math.inf,
+    below: float = math.inf,
+    exclude_minimum: bool = False,
+) -> float:
+    """Return ``value`` as a finite float inside ``[minimum, below)``, or ``(minimum, below)``."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    number = float(value)
+    too_low = number <= minimum if exclude_minimum else number < minimum
+    if not math.isfinite(number) or too_low or number >= below:
+        bracket = "(" if exclude_minimum or minimum == -math.inf else "["
+        low, high = (f"{bound:g}" for bound in (minimum, below))
+        raise ValueError(
+            f"{name} must be finite and inside {bracket}{low}, {high}), got {value!r}."
+        )
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
+    """Return ``value`` if it is one of the ``choices``."""
+    allowed = list(choices)
+    # Compared by type too: True must not pass for 1, nor an array for anything.
+    if not any(type(value) is type(choice) and value == choice for choice in allowed):
+        listed = ", ".join(repr(choice) for choice in allowed)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return ``value`` if it is True or False."""
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_sizes(name: str, value: Any) -> tuple[int, ...]:
+    """Return ``value``, an integer or a sequence of positive integers, as a tuple."""
+    sizes = (value,) if isinstance(value, Integral) else value
+    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+        raise TypeError(f"{name} must be a sequence of positive integers, got {value!r}.")
+    return tuple(check_integer(f"Every entry of {name}", size, minimum=1) for size in sizes)

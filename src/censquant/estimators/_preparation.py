@@ -1,0 +1,95 @@
+"""From the user's arrays to the rows that a network trains on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators._row_order import canonical_order, copies_of
+from censquant.survival import Target
+from censquant.training import Rows
+
+# A spread below this share of the values' size is rounding: the feature is constant.
+_NO_SPREAD = 1e-10
+
+
+@dataclass(frozen=True)
+class FeatureScale:
+    """Centre and scale of features; by default none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.estimators._preparation import FeatureScale
+    >>> x = np.array([[1.0, 7.0], [3.0, 7.0]])
+    >>> FeatureScale.fit(x, np.ones(2)).apply(x)
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+
+    center: NDArray[np.float64] | None = None
+    scale: NDArray[np.float64] | float = 1.0
+
+    @classmethod
+    def fit(cls, x: NDArray[Any], weight: NDArray[np.float64]) -> "FeatureScale":
+        """Take weighted mean and standard deviation of each feature.
+
+        A constant feature is centred only. Rows that are images or sequences have one mean and one
+        standard deviation in all, so that their parts stay comparable.
+        """
+        x = x.astype(np.float64, copy=False)
+        if x.ndim > 2:
+            share = weight / weight.sum()
+            axes = tuple(range(1, x.ndim))
+            center = np.atleast_1d(share @ x.mean(axis=axes))
+            variance = np.atleast_1d(share @ ((x - center) ** 2).mean(axis=axes))
+        else:
+            center = np.average(x, axis=0, weights=weight)
+            variance = np.average((x - center) ** 2, axis=0, weights=weight)
+        scale = np.sqrt(variance)
+        scale[scale <= _NO_SPREAD * np.abs(center)] = 1.0
+        scale[scale == 0.0] = 1.0
+        return cls(center, scale)
+
+    def apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return the scaled features."""
+        if self.center is None:
+            return x
+        return (x - self.center) / self.scale
+
+
+def arranged(
+    x: NDArray[Any], target: Target, weight: NDArray[np.float64]
+) -> tuple[NDArray[Any], Target, NDArray[np.float64]]:
+    """Return the rows of positive weight in an order that depends only on what they hold.
+
+    Weights that are counts become repeated rows, so that a weighted fit has the very bits of a fit
+    to repeated rows; other weights are scaled to 1 on average.
+    """
+    used = weight > 0
+    x, target, weight = x[used], target.take(used), weight[used]
+    copies = copies_of(weight)
+    if copies is None:
+        order = canonical_order(x, target.time, target.event, weight)
+        weight = weight / weight.mean()
+    else:
+        order = canonical_order(x, target.time, target.event)
+        order = np.repeat(order, copies[order])
+        weight = np.ones_like(weight)
+    return x[order], target.take(order), weight[order]
+
+
+def holdout(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Split off a random share of the events and the same share of the censored rows."""
+    held = np.zeros(len(rows), dtype=bool)
+    for kind in (rows.event, ~rows.event):
+        index = rng.permutation(np.flatnonzero(kind))
+        held[index[: round(fraction * len(index))]] = True
+    if not rows.event[held].any() or not rows.event[~held].any():
+        raise ValueError(
+            f"early_stopping needs events among the {fraction:g} of rows held out and among the "
+            f"others, got {int(rows.event.sum())} events in all: give more data, another "
+            "validation_fraction, or early_stopping=False."
+        )
+    return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))

@@ -1,0 +1,50 @@
+"""Where the censored rest of a row is sent, in the user's unit of time."""
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant._validation import check_number
+
+_FACTOR = re.compile(r"\s*(\d+(?:\.\d+)?)\s*max\s*")
+_CAP_SHARE = 0.2  # of the range of times: how far beyond it predictions may be pushed without y*
+
+
+def read_y_star(y_star: Any, time: NDArray[np.float64], *, left: bool) -> float | None:
+    """Return y* in the unit of ``time``, or None where a one-sided cap takes its place.
+
+    A factor is written ``"1.2max"``. For times that are not negative it is that multiple of the
+    largest one; for others its excess over 1 is applied to the size of the times, so that y* lies
+    beyond them all. Left-censored times are mirrored first, so y* lies below them all.
+    """
+    if y_star is None:
+        return None
+    if not isinstance(y_star, str):
+        return _check_beyond(check_number("y_star", y_star), time, left=left)
+    match = _FACTOR.fullmatch(y_star)
+    if match is None or float(match[1]) < 1:
+        raise ValueError(
+            "y_star must be None, a time, or a factor of at least 1 such as '1.2max', "
+            f"got {y_star!r}."
+        )
+    sign = -1.0 if left else 1.0
+    largest = float((sign * time).max())
+    size = abs(largest) if not left and time.min() >= 0 else max(abs(largest), float(time.std()))
+    return sign * (largest + (float(match[1]) - 1.0) * size)
+
+
+def _check_beyond(y_star: float, time: NDArray[np.float64], *, left: bool) -> float:
+    end = float(time.min() if left else time.max())
+    if (y_star > end) if left else (y_star < end):
+        side, which = ("below", "smallest") if left else ("above", "largest")
+        raise ValueError(f"y_star must lie {side} the {which} time, {end:g}, got {y_star:g}.")
+    return y_star
+
+
+def push_limit(time: NDArray[np.float64], *, left: bool) -> float:
+    """Return the time beyond which predictions are not pushed any further when there is no y*."""
+    low, high = float(time.min()), float(time.max())
+    margin = _CAP_SHARE * (high - low)
+    return low - margin if left else high + margin

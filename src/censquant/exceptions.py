@@ -1,0 +1,60 @@
+"""Errors and warnings that a caller may want to catch by name."""
+
+__all__ = ["ExtrapolationWarning", "ModelFileError", "NoEventsError", "TrainingDivergedError"]
+
+
+class ExtrapolationWarning(UserWarning):
+    """A prediction lies where the training data cannot speak.
+
+    Past the last follow-up every quantile is a guess of the model, not a finding of the data.
+    Turn the warning into an error where such a number must never be used.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from censquant.exceptions import ExtrapolationWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", ExtrapolationWarning)
+    """
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be read: it is damaged, foreign, or of an unknown version.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import ModelFileError
+    >>> issubclass(ModelFileError, ValueError)
+    True
+    """
+
+
+class NoEventsError(ValueError):
+    """Every row is censored, so the data hold no time at which an event happened.
+
+    A share of folds or subgroups may be like this in small data; catch the error there and
+    leave the fold out.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import NoEventsError
+    >>> from censquant.survival import read_target, require_events
+    >>> try:
+    ...     require_events(read_target(([3.0, 4.0], [False, False])))
+    ... except NoEventsError as error:
+    ...     str(error)
+    'y has no event: 2 of 2 rows are censored, so no quantile can be fitted.'
+    """
+
+
+class TrainingDivergedError(ArithmeticError):
+    """The training loss became NaN or infinite, so the network has learned nothing usable.
+
+    A smaller learning rate or standardised features is the usual cure.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import TrainingDivergedError
+    >>> issubclass(TrainingDivergedError, ArithmeticError)
+    True
+    """

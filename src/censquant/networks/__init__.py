@@ -1,0 +1,19 @@
+"""Networks: dense ones compiled with numba, heads on top, and the protocol any other must keep."""
+
+from censquant.networks._dense import ACTIVATIONS, DenseNetwork
+from censquant.networks._heads import Head, HeadedNetwork, IncreasingHead
+from censquant.networks._network import FloatArray, Network, Optimizer, State
+from censquant.networks._optimizer import Adam
+
+__all__ = [
+    "ACTIVATIONS",
+    "Adam",
+    "DenseNetwork",
+    "FloatArray",
+    "Head",
+    "HeadedNetwork",
+    "IncreasingHead",
+    "Network",
+    "Optimizer",
+    "State",
+]

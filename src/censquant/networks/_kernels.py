@@ -1,0 +1,319 @@
+"""Compiled arithmetic of dense networks: forward, backward and Adam over one flat parameter vector.
+
+Every kernel works on contiguous arrays of one floating type: float32 while training, float64 when
+predicting. A layer's weights ``(n_in, n_out)`` and then its biases ``(n_out,)`` follow each other
+in the flat vector. All of it stands in this one file because numba's cache on disk notices a
+change of the file that holds a kernel, not of the files that hold the functions it calls.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+RELU, GELU, SILU, TANH = range(4)
+
+# fastmath and numpy's division let LLVM use vector registers; it may then assume that no NaN
+# occurs, so the training loop looks for non-finite values itself.
+compiled = njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+
+
+def _power_of_two(exponent, like):
+    """``2 ** exponent`` in the floating type of ``like``."""
+    return type(like)(2.0) ** exponent
+
+
+@overload(_power_of_two)
+def _compiled_power_of_two(exponent, like):
+    # Writing the exponent's bits keeps the loop free of library calls, so that it vectorises.
+    if like == types.float32:
+        return lambda exponent, like: np.int32(
+            (np.int32(exponent) + np.int32(127)) << np.int32(23)
+        ).view(np.float32)
+    return lambda exponent, like: np.int64(
+        (np.int64(exponent) + np.int64(1023)) << np.int64(52)
+    ).view(np.float64)
+
+
+@compiled
+def _exp_minus(z):
+    """``exp(-z)`` for ``z >= 0``, relative error below 2e-7.
+
+    Constants are float32 throughout: a float64 one would widen the whole loop.
+    """
+    z = min(z, z * np.float32(0) + np.float32(80))
+    n = np.floor(z * np.float32(1.4426950408889634) + np.float32(0.5))
+    # ln 2 in two parts: the first has few bits, so that the difference is exact.
+    r = n * np.float32(0.693359375) - z - n * np.float32(2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    return (p * r * r + r + np.float32(1)) * _power_of_two(-n, r)
+
+
+@compiled
+def _bias_relu(z, bias, slope):
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            x = z[i, j] + bias[j]
+            positive = x > 0
+            z[i, j] = x if positive else np.float32(0)
+            if slope is not None:
+                slope[i, j] = np.float32(1) if positive else np.float32(0)
+
+
+@compiled
+def _bias_gelu(z, bias, slope):
+    """``x Phi(x)``; the normal tail is Zelen and Severo's rational form, error below 1e-7."""
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            x = z[i, j] + bias[j]
+            size = abs(x)
+            density = _exp_minus(np.float32(0.5) * size * size) * np.float32(0.3989422804014327)
+            t = np.float32(1) / (np.float32(1) + np.float32(0.2316419) * size)
+            p = np.float32(1.330274429)
+            p = p * t + np.float32(-1.821255978)
+            p = p * t + np.float32(1.781477937)
+            p = p * t + np.float32(-0.356563782)
+            p = p * t + np.float32(0.319381530)
+            tail = density * p * t
+            share = np.float32(1) - tail if x > 0 else tail
+            z[i, j] = x * share
+            if slope is not None:
+                slope[i, j] = share + x * density
+
+
+@compiled
+def _bias_silu(z, bias, slope):
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            x = z[i, j] + bias[j]
+            e = _exp_minus(abs(x))
+            sigmoid = np.float32(1) / (np.float32(1) + e)
+            sigmoid = sigmoid if x > 0 else np.float32(1) - sigmoid
+            z[i, j] = x * sigmoid
+            if slope is not None:
+                slope[i, j] = sigmoid * (np.float32(1) + x * (np.float32(1) - sigmoid))
+
+
+@compiled
+def _bias_tanh(z, bias, slope):
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            x = z[i, j] + bias[j]
+            e = _exp_minus(np.float32(2) * abs(x))
+            size = (np.float32(1) - e) / (np.float32(1) + e)
+            value = size if x > 0 else -size
+            z[i, j] = value
+            if slope is not None:
+                slope[i, j] = np.float32(1) - value * value
+
+
+@compiled
+def _activate(z, bias, activation, slope):
+    """Turn ``z`` into ``f(z + bias)`` in place; write ``f'`` into ``slope`` unless it is None."""
+    if activation == RELU:
+        _bias_relu(z, bias, slope)
+    elif activation == GELU:
+        _bias_gelu(z, bias, slope)
+    elif activation == SILU:
+        _bias_silu(z, bias, slope)
+    else:
+        _bias_tanh(z, bias, slope)
+
+
+@compiled
+def _mix(word):
+    """Scramble a 32-bit counter into a random word."""
+    word = np.uint32((word ^ (word >> np.uint32(16))) * np.uint32(0x7FEB352D))
+    word = np.uint32((word ^ (word >> np.uint32(15))) * np.uint32(0x846CA68B))
+    return np.uint32(word ^ (word >> np.uint32(16)))
+
+
+@compiled
+def _drop(h, slope, rate, key):
+    """Zero a random share ``rate`` of the hidden values and scale up the rest."""
+    threshold = np.uint32(rate * 4294967295.0)
+    kept = np.float32(1.0 / (1.0 - rate))
+    for i in range(h.shape[0]):
+        for j in range(h.shape[1]):
+            word = _mix(np.uint32(key + np.uint32(i * h.shape[1] + j)))
+            factor = kept if word >= threshold else np.float32(0)
+            h[i, j] *= factor
+            slope[i, j] *= factor
+
+
+@compiled
+def dense_forward(
+    parameters,
+    sizes,
+    activation,
+    dropout,
+    key,
+    x,
+    hidden,
+    slopes,
+    out,
+):
+    """Write the network's output for the rows ``x`` into ``out``.
+
+    ``hidden`` and ``slopes`` receive the hidden values and the activation's derivative there, layer
+    after layer in flat work space: the backward pass needs both. With ``slopes`` None the pass
+    predicts: no derivative is kept and nothing is dropped.
+    """
+    n = x.shape[0]
+    last = len(sizes) - 2
+    offset = 0
+    place = 0
+    layer_input = x
+    for layer in range(last + 1):
+        n_in = sizes[layer]
+        n_out = sizes[layer + 1]
+        weights = parameters[offset : offset + n_in * n_out].reshape(n_in, n_out)
+        bias = parameters[offset + n_in * n_out : offset + (n_in + 1) * n_out]
+        offset += (n_in + 1) * n_out
+        if layer == last:
+            np.dot(layer_input, weights, out)
+            for i in range(n):
+                for j in range(n_out):
+                    out[i, j] += bias[j]
+        else:
+            h = hidden[place : place + n * n_out].reshape(n, n_out)
+            np.dot(layer_input, weights, h)
+            if slopes is None:
+                _activate(h, bias, activation, None)
+            else:
+                slope = slopes[place : place + n * n_out].reshape(n, n_out)
+                _activate(h, bias, activation, slope)
+                if dropout > 0:
+                    _drop(h, slope, dropout, _mix(np.uint32(key + np.uint32(layer))))
+            place += n * n_out
+            layer_input = h
+
+
+@compiled
+def dense_backward(
+    parameters,
+    sizes,
+    x,
+    hidden,
+    slopes,
+    out_gradient,
+    work,
+    gradient,
+):
+    """Write the loss's derivative by every parameter into ``gradient``.
+
+    Follows a forward pass over the same ``x``, whose ``hidden`` and ``slopes`` it reads; ``work``
+    is space of the size of ``hidden``.
+    """
+    n = x.shape[0]
+    last = len(sizes) - 2
+    offset = len(gradient)
+    place = 0
+    for layer in range(last):
+        place += n * sizes[layer + 1]
+    delta = out_gradient
+    for step in range(last + 1):
+        layer = last - step
+        n_in = sizes[layer]
+        n_out = sizes[layer + 1]
+        offset -= (n_in + 1) * n_out
+        weights = parameters[offset : offset + n_in * n_out].reshape(n_in, n_out)
+        weight_gradient = gradient[offset : offset + n_in * n_out].reshape(n_in, n_out)
+        bias_gradient = gradient[offset + n_in * n_out : offset + (n_in + 1) * n_out]
+        bias_gradient[:] = np.float32(0)
+        for i in range(n):
+            for j in range(n_out):
+                bias_gradient[j] += delta[i, j]
+        if layer == 0:
+            np.dot(x.T, delta, weight_gradient)
+        else:
+            place -= n * n_in
+            h = hidden[place : place + n * n_in].reshape(n, n_in)
+            slope = slopes[place : place + n * n_in].reshape(n, n_in)
+            below = work[place : place + n * n_in].reshape(n, n_in)
+            np.dot(h.T, delta, weight_gradient)
+            np.dot(delta, weights.T, below)
+            for i in range(n):
+                for j in range(n_in):
+                    below[i, j] *= slope[i, j]
+            delta = below
+
+
+@compiled
+def adam_step(
+    parameters,
+    gradient,
+    mean,
+    square,
+    step,
+    learning_rate,
+    weight_decay,
+    n_decayed,
+):
+    """Move the parameters by one step of Adam with L2 decay inside the gradient, as the paper's.
+
+    The first ``n_decayed`` parameters are decayed, the rest are not. ``step`` counts from 1.
+    """
+    beta1 = np.float32(0.9)
+    beta2 = np.float32(0.999)
+    rest1 = np.float32(1.0 - 0.9)
+    rest2 = np.float32(1.0 - 0.999)
+    rate = np.float32(learning_rate / (1.0 - 0.9**step))
+    correction = np.float32(1.0 / np.sqrt(1.0 - 0.999**step))
+    for part in range(2):
+        start = 0 if part == 0 else n_decayed
+        stop = n_decayed if part == 0 else len(parameters)
+        decay = np.float32(weight_decay) if part == 0 else np.float32(0)
+        for i in range(start, stop):
+            g = gradient[i] + decay * parameters[i]
+            m = beta1 * mean[i] + rest1 * g
+            v = beta2 * square[i] + rest2 * g * g
+            mean[i] = m
+            square[i] = v
+            parameters[i] -= rate * m / (np.sqrt(v) * correction + np.float32(1e-8))
+
+
+@compiled
+def _softplus(x):
+    """``log(1 + exp(x))`` in plain arithmetic; error below 3e-7."""
+    e = _exp_minus(abs(x))
+    # log(1 + e) = 2 artanh(e / (2 + e)), whose argument is at most 1/3.
+    s = e / (np.float32(2) + e)
+    s2 = s * s
+    p = np.float32(1 / 13)
+    p = p * s2 + np.float32(1 / 11)
+    p = p * s2 + np.float32(1 / 9)
+    p = p * s2 + np.float32(1 / 7)
+    p = p * s2 + np.float32(1 / 5)
+    p = p * s2 + np.float32(1 / 3)
+    return max(x, x * np.float32(0)) + np.float32(2) * s * (p * s2 + np.float32(1))
+
+
+@compiled
+def increasing_forward(raw, out):
+    """Write raw column 0 as it is, and each next one a softplus above the one before it."""
+    n, n_levels = raw.shape
+    for i in range(n):
+        level = raw[i, 0]
+        out[i, 0] = level
+        for k in range(1, n_levels):
+            level += _softplus(raw[i, k])
+            out[i, k] = level
+
+
+@compiled
+def increasing_backward(raw, out_gradient, raw_gradient):
+    """Write the derivative by the raw values, given the derivative by the increasing ones."""
+    n, n_levels = raw.shape
+    for i in range(n):
+        above = raw[i, 0] * np.float32(0)
+        for k in range(n_levels - 1, 0, -1):
+            above += out_gradient[i, k]
+            x = raw[i, k]
+            sigmoid = np.float32(1) / (np.float32(1) + _exp_minus(abs(x)))
+            raw_gradient[i, k] = above * (sigmoid if x > 0 else np.float32(1) - sigmoid)
+        raw_gradient[i, 0] = above + out_gradient[i, 0]

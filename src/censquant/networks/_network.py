@@ -1,0 +1,68 @@
+"""What the training loop asks of a network."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating[Any]]
+State = Mapping[str, NDArray[Any]]
+"""Everything that changes while a network or an optimiser trains, as named arrays."""
+
+
+class Optimizer(Protocol):
+    """Moves a network's parameters along the gradient that its last backward pass left."""
+
+    def step(self, learning_rate: float) -> None:
+        """Make one step."""
+        ...
+
+    def state(self) -> State:
+        """Return copies of the moments and counters, enough to go on bit for bit."""
+        ...
+
+    def load_state(self, state: State) -> None:
+        """Take over what :meth:`state` returned."""
+        ...
+
+
+class Network(Protocol):
+    """A function from rows to outputs with trainable parameters.
+
+    Dense compiled networks and torch modules stand behind this protocol, so that there is one
+    training loop. Arrays go in and come out; what happens between is the network's affair.
+    """
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of output columns."""
+        ...
+
+    def forward(self, x: FloatArray, *, training: bool) -> FloatArray:
+        """Return the outputs ``(n, n_outputs)``, valid until the next call."""
+        ...
+
+    def backward(self, gradient: FloatArray) -> float:
+        """Take the loss's derivative by the last outputs; return the value of own penalties.
+
+        A network or head that penalises its own values adds their gradient here, so the loop
+        needs no word for it.
+        """
+        ...
+
+    def optimizer(self, weight_decay: float) -> Optimizer:
+        """Return a fresh Adam for the parameters, with L2 decay inside the gradient."""
+        ...
+
+    def predict(self, x: FloatArray) -> NDArray[np.float64]:
+        """Return the outputs for any number of rows, with nothing dropped and in bounded memory."""
+        ...
+
+    def state(self) -> State:
+        """Return copies of all parameters and counters, enough to go on bit for bit."""
+        ...
+
+    def load_state(self, state: State) -> None:
+        """Take over what :meth:`state` returned."""
+        ...

@@ -1,0 +1,76 @@
+"""Adam over one flat parameter vector."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.networks import _kernels as kernels
+from censquant.networks._network import State
+
+
+class Adam:
+    """Adam with L2 decay inside the gradient, as PyTorch's ``Adam(weight_decay=...)`` has it.
+
+    Parameters
+    ----------
+    parameters : float32 array of shape (n,)
+        Changed in place by :meth:`step`.
+    gradient : float32 array of shape (n,)
+        Where the network leaves its gradient.
+    weight_decay : float
+        Strength of the decay.
+    n_decayed : int, optional
+        Only the first so many parameters are decayed; by default all are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.networks import Adam
+    >>> parameters, gradient = np.ones(2, dtype="f4"), np.array([1, -1], dtype="f4")
+    >>> Adam(parameters, gradient, weight_decay=0.0).step(learning_rate=0.25)
+    >>> parameters
+    array([0.75, 1.25], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        parameters: NDArray[np.float32],
+        gradient: NDArray[np.float32],
+        *,
+        weight_decay: float,
+        n_decayed: int | None = None,
+    ) -> None:
+        self._parameters = parameters
+        self._gradient = gradient
+        self._weight_decay = weight_decay
+        self._n_decayed = len(parameters) if n_decayed is None else n_decayed
+        self._mean = np.zeros_like(parameters)
+        self._square = np.zeros_like(parameters)
+        self._n_steps = 0
+
+    def step(self, learning_rate: float) -> None:
+        """Move the parameters by one step."""
+        self._n_steps += 1
+        kernels.adam_step(
+            self._parameters,
+            self._gradient,
+            self._mean,
+            self._square,
+            self._n_steps,
+            learning_rate,
+            self._weight_decay,
+            self._n_decayed,
+        )
+
+    def state(self) -> State:
+        """Return copies of the moments and the number of steps made."""
+        return {
+            "mean": self._mean.copy(),
+            "square": self._square.copy(),
+            "n_steps": np.array([self._n_steps], dtype=np.int64),
+        }
+
+    def load_state(self, state: State) -> None:
+        """Take over what :meth:`state` returned."""
+        self._mean[:] = state["mean"]
+        self._square[:] = state["square"]
+        self._n_steps = int(state["n_steps"][0])

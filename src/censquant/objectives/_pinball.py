@@ -1,0 +1,33 @@
+"""Plain quantile regression: every time counts as seen."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from censquant.losses import pinball
+from censquant.networks import FloatArray
+from censquant.objectives._grid import GridObjective
+from censquant.training import Rows
+
+
+@dataclass(frozen=True)
+class Pinball(GridObjective):
+    """The check loss of the observed times, whatever ended them.
+
+    It estimates quantiles of the time *under observation*, event or censoring, whichever comes
+    first: those of the event itself only if nothing is censored.
+
+    Examples
+    --------
+    >>> from censquant.objectives import Pinball
+    >>> Pinball(taus=(0.1, 0.5, 0.9)).n_outputs
+    3
+    """
+
+    def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
+        """Return the mean check loss and write its gradient."""
+        return float(pinball(output, batch.time, batch.weight, self._levels, out))
+
+    def validation_loss(self, output: FloatArray, rows: Rows) -> float:
+        """Return the mean check loss."""
+        return self.gradient(output, rows, np.empty_like(output))

@@ -1,0 +1,77 @@
+"""CQRNN's objective: Portnoy's loss, with weights from the network's own predictions."""
+
+from dataclasses import dataclass, replace
+
+from censquant.losses import LEVEL_RULES, MarginalPinball, add_crossing_penalty, portnoy
+from censquant.networks import FloatArray
+from censquant.objectives._grid import GridObjective
+from censquant.training import Rows
+
+
+@dataclass(frozen=True)
+class Portnoy(GridObjective):
+    """Algorithm 2 of the paper, and its mends.
+
+    Parameters
+    ----------
+    taus : tuple of float
+        Increasing levels inside (0, 1).
+    level_rule : {"nearest", "lower", "interpolate"}, default "nearest"
+        How the level of a censoring time is read off the predictions; see
+        :func:`censquant.losses.portnoy`.
+    y_star : float, optional
+        Where the censored rest is sent, on the network's scale of time. None sends it to infinity
+        and stops pushing predictions upwards above ``cap``.
+    cap : float, default 1e30
+        Used without ``y_star``.
+    weight_below : float, default 1
+        Weight of a censored row at levels below its own.
+    crossing_margin, crossing_strength : float, default 0
+        Penalty on neighbouring quantiles that are nearer than the margin.
+
+    Examples
+    --------
+    >>> from censquant.objectives import Portnoy
+    >>> Portnoy(taus=(0.1, 0.5, 0.9), y_star=12.0).level_rule
+    'nearest'
+    """
+
+    level_rule: str = "nearest"
+    y_star: float | None = None
+    cap: float = 1e30
+    weight_below: float = 1.0
+    crossing_margin: float = 0.0
+    crossing_strength: float = 0.0
+    judge: MarginalPinball | None = None
+
+    def bind(self, train: Rows) -> "Portnoy":
+        """Return the objective with the training rows' censoring curve, for validation."""
+        return replace(self, judge=MarginalPinball.fit(train.time, train.event, train.weight))
+
+    def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
+        """Return the mean loss and write its gradient."""
+        loss = portnoy(
+            output,
+            batch.time,
+            batch.event,
+            batch.weight,
+            batch.level,
+            self._levels,
+            LEVEL_RULES[self.level_rule],
+            self.weight_below,
+            self.cap if self.y_star is None else self.y_star,
+            self.y_star is None,
+            out,
+        )
+        if self.crossing_strength > 0:
+            loss += add_crossing_penalty(
+                output, batch.weight, self.crossing_margin, self.crossing_strength, out
+            )
+        return float(loss)
+
+    def validation_loss(self, output: FloatArray, rows: Rows) -> float:
+        """Return the mean marginal check loss, which epochs can be compared by."""
+        if self.judge is None:
+            raise RuntimeError("validation_loss needs a bound objective: call bind(rows) first.")
+        losses = self.judge(output, rows.time, rows.event, self._levels)
+        return float((losses.sum(axis=1) * rows.weight).mean())

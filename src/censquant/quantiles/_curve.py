@@ -1,0 +1,286 @@
+"""The predictive distribution of each individual, held as quantiles on a grid of levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant.quantiles._grid import check_levels, check_quantiles
+from censquant.quantiles._interpolation import levels_of, quantiles_of, tail_remaining
+from censquant.quantiles._matrix import (
+    crossed,
+    read_matrix,
+    require_distribution,
+    starts_below,
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileCurve:
+    r"""One predictive distribution a row, known by its quantiles on a common grid of levels.
+
+    Everything the library says about an individual (a quantile off the grid, a survival
+    probability, the remaining life, the level of an observed time) is read from this one
+    distribution, so that two answers never contradict each other:
+
+    - between two grid levels the distribution function is linear in time;
+    - below the first level the first segment is prolonged down to level 0, but not below `lower`;
+    - above the last level the survival function decays exponentially, with the rate of the last
+      segment, :math:`\lambda = \log\{(1-\tau_{M-1})/(1-\tau_M)\} / (v_M - v_{M-1})`.
+
+    The two outer pieces are assumptions and not data: a heavier tail than the exponential puts
+    levels beyond the grid too low. Where neighbouring quantiles are equal the distribution has a
+    point mass, and the distribution function takes the highest of the tied levels; if the last two
+    are equal, all of the tail sits at that point. With a single level nothing is known but that
+    level: `cdf` is 0 before its value and the level from there on.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples, n_levels)
+        Finite quantiles, not decreasing along each row and not below `lower`. Predictions that may
+        cross go through `from_predictions`, which sorts them.
+    taus : array-like of shape (n_levels,), inside (0, 1)
+        Strictly increasing levels of the columns.
+    lower : float
+        Smallest possible time, 0 for durations; minus infinity when there is none.
+
+    Examples
+    --------
+    >>> from censquant.quantiles import QuantileCurve
+    >>> curve = QuantileCurve([[1.0, 2.0, 4.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
+    >>> curve.at([0.5, 0.625])
+    array([[2., 3.]])
+    >>> curve.cdf([3.0])
+    array([0.625])
+    >>> curve.survival([0.0, 1.0, 2.0])
+    array([[1.  , 0.75, 0.5 ]])
+    """
+
+    values: Floats
+    taus: Floats
+    lower: float = -np.inf
+
+    def __post_init__(self) -> None:
+        values, taus = read_matrix(self.values), check_quantiles(self.taus, name="taus")
+        lower = float(self.lower)
+        require_distribution(values, len(taus), lower)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "taus", taus)
+        object.__setattr__(self, "lower", lower)
+
+    @classmethod
+    def from_predictions(
+        cls, values: ArrayLike, taus: ArrayLike, lower: float = -np.inf
+    ) -> QuantileCurve:
+        """Curve of a model's predictions, sorted along each row and clipped from below.
+
+        Sorting is the rearrangement of crossed quantiles: it never moves them away from the true
+        ones. Rows that are in order already are used as they are.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_samples, n_levels)
+            Finite predictions, in any order along a row.
+        taus : array-like of shape (n_levels,), inside (0, 1)
+            Strictly increasing levels.
+        lower : float
+            Smallest possible time; smaller predictions are moved up to it.
+
+        Returns
+        -------
+        curve : QuantileCurve
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> QuantileCurve.from_predictions([[3.0, -1.0]], taus=[0.2, 0.8], lower=0.0).values
+        array([[0., 3.]])
+        """
+        matrix = read_matrix(values)
+        if crossed(matrix):
+            matrix = np.sort(matrix, axis=1)
+        if starts_below(matrix, lower):
+            matrix = np.maximum(matrix, lower)
+        return cls(matrix, np.asarray(taus), lower)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def at(self, levels: ArrayLike) -> Floats:
+        """Quantiles of every row at common levels.
+
+        Parameters
+        ----------
+        levels : array-like of shape (k,) or float, inside (0, 1)
+            Levels in any order, on or off the grid. A curve of one level knows only that one.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_samples, k)
+            Not decreasing in the level; at a grid level exactly the stored value.
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).at([0.75, 0.5])
+        array([[2. , 1.5]])
+        """
+        return quantiles_of(self.values, self.taus, self.lower, check_levels(levels))
+
+    def at_each(self, levels: ArrayLike) -> Floats:
+        """Quantiles at levels that differ from row to row.
+
+        Parameters
+        ----------
+        levels : array-like of shape (n_samples, k), inside (0, 1)
+            Levels of each row.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_samples, k)
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> curve = QuantileCurve([[1.0, 2.0], [1.0, 2.0]], taus=[0.25, 0.75])
+        >>> curve.at_each([[0.25], [0.5]])
+        array([[1. ],
+               [1.5]])
+        """
+        array = np.asarray(levels, dtype=np.float64)
+        if array.ndim != 2 or len(array) != len(self):
+            raise ValueError(
+                f"levels must have shape (n_samples, k) with n_samples={len(self)}, "
+                f"got {array.shape}."
+            )
+        outside = ~((array > 0) & (array < 1))
+        if outside.any():
+            raise ValueError(f"levels must be inside (0, 1), got {array[outside][0]}.")
+        return quantiles_of(self.values, self.taus, self.lower, array)
+
+    def median(self) -> Floats:
+        """Median time of every row.
+
+        Returns
+        -------
+        median : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).median()
+        array([1.5])
+        """
+        return self.at([0.5])[:, 0]
+
+    def cdf(self, times: ArrayLike) -> Floats:
+        """Level that each row gives to its own times, F(t) = P(T <= t).
+
+        Parameters
+        ----------
+        times : array-like of shape (n_samples,) or (n_samples, n_times)
+            Times of each row, infinite ones allowed. For times common to all rows see `survival`.
+
+        Returns
+        -------
+        levels : ndarray of the shape of `times`, in [0, 1]
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> curve = QuantileCurve([[1.0, 2.0], [2.0, 4.0]], taus=[0.25, 0.75])
+        >>> curve.cdf([1.5, 2.0])
+        array([0.5 , 0.25])
+        """
+        array = np.asarray(times, dtype=np.float64)
+        if array.ndim not in (1, 2) or len(array) != len(self):
+            raise ValueError(
+                f"times must have shape (n_samples,) or (n_samples, n_times) with "
+                f"n_samples={len(self)}, got {array.shape}; use survival for common times."
+            )
+        levels = levels_of(
+            self.values, self.taus, self.lower, array if array.ndim == 2 else array[:, None]
+        )
+        return levels.reshape(array.shape)
+
+    def survival(self, times: ArrayLike) -> Floats:
+        """Probability of each row that its event comes later than each of the common times.
+
+        Parameters
+        ----------
+        times : array-like of shape (n_times,) or float
+            Times for all rows, in any order.
+
+        Returns
+        -------
+        survival : ndarray of shape (n_samples, n_times), in [0, 1]
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> QuantileCurve([[1.0, 2.0], [2.0, 4.0]], taus=[0.25, 0.75]).survival([2.0])
+        array([[0.25],
+               [0.75]])
+        """
+        array = np.asarray(times, dtype=np.float64)
+        if array.ndim > 1:
+            raise ValueError(
+                f"times must be one-dimensional, got an array of shape {array.shape}; "
+                "use cdf for times that differ from row to row."
+            )
+        levels = levels_of(self.values, self.taus, self.lower, np.atleast_1d(array))
+        return np.subtract(1.0, levels, out=levels)
+
+    def remaining(self, elapsed: ArrayLike, levels: ArrayLike) -> Floats:
+        r"""Quantiles of the time still to come, given no event up to now.
+
+        For a row that has lasted :math:`s` it is
+        :math:`Q\{1 - (1 - \tau) S(s)\} - s`, never negative. A row that has outlived its last
+        grid value lives on the exponential tail, where the answer no longer depends on
+        :math:`s` and is an extrapolation. Where :math:`S(s) = 0` because of a point mass at the
+        end, it is 0.
+
+        Parameters
+        ----------
+        elapsed : array-like of shape (n_samples,) or float
+            Time already lasted; a number holds for all rows.
+        levels : array-like of shape (k,) or float, inside (0, 1)
+            Levels of the remaining time.
+
+        Returns
+        -------
+        remaining : ndarray of shape (n_samples, k)
+            Not decreasing in the level.
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
+        >>> curve.remaining(1.0, levels=[1 / 3, 2 / 3])
+        array([[1., 2.]])
+        """
+        wanted, now = check_levels(levels), np.asarray(elapsed, dtype=np.float64)
+        if now.shape not in ((), (len(self),)):
+            raise ValueError(
+                f"elapsed must be a number or have shape ({len(self)},), got {now.shape}."
+            )
+        if not np.isfinite(now).all():
+            raise ValueError("elapsed must be finite, got NaN or infinity.")
+        if len(self.taus) == 1:
+            raise ValueError(
+                f"remaining needs a curve of at least two levels, got one with {self.taus[0]} only."
+            )
+        now = np.broadcast_to(now, (len(self),))[:, None]
+        gone = levels_of(self.values, self.taus, self.lower, now)
+        # This form of 1 - (1 - tau) S(s) returns tau itself, with no rounding, where S(s) = 1.
+        conditional = np.minimum(wanted + (1.0 - wanted) * gone, np.nextafter(1.0, 0.0))
+        result = np.maximum(
+            quantiles_of(self.values, self.taus, self.lower, conditional) - now, 0.0
+        )
+        outlived = now[:, 0] >= self.values[:, -1]
+        result[outlived] = tail_remaining(self.values[outlived], self.taus, wanted)
+        return result

@@ -1,0 +1,140 @@
+"""Grids of quantile levels: the default one, evenly spaced ones, and the check of a user's."""
+
+from __future__ import annotations
+
+import operator
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+DEFAULT_QUANTILES: tuple[float, ...] = tuple(round(0.05 * step, 2) for step in range(1, 20))
+"""The 19 levels 0.05, 0.10, ..., 0.95 that estimators fit unless told otherwise."""
+
+_LEVELS_SHOWN = 20
+
+
+def check_quantiles(quantiles: ArrayLike | None, *, name: str = "quantiles") -> NDArray[np.float64]:
+    """Levels of a grid as a float array, refused unless strictly increasing inside (0, 1).
+
+    Every grid that a model is fitted on passes through here, so that the rest of the library may
+    rely on its order.
+
+    Parameters
+    ----------
+    quantiles : array-like of shape (n_levels,), float or None
+        Levels in (0, 1), strictly increasing. None means `DEFAULT_QUANTILES`, a number one level.
+    name : str
+        What the error message calls the argument.
+
+    Returns
+    -------
+    levels : ndarray of shape (n_levels,)
+        A new float64 array.
+
+    Examples
+    --------
+    >>> from censquant.quantiles import check_quantiles
+    >>> check_quantiles([0.1, 0.5, 0.9])
+    array([0.1, 0.5, 0.9])
+    >>> len(check_quantiles(None))
+    19
+    """
+    if quantiles is None:
+        return np.array(DEFAULT_QUANTILES)
+    levels = _as_vector(quantiles, name)
+    # Written so that a NaN fails: it is neither inside nor larger than its neighbour.
+    right = _inside(levels) & (np.diff(levels, prepend=-np.inf) > 0)
+    if not right.all():
+        raise ValueError(
+            f"{name} must be strictly increasing and inside (0, 1), got {_shown(levels, ~right)}."
+        )
+    return levels
+
+
+def check_levels(levels: ArrayLike, *, name: str = "levels") -> NDArray[np.float64]:
+    """Levels to evaluate a curve at, as a float array; any order, each inside (0, 1).
+
+    Unlike the grid of a model (`check_quantiles`) the levels asked for at prediction may come in
+    any order and repeat.
+
+    Parameters
+    ----------
+    levels : array-like of shape (n_levels,) or float
+        Levels in (0, 1); a number is taken as one level.
+    name : str
+        What the error message calls the argument.
+
+    Returns
+    -------
+    levels : ndarray of shape (n_levels,)
+        A new float64 array.
+
+    Examples
+    --------
+    >>> from censquant.quantiles import check_levels
+    >>> check_levels([0.9, 0.1])
+    array([0.9, 0.1])
+    """
+    vector = _as_vector(levels, name)
+    inside = _inside(vector)
+    if not inside.all():
+        raise ValueError(f"{name} must be inside (0, 1), got {_shown(vector, ~inside)}.")
+    return vector
+
+
+def even_grid(n_levels: SupportsIndex) -> NDArray[np.float64]:
+    """Evenly spaced levels k / (n_levels + 1) for k = 1, ..., n_levels.
+
+    The grid cuts (0, 1) into `n_levels` + 1 cells of equal probability, which is what calibration
+    counts need. It starts at 1 / (n_levels + 1): with few levels the early events are then coarsely
+    described.
+
+    Parameters
+    ----------
+    n_levels : int, at least 1
+        Number of levels.
+
+    Returns
+    -------
+    levels : ndarray of shape (n_levels,)
+        Strictly increasing, inside (0, 1).
+
+    Examples
+    --------
+    >>> from censquant.quantiles import even_grid
+    >>> even_grid(3)
+    array([0.25, 0.5 , 0.75])
+    """
+    try:
+        count = operator.index(n_levels)
+    except TypeError:
+        raise TypeError(f"n_levels must be an integer, got {n_levels!r}.") from None
+    if count < 1:
+        raise ValueError(f"n_levels must be at least 1, got {count}.")
+    return np.arange(1, count + 1) / (count + 1)
+
+
+def _as_vector(levels: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return a new non-empty 1-D float array, or raise one sentence that says why not."""
+    array = np.asarray(levels)
+    if array.dtype.kind not in "iuf" and array.size > 0:
+        raise TypeError(f"{name} must be numbers, got {levels!r}.")
+    if array.ndim > 1:
+        raise ValueError(f"{name} must be one-dimensional, got an array of shape {array.shape}.")
+    if array.size == 0:
+        raise ValueError(f"{name} must hold at least one level, got none.")
+    return np.array(array, dtype=np.float64, ndmin=1)
+
+
+def _inside(levels: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each level is inside (0, 1); false for NaN."""
+    return (levels > 0) & (levels < 1)
+
+
+def _shown(levels: NDArray[np.float64], wrong: NDArray[np.bool_]) -> str:
+    """Write the levels as a tuple, or only the first wrong one where they are many."""
+    if len(levels) <= _LEVELS_SHOWN:
+        return repr(tuple(levels.tolist()))
+    first = int(np.argmax(wrong))
+    return f"{levels[first]} at position {first} of {len(levels)} levels"

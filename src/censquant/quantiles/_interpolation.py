@@ -1,0 +1,146 @@
+"""The predictive distribution behind a quantile grid: three pieces and their inverse, on arrays.
+
+Below the first level the first segment is prolonged to level 0, but not below the lower bound;
+between levels the distribution function is linear; above the last level the tail is exponential
+and takes its rate from the last segment. Both directions share `_lower_reach` and `_tail_log`, so
+that one is the inverse of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Large enough that numpy's cost per call vanishes, small enough that the temporaries of a block
+# stay in the cache.
+_BLOCK_ENTRIES = 1 << 16
+
+# A level asked for is taken as the one of a single-level grid if it differs by rounding only.
+_SAME_LEVEL = 1e-9
+
+
+def quantiles_of(values: Floats, taus: Floats, lower: float, levels: Floats) -> Floats:
+    """Quantiles of each row at `levels` inside (0, 1) of shape (k,) or (n, k)."""
+    if len(taus) > 1:
+        return _by_blocks(lambda v, a: _quantile_block(v, taus, lower, a), values, levels)
+    unknown = np.abs(levels - taus[0]) > _SAME_LEVEL
+    if unknown.any():
+        raise ValueError(
+            f"levels must equal {taus[0]}, the only level of this curve, "
+            f"got {levels[unknown][0]}; fit two or more levels to ask for any other."
+        )
+    return np.repeat(values, levels.shape[-1], axis=1)
+
+
+def levels_of(values: Floats, taus: Floats, lower: float, times: Floats) -> Floats:
+    """Distribution function of each row at `times` of shape (T,) or (n, T)."""
+    if np.isnan(times).any():
+        raise ValueError("times must not contain NaN.")
+    if len(taus) > 1:
+        return _by_blocks(lambda v, a: _level_block(v, taus, lower, a), values, times)
+    return np.where(times >= values, taus[0], 0.0)
+
+
+def tail_remaining(values: Floats, taus: Floats, levels: Floats) -> Floats:
+    """Further life at `levels` of rows that have outlived their last grid value, shape (n, k).
+
+    An exponential tail has no memory, so the time already spent in it does not matter. Going
+    through the distribution function instead would lose all digits far out in the tail.
+    """
+    gap = values[:, -1:] - values[:, -2:-1]
+    return gap * (-np.log1p(-levels) / _tail_log(taus))
+
+
+def _by_blocks(
+    kernel: Callable[[Floats, Floats], Floats], values: Floats, arguments: Floats
+) -> Floats:
+    """Compute ``kernel(values, arguments)`` on blocks of rows, which bounds the memory.
+
+    `arguments` of shape (k,) are common to all rows, those of shape (n, k) are cut like `values`.
+    """
+    n_rows, width = len(values), max(1, arguments.shape[-1])
+    out = np.empty((n_rows, arguments.shape[-1]))
+    step = max(1, _BLOCK_ENTRIES // width)
+    for start in range(0, n_rows, step):
+        rows = slice(start, start + step)
+        out[rows] = kernel(values[rows], arguments if arguments.ndim == 1 else arguments[rows])
+    return out
+
+
+def _quantile_block(values: Floats, taus: Floats, lower: float, levels: Floats) -> Floats:
+    """Quantiles of rows with two or more grid levels, at `levels` of shape (k,) or (n, k)."""
+    n_levels = len(taus)
+    right = np.clip(np.searchsorted(taus, levels, side="right"), 1, n_levels - 1)
+    low, high = levels < taus[0], levels >= taus[-1]
+
+    # Every piece is anchor + step * weight with weight 0 at a grid level, which makes the result
+    # there bit-identical to the stored value.
+    weight = (levels - taus[right - 1]) / (taus[right] - taus[right - 1])
+    weight = np.where(low, levels / taus[0] - 1.0, weight)
+    weight = np.where(high, np.log((1.0 - taus[-1]) / (1.0 - levels)) / _tail_log(taus), weight)
+
+    left_value, right_value = _take(values, right - 1), _take(values, right)
+    step = right_value - left_value
+    if np.any(low):
+        step = np.where(low, _lower_reach(left_value, step, taus, lower), step)
+    result = step
+    result *= weight
+    result += np.where(high, right_value, left_value)
+    # Rounding of left + (right - left) * weight may pass the right end by one unit.
+    np.minimum(result, right_value, out=result, where=~high)
+    return np.maximum(result, lower, out=result)
+
+
+def _level_block(values: Floats, taus: Floats, lower: float, times: Floats) -> Floats:
+    """Distribution function of rows with two or more levels, at `times` (T,) or (n, T)."""
+    n_levels = len(taus)
+    times = np.broadcast_to(times, (len(values), times.shape[-1]))
+    reached = np.zeros(times.shape, dtype=np.intp)
+    for column in values.T:
+        reached += column[:, None] <= times
+
+    right = np.clip(reached, 1, n_levels - 1)
+    left_value, right_value = _take(values, right - 1), _take(values, right)
+    gap = right_value - left_value
+    result = np.zeros(times.shape)
+
+    # A time between two grid values is at or above the left and strictly below the right one, so
+    # the gap is positive.
+    inner = (reached > 0) & (reached < n_levels)
+    left_tau, right_tau = taus[right[inner] - 1], taus[right[inner]]
+    share = (times[inner] - left_value[inner]) / gap[inner]
+    result[inner] = np.minimum(left_tau + (right_tau - left_tau) * share, right_tau)
+
+    reach = _lower_reach(left_value, gap, taus, lower)
+    # With a tiny reach or gap the ratio overflows to infinity, which is the right limit.
+    with np.errstate(over="ignore"):
+        low = (reached == 0) & (reach > 0)
+        result[low] = taus[0] * np.maximum(0.0, 1.0 - (left_value[low] - times[low]) / reach[low])
+        high = (reached == n_levels) & (gap > 0)
+        hazard = (times[high] - right_value[high]) / gap[high] * _tail_log(taus)
+    result[high] = np.minimum(1.0, taus[-1] - (1.0 - taus[-1]) * np.expm1(-hazard))
+    result[(reached == n_levels) & (gap == 0)] = 1.0
+    return result
+
+
+def _lower_reach(first: Floats, gap: Floats, taus: Floats, lower: float) -> Floats:
+    """How far below the first grid value the distribution starts."""
+    reach: Floats = np.minimum(gap * (taus[0] / (taus[1] - taus[0])), first - lower)
+    return reach
+
+
+def _tail_log(taus: Floats) -> float:
+    """Cumulative hazard over the last segment; the tail's rate is this over its length."""
+    return math.log((1.0 - taus[-2]) / (1.0 - taus[-1]))
+
+
+def _take(values: Floats, columns: NDArray[np.intp]) -> Floats:
+    """Values at columns common to all rows (k,) or given row by row (n, k)."""
+    if columns.ndim == 1:
+        return values[:, columns]
+    return np.take_along_axis(values, columns, axis=1)

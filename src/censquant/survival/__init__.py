@@ -1,0 +1,28 @@
+"""Censored times: one reader of every target, Kaplan-Meier curves, censoring weights, scales."""
+
+from censquant.survival._censoring import follow_up_limit, inverse_censoring_weights
+from censquant.survival._columns import read_numbers, read_weights
+from censquant.survival._kaplan_meier import (
+    KaplanMeier,
+    censoring_kaplan_meier,
+    kaplan_meier,
+)
+from censquant.survival._surv import Surv
+from censquant.survival._target import Target, read_columns, read_target, require_events
+from censquant.survival._transform import TimeTransform
+
+__all__ = [
+    "KaplanMeier",
+    "Surv",
+    "Target",
+    "TimeTransform",
+    "censoring_kaplan_meier",
+    "follow_up_limit",
+    "inverse_censoring_weights",
+    "kaplan_meier",
+    "read_columns",
+    "read_numbers",
+    "read_target",
+    "read_weights",
+    "require_events",
+]

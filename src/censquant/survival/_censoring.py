@@ -1,0 +1,101 @@
+"""What censoring does to the rows: inverse probability weights and the end of follow-up."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant.survival._kaplan_meier import KaplanMeier, censoring_kaplan_meier
+from censquant.survival._target import read_columns
+
+
+def inverse_censoring_weights(
+    time: ArrayLike,
+    event: ArrayLike,
+    *,
+    curve: KaplanMeier | None = None,
+    floor: float = 0.02,
+    sample_weight: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    r"""Weights that let the rows with an event stand for all rows.
+
+    A row whose event was seen at t had the chance G(t-) not to be censored before, so it counts
+    for 1 / G(t-) rows; a censored row counts for none:
+
+    .. math:: w_i = \delta_i / \max(G(t_i-), \mathrm{floor})
+
+    The weights are right if censoring depends neither on the event time nor on the features, and
+    if follow-up is long enough for every event time to be seen. The floor bounds the few large
+    weights near the end of follow-up, at the price of a small bias.
+
+    Parameters
+    ----------
+    time : array-like of shape (n,)
+        Time of the event or of the end of follow-up.
+    event : array-like of shape (n,)
+        True where the event was seen.
+    curve : KaplanMeier, optional
+        Curve of the censoring time, as made by `censoring_kaplan_meier` from other rows: the
+        training rows where test rows are weighted. Estimated from the rows themselves by default.
+    floor : float in [0, 1], default=0.02
+        Smallest chance to divide by.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows when the curve is estimated. They are not multiplied into the result.
+
+    Returns
+    -------
+    weights : ndarray of shape (n,)
+        0 for censored rows, 1 or more for the others.
+
+    Examples
+    --------
+    >>> from censquant.survival import inverse_censoring_weights
+    >>> inverse_censoring_weights([1, 2, 3], [True, False, True])
+    array([1., 0., 2.])
+    """
+    target = read_columns(time, event)
+    if not 0 <= floor <= 1:
+        raise ValueError(f"floor must be in [0, 1], got {floor!r}.")
+    if curve is None:
+        curve = censoring_kaplan_meier(target.time, target.event, sample_weight)
+    elif sample_weight is not None:
+        raise ValueError(
+            "sample_weight must be None where curve is given, since it only weights the rows "
+            "that the curve is estimated from."
+        )
+    seen = np.flatnonzero(target.event)
+    chance = np.maximum(curve(target.time[seen], side="left"), floor)
+    zero = np.flatnonzero(chance == 0)
+    if zero.size:
+        raise ValueError(
+            f"floor must be positive where the censoring curve falls to 0, got {floor!r} and "
+            f"{zero.size} events past that point, the first in row {seen[zero[0]]}."
+        )
+    weights = np.zeros(len(target))
+    weights[seen] = 1 / chance
+    return weights
+
+
+def follow_up_limit(time: ArrayLike, event: ArrayLike) -> float:
+    """Largest time at which the data still speak: the largest time of any row.
+
+    Past it no row is at risk, so nothing in the data supports one curve rather than another: a
+    quantile beyond it is the model's extrapolation. A censored row counts as much as an event,
+    because it was watched for just as long.
+
+    Parameters
+    ----------
+    time : array-like of shape (n,)
+        Time of the event or of the end of follow-up.
+    event : array-like of shape (n,)
+        True where the event was seen.
+
+    Returns
+    -------
+    limit : float
+
+    Examples
+    --------
+    >>> from censquant.survival import follow_up_limit
+    >>> follow_up_limit([4.0, 9.0, 2.5], [True, False, True])
+    9.0
+    """
+    return float(read_columns(time, event).time.max())

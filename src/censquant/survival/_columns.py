@@ -1,0 +1,242 @@
+"""One column of numbers, times, event codes or weights, read and checked."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from math import inf, nan
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Values listed in a message; more would bury the remedy.
+_LISTED = 5
+
+
+def as_array(values: object, name: str) -> NDArray[Any]:
+    """Values as an array of any dtype and shape, with None where a mask hides an entry."""
+    if isinstance(values, np.ma.MaskedArray):
+        # np.asarray would drop the mask and let the hidden numbers through. The fields of a
+        # structured array carry their own masks and come here one by one.
+        if values.dtype.names is not None:
+            return values
+        plain = np.array(values.data, dtype=object)
+        plain[np.ma.getmaskarray(values)] = None
+        return plain
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be a rectangular array, got a sequence of items of different lengths."
+        ) from None
+
+
+def read_numbers(values: object, *, name: str) -> NDArray[np.float64]:
+    """Column of real numbers as float64, with NaN where a value is missing.
+
+    Text, booleans and dates are refused rather than converted: a column of the wrong kind is
+    nearly always the wrong column. Missing and infinite entries are left for the caller to judge.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        Numbers; ``None`` and pandas' ``NA`` count as missing.
+    name : str
+        Name of the argument, for the messages.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n,), float64
+        Contiguous; shares memory with ``values`` where no conversion was needed.
+
+    Examples
+    --------
+    >>> from censquant.survival import read_numbers
+    >>> read_numbers([1, None, 3], name="predicted")
+    array([ 1., nan,  3.])
+    """
+    column = _one_dimensional(as_array(values, name), name)
+    kind = column.dtype.kind
+    if kind in "iuf":
+        return np.ascontiguousarray(column, dtype=np.float64)
+    if kind == "O":
+        return np.array([_number(v, name, row) for row, v in enumerate(column)], dtype=np.float64)
+    if kind == "c":
+        raise ValueError(
+            f"Complex data not supported: {name} must hold real numbers, got dtype {column.dtype}."
+        )
+    if kind == "b":
+        raise TypeError(
+            f"{name} must hold numbers, got booleans, which are the values of an event column."
+        )
+    if kind in "mM":
+        raise TypeError(
+            f"{name} must hold numbers, got dtype {column.dtype}: "
+            "divide the time since the start by a unit, as in (end - start) / one_day."
+        )
+    raise TypeError(
+        f"{name} must hold numbers, got dtype {column.dtype}: convert the column to float."
+    )
+
+
+def read_times(values: object, *, name: str) -> NDArray[np.float64]:
+    """Column of finite times, of any sign."""
+    times = read_numbers(values, name=name)
+    if times.size == 0:
+        raise ValueError(f"{name} must hold at least one row, got none.")
+    refuse_nan(times, name=name, noun="times")
+    infinite = np.flatnonzero(np.isinf(times))
+    if infinite.size:
+        raise ValueError(
+            f"{name} contains infinity: {infinite.size} of {times.size} times are infinite, the "
+            f"first in row {infinite[0]}; give the last time seen and event=False instead."
+        )
+    return times
+
+
+def read_events(values: object, *, name: str = "event") -> NDArray[np.bool_]:
+    """Column of event indicators: booleans, or numbers that are all 0 or 1."""
+    column = _one_dimensional(as_array(values, name), name)
+    kind = column.dtype.kind
+    if kind == "b":
+        return np.ascontiguousarray(column, dtype=np.bool_)
+    if kind == "O":
+        missing = np.array([_is_missing(v) for v in column], dtype=np.bool_)
+        known = np.array([_is_event_code(v) for v in column], dtype=np.bool_)
+    elif kind in "iuf":
+        missing = np.isnan(column)
+        known = (column == 0) | (column == 1)
+    else:
+        missing = known = np.zeros(column.shape, dtype=np.bool_)
+    if missing.any():
+        rows = np.flatnonzero(missing)
+        raise ValueError(
+            f"{name} contains missing values: {rows.size} of {column.size} are missing, "
+            f"the first in row {rows[0]}; drop those rows."
+        )
+    if not known.all():
+        raise ValueError(_unknown_codes(column, name))
+    return np.ascontiguousarray(column == 1, dtype=np.bool_)
+
+
+def read_weights(sample_weight: object, n_samples: int) -> NDArray[np.float64]:
+    """Sample weights as float64, one for each row; ones where None is given.
+
+    A weight counts a row as that many equal rows, and a weight of 0 as no row at all. Weights
+    must be finite and not negative, and one at least must be positive.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), or None
+        Weights in [0, inf).
+    n_samples : int
+        Number of rows that the weights belong to.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_samples,), float64
+
+    Examples
+    --------
+    >>> from censquant.survival import read_weights
+    >>> read_weights([1, 2], 2)
+    array([1., 2.])
+    >>> read_weights(None, 2)
+    array([1., 1.])
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weights = read_numbers(sample_weight, name="sample_weight")
+    if weights.size != n_samples:
+        raise ValueError(
+            "sample_weight must have one value for each row, "
+            f"got {weights.size} values for {n_samples} rows."
+        )
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if bad.size:
+        raise ValueError(
+            "sample_weight must be finite and not negative, "
+            f"got {weights[bad[0]]:g} in row {bad[0]}."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight must hold a positive value, got only zeros.")
+    return weights
+
+
+def refuse_nan(column: NDArray[np.float64], *, name: str, noun: str) -> None:
+    """Raise if a number is missing, with the count and the first row."""
+    missing = np.flatnonzero(np.isnan(column))
+    if missing.size:
+        raise ValueError(
+            f"{name} contains NaN: {missing.size} of {column.size} {noun} are missing, "
+            f"the first in row {missing[0]}."
+        )
+
+
+def listed(values: Iterable[str]) -> str:
+    """Words for a message, joined by commas and cut after a few."""
+    words = list(values)
+    return ", ".join(words[:_LISTED] + ["..."] * (len(words) > _LISTED))
+
+
+def column_names(table: Any) -> list[Any]:
+    """Names of the columns of a DataFrame, or the keys of a mapping."""
+    return list(table.columns if hasattr(table, "columns") else table)
+
+
+def quoted(names: Iterable[Any]) -> str:
+    """Column names for a message."""
+    return listed(repr(name) for name in names) or "none"
+
+
+def _one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Raise unless the array is a vector."""
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
+    return array
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value is None, NaN or one of pandas' missing values."""
+    # By name, since pandas need not be installed.
+    named = type(value).__name__ in {"NAType", "NaTType"}
+    return named or value is None or (_is_number(value) and value != value)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a real number other than a boolean."""
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def _is_event_code(value: Any) -> bool:
+    """Whether a value of an object column is a boolean, 0 or 1."""
+    return isinstance(value, bool | np.bool_) or (_is_number(value) and value in (0, 1))
+
+
+def _number(value: Any, name: str, row: int) -> float:
+    """One entry of an object column as a float."""
+    if _is_missing(value):
+        return nan
+    if not _is_number(value):
+        raise TypeError(
+            f"{name} must hold numbers, got {value!r} ({type(value).__name__}) in row {row}."
+        )
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
+
+
+def _unknown_codes(column: NDArray[Any], name: str) -> str:
+    """Message about event codes that are neither boolean nor 0 and 1."""
+    plain = column.dtype.kind in "iufO"
+    codes = column.tolist() if plain else column.astype(str).tolist()
+    numeric = all(_is_number(code) for code in codes)
+    if numeric:
+        found = [f"{code:g}" for code in sorted(set(codes))]
+    else:
+        found = sorted({repr(code) for code in codes})
+    remedy = "compare the column with the value that means the event"
+    if numeric and set(codes) <= {1, 2}:
+        remedy = "2 usually means the event, write event == 2"
+    return f"{name} must be boolean or 0 and 1, got the values {listed(found)}: {remedy}."

@@ -1,0 +1,208 @@
+"""Kaplan-Meier curves of the event time and of the censoring time."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant.survival._columns import read_weights
+from censquant.survival._target import read_columns
+
+# The running product loses a few units in the last place, so that a level that the curve reaches
+# exactly could be missed by rounding. Far above that loss, far below a step of any real sample.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class KaplanMeier:
+    """Step curve of the share of a population that is still without the event.
+
+    Made by `kaplan_meier` or `censoring_kaplan_meier`. Past the last time nobody is at risk: the
+    curve is carried on as a constant there, which is a convention and not an estimate.
+
+    Parameters
+    ----------
+    time : ndarray of shape (k,), float64
+        Distinct times of the data, increasing.
+    survival : ndarray of shape (k,), float64
+        Share that is event-free after each time, in [0, 1], not increasing.
+    n_at_risk : ndarray of shape (k,), float64
+        Weighted number of rows that could still end at each time.
+    n_events : ndarray of shape (k,), float64
+        Weighted number of rows that end there by what the curve counts.
+    n_censored : ndarray of shape (k,), float64
+        Weighted number of rows that leave there otherwise.
+
+    Examples
+    --------
+    >>> from censquant.survival import kaplan_meier
+    >>> curve = kaplan_meier([1, 2, 3, 4], [1, 0, 1, 1])
+    >>> curve.survival
+    array([0.75 , 0.75 , 0.375, 0.   ])
+    >>> curve([0.5, 3.0])
+    array([1.   , 0.375])
+    >>> curve([0.5, 3.0], side="left")
+    array([1.  , 0.75])
+    >>> curve.quantile([0.25, 0.5])
+    array([1., 3.])
+    """
+
+    time: NDArray[np.float64]
+    survival: NDArray[np.float64]
+    n_at_risk: NDArray[np.float64]
+    n_events: NDArray[np.float64]
+    n_censored: NDArray[np.float64]
+
+    def __call__(
+        self, t: ArrayLike, side: Literal["right", "left"] = "right"
+    ) -> NDArray[np.float64]:
+        """Share that is event-free after, or just before, the given times.
+
+        Parameters
+        ----------
+        t : array-like of any shape
+            Times; NaN gives NaN.
+        side : {"right", "left"}, default="right"
+            ``"right"`` for S(t), the chance of an event after t; ``"left"`` for S(t-), the chance
+            of one at t or after it.
+
+        Returns
+        -------
+        survival : ndarray of the shape of ``t``, in [0, 1]
+        """
+        if side not in ("right", "left"):
+            raise ValueError(f"side must be 'right' or 'left', got {side!r}.")
+        at = np.asarray(t, dtype=np.float64)
+        steps = np.concatenate(([1.0], self.survival))
+        share = steps[np.searchsorted(self.time, at, side=side)]
+        return np.where(np.isnan(at), np.nan, share)
+
+    def quantile(self, levels: ArrayLike) -> NDArray[np.float64]:
+        """Earliest times by which the given shares have had the event.
+
+        The quantile of a level is the smallest t with 1 - S(t) at or above it. It is infinite
+        where the curve stays above that share: follow-up was too short to see it.
+
+        Parameters
+        ----------
+        levels : array-like of any shape
+            Levels inside (0, 1).
+
+        Returns
+        -------
+        times : ndarray of the shape of ``levels``
+        """
+        asked = np.asarray(levels, dtype=np.float64)
+        outside = ~((asked > 0) & (asked < 1))
+        if outside.any():
+            raise ValueError(f"levels must be inside (0, 1), got {asked[outside][0]:g}.")
+        ends = np.append(self.time, np.inf)
+        left = (1 - asked) * (1 + _ROUNDING)
+        times: NDArray[np.float64] = ends[np.searchsorted(-self.survival, -left, side="left")]
+        return times
+
+
+def kaplan_meier(
+    time: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None = None
+) -> KaplanMeier:
+    """Kaplan-Meier curve of the event time.
+
+    The estimate assumes that rows are censored for reasons that do not foretell their event. At
+    a tie events come before censorings, as in R's ``survfit``: a row censored at t was still at
+    risk at t.
+
+    Parameters
+    ----------
+    time : array-like of shape (n,)
+        Time of the event or of the end of follow-up.
+    event : array-like of shape (n,)
+        True where the event was seen.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf); a weight of k counts as k equal rows.
+
+    Returns
+    -------
+    curve : KaplanMeier
+
+    Examples
+    --------
+    >>> from censquant.survival import kaplan_meier
+    >>> curve = kaplan_meier([2, 2, 5], [True, False, True])
+    >>> curve.time, curve.n_at_risk
+    (array([2., 5.]), array([3., 1.]))
+    """
+    times, n_events, n_censored, n_later = _counts(time, event, sample_weight)
+    n_left = n_later + n_censored
+    return _curve(times, n_left + n_events, n_left, n_events, n_censored)
+
+
+def censoring_kaplan_meier(
+    time: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None = None
+) -> KaplanMeier:
+    """Kaplan-Meier curve of the censoring time.
+
+    The roles are swapped: ``n_events`` of the curve counts censorings and ``n_censored`` counts
+    events. The order at a tie is kept, so that events leave the risk set before the censorings of
+    the same time: with it the two curves multiply to the share of rows still followed.
+
+    Parameters
+    ----------
+    time : array-like of shape (n,)
+        Time of the event or of the end of follow-up.
+    event : array-like of shape (n,)
+        True where the event was seen, so where the censoring time is not known.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf); a weight of k counts as k equal rows.
+
+    Returns
+    -------
+    curve : KaplanMeier
+
+    Examples
+    --------
+    >>> from censquant.survival import censoring_kaplan_meier
+    >>> curve = censoring_kaplan_meier([2, 2, 5], [True, False, True])
+    >>> curve.survival, curve.n_at_risk
+    (array([0.5, 0.5]), array([2., 0.]))
+    """
+    times, n_events, n_censored, n_later = _counts(time, event, sample_weight)
+    return _curve(times, n_later + n_censored, n_later, n_censored, n_events)
+
+
+def _counts(
+    time: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.float64], ...]:
+    """Distinct times with the weight of events, of censorings and of all later rows."""
+    target = read_columns(time, event)
+    weights = read_weights(sample_weight, len(target))
+    if not weights.all():
+        kept = weights > 0
+        target, weights = target.take(kept), weights[kept]
+    times, place = np.unique(target.time, return_inverse=True)
+    n_events = _sums(place, weights * target.event, times.size)
+    n_censored = _sums(place, weights * ~target.event, times.size)
+    # Added up from the last time on, so that the risk sets of the tail, the smallest, are exact.
+    from_here = np.cumsum((n_events + n_censored)[::-1])[::-1]
+    n_later = np.concatenate((from_here[1:], [0.0]))
+    return times, n_events, n_censored, n_later
+
+
+def _sums(place: NDArray[np.intp], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Sum of the values at each place."""
+    return np.asarray(np.bincount(place, values, minlength=size), dtype=np.float64)
+
+
+def _curve(
+    times: NDArray[np.float64],
+    n_at_risk: NDArray[np.float64],
+    n_left: NDArray[np.float64],
+    n_events: NDArray[np.float64],
+    n_censored: NDArray[np.float64],
+) -> KaplanMeier:
+    """Curve of the running product of the shares that are left at each time."""
+    stay = np.ones(times.size)
+    # The risk set of the censoring curve is empty where the last rows are all events.
+    np.divide(n_left, n_at_risk, out=stay, where=n_at_risk > 0)
+    survival = np.cumprod(stay, dtype=np.float64)
+    return KaplanMeier(times, survival, n_at_risk, n_events, n_censored)

@@ -1,0 +1,247 @@
+"""The target of every method: a time and whether it is that of an event, read from any form."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant.exceptions import NoEventsError
+from censquant.survival._columns import (
+    as_array,
+    column_names,
+    listed,
+    quoted,
+    read_events,
+    read_times,
+)
+
+_REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple"
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Times and events of n rows, checked.
+
+    Made by `read_target`; the constructor itself checks nothing.
+
+    Parameters
+    ----------
+    time : ndarray of shape (n,), float64
+        Time of the event, or of the end of follow-up. Finite, of any sign.
+    event : ndarray of shape (n,), bool
+        True where the event was seen, False where the row is censored.
+
+    Examples
+    --------
+    >>> from censquant.survival import read_target
+    >>> target = read_target(([5.0, 2.0, 9.0], [True, False, True]))
+    >>> len(target), target.n_events
+    (3, 2)
+    >>> target.take([2, 0]).time
+    array([9., 5.])
+    """
+
+    time: NDArray[np.float64]
+    event: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return self.time.size
+
+    @property
+    def n_events(self) -> int:
+        """Number of rows whose event was seen."""
+        return int(np.count_nonzero(self.event))
+
+    def take(self, index: ArrayLike | slice) -> "Target":
+        """Rows at the given positions, as a new target.
+
+        Parameters
+        ----------
+        index : array-like of int or bool, or slice
+            Whatever selects rows of a numpy array.
+
+        Returns
+        -------
+        target : Target
+        """
+        rows = index if isinstance(index, slice) else np.asarray(index)
+        return Target(self.time[rows], self.event[rows])
+
+
+def read_target(y: object, *, n_samples: int | None = None) -> Target:
+    """Target read from any usual form of ``y``.
+
+    An event is True everywhere; codes such as 1 and 2 are refused rather than guessed, because
+    a flipped indicator yields a plausible and wrong model. A plain vector of times means that
+    every event was seen.
+
+    Parameters
+    ----------
+    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
+        A structured array with one boolean and one numeric field, in either order and of any
+        names; a ``(time, event)`` tuple; a DataFrame or mapping with the columns ``event`` and
+        ``time`` or ``duration``; or one-dimensional times, all of them observed.
+    n_samples : int, optional
+        Number of rows of ``X``, which ``y`` must match.
+
+    Returns
+    -------
+    target : Target
+        The arrays may share memory with ``y``.
+
+    Examples
+    --------
+    >>> from censquant.survival import read_target
+    >>> read_target({"duration": [5, 2], "event": [1, 0]})
+    Target(time=array([5., 2.]), event=array([ True, False]))
+    >>> read_target([5.0, 2.0]).event
+    array([ True,  True])
+    """
+    if y is None:
+        raise ValueError(
+            "Censored regression requires y to be passed, but the target y is None: "
+            "pass times and events."
+        )
+    if isinstance(y, tuple):
+        target = _from_tuple(y)
+    elif not isinstance(y, np.ndarray) and (isinstance(y, Mapping) or hasattr(y, "columns")):
+        target = _from_table(y)
+    else:
+        target = _from_array(y)
+    if n_samples is not None and len(target) != n_samples:
+        raise ValueError(
+            "y must have one row for each row of X, "
+            f"got {len(target)} rows in y and {n_samples} in X."
+        )
+    return target
+
+
+def read_columns(time: object, event: object, *, name: str = "time") -> Target:
+    """Target of two separate columns, under the checks of `read_target`.
+
+    Parameters
+    ----------
+    time : array-like of shape (n,)
+        Finite times.
+    event : array-like of shape (n,)
+        Booleans, or numbers that are all 0 or 1; True where the event was seen.
+    name : str, default="time"
+        What the messages call the times.
+
+    Returns
+    -------
+    target : Target
+
+    Examples
+    --------
+    >>> from censquant.survival import read_columns
+    >>> read_columns([5, 2], [1, 0])
+    Target(time=array([5., 2.]), event=array([ True, False]))
+    """
+    target = Target(read_times(time, name=name), read_events(event))
+    if target.time.size != target.event.size:
+        raise ValueError(
+            "time and event must have the same length, "
+            f"got {target.time.size} times and {target.event.size} events."
+        )
+    return target
+
+
+def require_events(target: Target) -> None:
+    """Raise `NoEventsError` if every row of the target is censored.
+
+    Fitting needs an event; reading a target does not, so that predictions can be scored on rows
+    that hold none.
+
+    Parameters
+    ----------
+    target : Target
+
+    Raises
+    ------
+    NoEventsError
+        If no event was seen.
+
+    Examples
+    --------
+    >>> from censquant.survival import read_target, require_events
+    >>> require_events(read_target([3.0, 4.0]))
+    """
+    if target.n_events == 0:
+        n = len(target)
+        raise NoEventsError(
+            f"y has no event: {n} of {n} rows are censored, so no quantile can be fitted."
+        )
+
+
+def _from_tuple(y: tuple[Any, ...]) -> Target:
+    """Target of a ``(time, event)`` pair."""
+    if len(y) != 2:
+        raise ValueError(
+            f"y must be a (time, event) tuple of two arrays, got a tuple of {len(y)} items."
+        )
+    return read_columns(*y, name="y")
+
+
+def _from_table(y: Any) -> Target:
+    """Target of a DataFrame or mapping with known column names."""
+    there = column_names(y)
+    times = [name for name in ("time", "duration") if name in there]
+    if len(times) == 2:
+        raise ValueError(
+            "y must have one of the columns 'time' and 'duration', got both: drop one of them."
+        )
+    if not times or "event" not in there:
+        raise ValueError(
+            "y must have the columns 'event' and 'time' (or 'duration'), got "
+            f"{quoted(there)}: rename them or pass Surv.from_dataframe(event, time, data)."
+        )
+    return read_columns(y[times[0]], y["event"], name="y")
+
+
+def _from_array(y: object) -> Target:
+    """Target of a structured array, or of times that are all observed."""
+    array = as_array(y, "y")
+    if array.ndim == 2 and array.shape[1] == 1:
+        _warn_column()
+        array = array.ravel()
+    if array.ndim == 2 and array.shape[1] == 2:
+        raise ValueError(
+            "y must not be a two-column array, since the order of its columns cannot be known, "
+            f"got shape {array.shape}: {_REMEDY}."
+        )
+    if array.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {array.shape}: {_REMEDY}.")
+    if array.dtype.names is not None:
+        return _from_structured(array)
+    times = read_times(array, name="y")
+    return Target(times, np.ones(times.size, dtype=np.bool_))
+
+
+def _from_structured(y: NDArray[Any]) -> Target:
+    """Target of the boolean and the numeric field of a structured array."""
+    kinds = {name: y[name].dtype.kind for name in y.dtype.names or ()}
+    events = [name for name, kind in kinds.items() if kind == "b"]
+    times = [name for name, kind in kinds.items() if kind in "iufc"]
+    if len(kinds) != 2 or len(events) != 1 or len(times) != 1:
+        fields = listed(f"{name!r} ({y[name].dtype})" for name in kinds)
+        raise ValueError(
+            "y must be a structured array with exactly one boolean and one numeric field, "
+            f"got {fields or 'no field'}: {_REMEDY}."
+        )
+    return read_columns(y[times[0]], y[events[0]], name="y")
+
+
+def _warn_column() -> None:
+    """Warn as scikit-learn does where a column stands for a vector; its checks demand it."""
+    from sklearn.exceptions import DataConversionWarning
+
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. "
+        "Please change the shape of y to (n_samples, ), for example using ravel().",
+        DataConversionWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,210 @@
+"""The scale on which a method sees time, and the way back."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant.survival._columns import quoted, read_weights
+from censquant.survival._target import read_columns
+
+_SMALLEST = float(np.finfo(np.float64).tiny)
+# exp of it is 1e304: far above any time, and finite in float64.
+_LARGEST_LOG = 700.0
+# A standard deviation below this share of the largest time is rounding of equal times.
+_NO_SPREAD = 1e-14
+
+
+@dataclass(frozen=True)
+class TimeTransform:
+    r"""Increasing or, if mirrored, decreasing map between times and the scale of training.
+
+    .. math:: z = \pm (u - \mathrm{center}) / \mathrm{scale}, \quad
+              u = t \text{ or } \log \max(t, \mathrm{floor})
+
+    Quantiles follow any increasing map, so a method may fit on a scale that suits it and answer
+    in the user's unit. Mirroring turns left censoring into right censoring.
+
+    Parameters
+    ----------
+    log : bool, default=False
+        Whether to take the logarithm first.
+    floor : float in [0, inf), default=0.0
+        Times below it are taken for it before the logarithm; not used without one.
+    center, scale : float, default=0.0 and 1.0
+        What is subtracted, and what is then divided by; ``scale`` is positive.
+    mirror : bool, default=False
+        Whether to negate, as the last step.
+
+    Examples
+    --------
+    >>> from censquant.survival import TimeTransform
+    >>> transform = TimeTransform.fit([1.0, 10.0, 100.0], [True, True, False], "log")
+    >>> transform.forward([1.0, 10.0, 100.0]).round(3)
+    array([-1.225,  0.   ,  1.225])
+    >>> transform.inverse([0.0]).round(6)
+    array([10.])
+    """
+
+    log: bool = False
+    floor: float = 0.0
+    center: float = 0.0
+    scale: float = 1.0
+    mirror: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("log", "mirror"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise TypeError(f"{name} must be True or False, got {value!r}.")
+        for name in ("floor", "center", "scale"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise TypeError(f"{name} must be a number, got {value!r}.")
+            if not np.isfinite(value):
+                raise ValueError(f"{name} must be finite, got {value!r}.")
+        if self.floor < 0:
+            raise ValueError(f"floor must not be negative, got {self.floor!r}.")
+        if self.scale <= 0:
+            raise ValueError(f"scale must be positive, got {self.scale!r}.")
+
+    @classmethod
+    def fit(
+        cls,
+        time: ArrayLike,
+        event: ArrayLike,
+        kind: str | None,
+        *,
+        mirror: bool = False,
+        sample_weight: ArrayLike | None = None,
+    ) -> "TimeTransform":
+        """Transform whose constants come from the given rows.
+
+        Standardising makes a fit independent of the unit of time. The logarithm does too, and
+        gives early and late times the same relative precision; it needs times that are not
+        negative.
+
+        Parameters
+        ----------
+        time : array-like of shape (n,)
+            Time of the event or of the end of follow-up.
+        event : array-like of shape (n,)
+            True where the event was seen; used by ``"log"`` alone.
+        kind : {None, "standardize", "log"}
+            None for the times as they are; ``"standardize"`` for mean 0 and standard deviation 1
+            over all rows, censored ones included; ``"log"`` for the same on the logarithm, with
+            times of 0 taken for half the smallest positive time of an event.
+        mirror : bool, default=False
+            Whether to negate, for left-censored rows.
+        sample_weight : array-like of shape (n,), optional
+            Weights in [0, inf).
+
+        Returns
+        -------
+        transform : TimeTransform
+        """
+        if kind not in (None, "standardize", "log"):
+            raise ValueError(f"time_transform must be None, 'standardize' or 'log', got {kind!r}.")
+        target = read_columns(time, event)
+        weights = read_weights(sample_weight, len(target))
+        if kind is None:
+            return cls(mirror=mirror)
+        target, weights = target.take(weights > 0), weights[weights > 0]
+        if kind == "standardize":
+            center, scale = _spread(target.time, weights)
+            return cls(center=center, scale=scale, mirror=mirror)
+        lowest = target.time.min()
+        if lowest < 0:
+            raise ValueError(
+                f"time must not be negative for time_transform='log', got a minimum of {lowest:g}: "
+                "use time_transform='standardize'."
+            )
+        floor = _log_floor(target.time, target.event)
+        center, scale = _spread(np.log(np.maximum(target.time, floor)), weights)
+        return cls(log=True, floor=floor, center=center, scale=scale, mirror=mirror)
+
+    def forward(self, time: ArrayLike) -> NDArray[np.float64]:
+        """Values of times on the scale of training.
+
+        Parameters
+        ----------
+        time : array-like of any shape
+
+        Returns
+        -------
+        z : ndarray of the shape of ``time``
+        """
+        u = np.asarray(time, dtype=np.float64)
+        if self.log:
+            if self.floor == 0 and np.any(u <= 0):
+                raise ValueError(
+                    f"time must be positive for a logarithm with floor 0, got {u.min():g}."
+                )
+            u = np.log(np.maximum(u, self.floor))
+        z = (u - self.center) / self.scale
+        return -z if self.mirror else z
+
+    def inverse(self, z: ArrayLike) -> NDArray[np.float64]:
+        """Values on the scale of training as times.
+
+        The exact inverse of `forward` for times at or above the floor. A value too large for
+        the exponential gives a huge finite time, never infinity.
+
+        Parameters
+        ----------
+        z : array-like of any shape
+
+        Returns
+        -------
+        time : ndarray of the shape of ``z``
+        """
+        values = np.asarray(z, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            u = (-values if self.mirror else values) * self.scale + self.center
+        return np.exp(np.minimum(u, _LARGEST_LOG)) if self.log else u
+
+    def to_dict(self) -> dict[str, bool | float]:
+        """Parameters as plain values, fit for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "TimeTransform":
+        """Transform from what `to_dict` gave.
+
+        Parameters
+        ----------
+        values : mapping
+            Every parameter by its name, and nothing else.
+
+        Returns
+        -------
+        transform : TimeTransform
+        """
+        names = [field.name for field in fields(cls)]
+        if set(values) != set(names):
+            raise ValueError(
+                f"A time transform must have the keys {quoted(names)}, got {quoted(values)}."
+            )
+        return cls(**values)
+
+
+def _spread(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
+    """Weighted mean and standard deviation, the latter 1 where the values do not differ."""
+    # Relative to the largest value, so that no square can overflow, whatever the unit.
+    peak = float(np.abs(values).max()) or 1.0
+    shares = weights / weights.sum()
+    relative = values / peak
+    mean = float(shares @ relative)
+    deviation = float(np.sqrt(shares @ (relative - mean) ** 2))
+    scale = deviation * peak
+    return mean * peak, scale if deviation > _NO_SPREAD and scale > _SMALLEST else 1.0
+
+
+def _log_floor(time: NDArray[np.float64], event: NDArray[np.bool_]) -> float:
+    """Half the smallest positive time of an event, or of any row if no event has one."""
+    for times in (time[event & (time > 0)], time[time > 0]):
+        if times.size:
+            return max(float(times.min()) / 2, _SMALLEST)
+    return 1.0

@@ -1,0 +1,254 @@
+"""The one training loop."""
+
+import math
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from censquant.exceptions import TrainingDivergedError
+from censquant.networks import Network, State
+from censquant.training._callbacks import Callback
+from censquant.training._checkpoint import Checkpoint
+from censquant.training._objective import Objective
+from censquant.training._rows import Rows
+from censquant.training._schedule import Schedule, StepDecay
+
+_VALIDATION_ROWS = 4096  # bounds the memory of one validation pass
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How long and how fast to train; the defaults are the paper's.
+
+    Parameters
+    ----------
+    max_epochs : int
+        Passes over the rows.
+    batch_size : int
+        Rows a step; the last batch of an epoch may be smaller.
+    learning_rate : float
+        Adam's learning rate before the schedule's factor.
+    weight_decay : float
+        L2 decay inside Adam.
+    schedule : Schedule
+        Factor on the learning rate over the course of training.
+    max_steps : int, optional
+        An end before ``max_epochs``, even within an epoch.
+    n_iter_no_change : int
+        With validation rows: epochs without a better validation loss after which to stop.
+    """
+
+    max_epochs: int = 100
+    batch_size: int = 128
+    learning_rate: float = 0.01
+    weight_decay: float = 1e-4
+    schedule: Schedule = field(default_factory=StepDecay)
+    max_steps: int | None = None
+    n_iter_no_change: int = 10
+
+
+class Run:
+    """One training under way: what callbacks see and checkpoints keep.
+
+    Attributes
+    ----------
+    history : list of dict
+        One record an epoch: ``epoch`` from 1, ``loss``, ``learning_rate`` and, with validation
+        rows, ``validation_loss``.
+    n_epochs, n_steps : int
+        Done so far.
+    best_loss, best_epoch, best_state
+        The lowest validation loss so far and the network's state then.
+    member : int
+        Place in the ensemble.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        objective: Objective,
+        rows: Rows,
+        config: TrainingConfig,
+        rng: np.random.Generator,
+        validation: Rows | None,
+        member: int,
+        stopping: threading.Event,
+    ) -> None:
+        self.network = network
+        self.objective = objective
+        self.rows = rows
+        self.config = config
+        self.rng = rng
+        self.validation = validation
+        self.member = member
+        self.optimizer = network.optimizer(config.weight_decay)
+        self.history: list[dict[str, Any]] = []
+        self.n_epochs = 0
+        self.n_steps = 0
+        self.best_loss = math.inf
+        self.best_epoch = 0
+        self.best_state: State | None = None
+        self._stopping = stopping
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End this training after the current epoch."""
+        self._stopped = True
+
+    @property
+    def total_steps(self) -> int:
+        """Number of steps that the whole training has, if nothing stops it."""
+        steps = self.config.max_epochs * -(-len(self.rows) // self.config.batch_size)
+        return steps if self.config.max_steps is None else min(steps, self.config.max_steps)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether no further epoch is to be trained."""
+        waited = self.n_epochs - self.best_epoch
+        return (
+            self._stopped
+            or self._stopping.is_set()
+            or self.n_steps >= self.total_steps
+            or (self.validation is not None and waited >= self.config.n_iter_no_change)
+        )
+
+    def train_epoch(self) -> None:
+        """Make one pass over the rows in random order and record it."""
+        network, objective, optimizer = self.network, self.objective, self.optimizer
+        batch_size, total_steps = self.config.batch_size, self.total_steps
+        order = self.rng.permutation(len(self.rows))
+        gradient = np.empty((batch_size, network.n_outputs), dtype=np.float32)
+        loss_sum, rows_done, rate = 0.0, 0, 0.0
+        for start in range(0, len(order), batch_size):
+            if self.n_steps >= total_steps or self._stopping.is_set():
+                break
+            index = order[start : start + batch_size]
+            rate = self.config.learning_rate * self.config.schedule(self.n_steps, total_steps)
+            batch = self.rows.take(index)
+            output = network.forward(batch.x, training=True)
+            loss = objective.gradient(output, batch, gradient[: len(index)])
+            loss += network.backward(gradient[: len(index)])
+            optimizer.step(rate)
+            self.n_steps += 1
+            loss_sum += loss * len(index)
+            rows_done += len(index)
+        self.n_epochs += 1
+        self._record(loss_sum / max(rows_done, 1), rate)
+
+    def _record(self, loss: float, rate: float) -> None:
+        record: dict[str, Any] = {"epoch": self.n_epochs, "loss": loss, "learning_rate": rate}
+        if self.validation is not None:
+            record["validation_loss"] = self._validation_loss(self.validation)
+            if record["validation_loss"] < self.best_loss:
+                self.best_loss = record["validation_loss"]
+                self.best_epoch = self.n_epochs
+                self.best_state = self.network.state()
+        self.history.append(record)
+        finite = math.isfinite(loss) and math.isfinite(record.get("validation_loss", 0.0))
+        # Compiled arithmetic may hide a NaN from the loss: the parameters are looked at as well.
+        if not finite or not all(
+            np.isfinite(value).all() for value in self.network.state().values()
+        ):
+            raise TrainingDivergedError(
+                f"Training diverged in epoch {self.n_epochs}: the loss is {loss}. Lower "
+                f"learning_rate (now {self.config.learning_rate:g}) or check the features for "
+                "extreme values."
+            )
+
+    def _validation_loss(self, rows: Rows) -> float:
+        total = 0.0
+        for start in range(0, len(rows), _VALIDATION_ROWS):
+            block = rows.take(slice(start, start + _VALIDATION_ROWS))
+            output = self.network.forward(block.x, training=False)
+            total += self.objective.validation_loss(output, block) * len(block)
+        return total / len(rows)
+
+
+def train(
+    network: Network,
+    objective: Objective,
+    rows: Rows,
+    config: TrainingConfig,
+    rng: np.random.Generator,
+    *,
+    validation: Rows | None = None,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Checkpoint | None = None,
+    member: int = 0,
+    stopping: threading.Event | None = None,
+) -> list[dict[str, Any]]:
+    """Train the network in place and return the history, one record an epoch.
+
+    Every method trains here. Ctrl-C ends training early and keeps what was learned, and so does
+    setting ``stopping`` from another thread. With ``validation`` rows training stops when their
+    loss no longer falls, and the best epoch's weights are put back.
+
+    Parameters
+    ----------
+    network : Network
+    objective : Objective
+        Unbound: it is bound to ``rows`` here.
+    rows : Rows
+        Training rows before the objective's preparation.
+    config : TrainingConfig
+    rng : numpy.random.Generator
+        Source of the order of rows.
+    validation : Rows, optional
+    callbacks : sequence of Callback
+    checkpoint : Checkpoint, optional
+    member : int
+        Place in the ensemble, for callbacks.
+    stopping : threading.Event, optional
+
+    Returns
+    -------
+    history : list of dict
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.networks import DenseNetwork
+    >>> from censquant.objectives import Portnoy
+    >>> from censquant.training import Rows, TrainingConfig, train
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(size=(200, 1))
+    >>> rows = Rows.from_arrays(x, time=1 + x[:, 0], event=rng.random(200) < 0.7)
+    >>> objective = Portnoy(taus=(0.25, 0.5, 0.75), y_star=3.0)
+    >>> network = DenseNetwork([1, 20, 3], rng=rng)
+    >>> history = train(network, objective, rows, TrainingConfig(max_epochs=20), rng)
+    >>> history[-1]["loss"] < history[0]["loss"]
+    True
+    """
+    bound = objective.bind(rows)
+    run = Run(
+        network,
+        bound,
+        bound.prepare(rows),
+        config,
+        rng,
+        None if validation is None else bound.prepare(validation),
+        member,
+        stopping or threading.Event(),
+    )
+    if checkpoint is not None:
+        checkpoint.resume(run)
+    for callback in callbacks:
+        callback.on_start(run)
+    try:
+        while not run.is_finished:
+            run.train_epoch()
+            if checkpoint is not None and checkpoint.is_due(run.n_epochs):
+                checkpoint.write(run)
+            for callback in callbacks:
+                callback.on_epoch(run)
+    except KeyboardInterrupt:
+        run.stop()
+    finally:
+        for callback in callbacks:
+            callback.on_end(run)
+    if run.best_state is not None:
+        network.load_state(run.best_state)
+    return run.history

@@ -1,0 +1,49 @@
+"""What a method is to the training loop."""
+
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.networks import FloatArray
+from censquant.training._rows import Rows
+
+
+class Objective(Protocol):
+    """What a method minimises, and how the network's outputs become quantiles.
+
+    This is all that a method may differ in. ``README.md`` in this folder shows how one plugs in.
+    """
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs that the network must give."""
+        ...
+
+    def bind(self, train: Rows) -> Self:
+        """Return a new objective that holds what depends on the training rows.
+
+        It is separate from :meth:`prepare` because validation rows are prepared too, with the
+        constants of the training rows.
+        """
+        ...
+
+    def prepare(self, rows: Rows) -> Rows:
+        """Drop or weight rows."""
+        ...
+
+    def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
+        """Return the batch's mean loss and write its derivative by ``output`` into ``out``."""
+        ...
+
+    def validation_loss(self, output: FloatArray, rows: Rows) -> float:
+        """Return the mean loss by which epochs are compared when stopping early."""
+        ...
+
+    def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:
+        """Return the quantiles at ``taus``, on the network's scale of time.
+
+        A method with one output a level is asked for its own levels only; one that predicts a
+        distribution answers for any.
+        """
+        ...

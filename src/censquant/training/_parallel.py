@@ -1,0 +1,84 @@
+"""Independent trainings side by side in threads."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+Result = TypeVar("Result")
+
+_lock = threading.Lock()
+_users = 0
+_limiter: Any = None
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Loaded first, since the controller only knows libraries that are there when it is made.
+    import scipy.linalg.cython_blas  # noqa: F401
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread while any training runs.
+
+    A batch is too small for more, and threads over members need the cores. The limit belongs to
+    the whole process, so it is counted: the last training to end puts back what was there.
+    """
+    global _users, _limiter
+    with _lock:
+        _users += 1
+        if _users == 1:
+            _limiter = _blas().limit(limits=1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limiter.restore_original_limits()
+
+
+def side_by_side(
+    tasks: Sequence[Callable[[threading.Event], Result]], n_jobs: int | None = None
+) -> list[Result]:
+    """Run the tasks in threads and return their results in order.
+
+    The compiled kernels release the GIL, so threads are enough and nothing is copied. Ctrl-C sets
+    the event that every task receives; the tasks end early and their results are returned.
+
+    Parameters
+    ----------
+    tasks : sequence of callables
+        Each takes the event that asks it to stop.
+    n_jobs : int, optional
+        Threads; None is one, -1 one a core, as everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from censquant.training import side_by_side
+    >>> side_by_side([lambda stopping: 1, lambda stopping: 2], n_jobs=2)
+    [1, 2]
+    """
+    stopping = threading.Event()
+    n_threads = min(effective_n_jobs(n_jobs), len(tasks))
+    with single_blas_thread():
+        if n_threads == 1:
+            return [task(stopping) for task in tasks]
+        with ThreadPoolExecutor(n_threads, thread_name_prefix="censquant") as pool:
+            futures = [pool.submit(task, stopping) for task in tasks]
+            try:
+                return [future.result() for future in futures]
+            except KeyboardInterrupt:
+                stopping.set()
+                return [future.result() for future in futures]
+            except BaseException:
+                stopping.set()
+                raise

@@ -1,0 +1,77 @@
+"""The rows that a training sees, all of them or one batch."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Features and targets of some rows, on the scale on which the network works.
+
+    Parameters
+    ----------
+    x : float32 array of shape (n, ...)
+        Features; two-dimensional for dense networks, of any shape for a torch module.
+    time : float32 array of shape (n,)
+        Transformed times.
+    event : bool array of shape (n,)
+        True where the event was seen.
+    weight : float32 array of shape (n,)
+        Row weights, 1 on average.
+    level : float32 array of shape (n,)
+        Level of a censoring time where a method knows it, -1 where it is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.training import Rows
+    >>> rows = Rows.from_arrays(np.zeros((3, 2)), time=np.arange(3), event=np.ones(3, bool))
+    >>> rows.take(np.array([2])).time
+    array([2.], dtype=float32)
+    """
+
+    x: NDArray[np.float32]
+    time: NDArray[np.float32]
+    event: NDArray[np.bool_]
+    weight: NDArray[np.float32]
+    level: NDArray[np.float32]
+
+    @classmethod
+    def from_arrays(
+        cls,
+        x: NDArray[Any],
+        *,
+        time: NDArray[Any],
+        event: NDArray[Any],
+        weight: NDArray[Any] | None = None,
+        level: NDArray[Any] | None = None,
+    ) -> "Rows":
+        """Convert to the types that the kernels are compiled for."""
+        n = len(x)
+        return cls(
+            x=np.ascontiguousarray(x, dtype=np.float32),
+            time=np.ascontiguousarray(time, dtype=np.float32),
+            event=np.ascontiguousarray(event, dtype=np.bool_),
+            weight=np.ones(n, np.float32) if weight is None else weight.astype(np.float32),
+            level=np.full(n, -1, np.float32) if level is None else level.astype(np.float32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def take(self, index: NDArray[np.intp] | slice) -> "Rows":
+        """Return the rows at ``index``, in its order."""
+        return Rows(
+            self.x[index],
+            self.time[index],
+            self.event[index],
+            self.weight[index],
+            self.level[index],
+        )
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """Return all columns, in the order of the fields."""
+        return [getattr(self, field.name) for field in fields(self)]

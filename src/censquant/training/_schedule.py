@@ -1,0 +1,32 @@
+"""Learning rates over the course of a training."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Schedule(Protocol):
+    """The factor on the learning rate at each step."""
+
+    def __call__(self, step: int, n_steps: int) -> float:
+        """Return the factor at ``step``, counted from 0, of ``n_steps``."""
+        ...
+
+
+@dataclass(frozen=True)
+class StepDecay:
+    """The paper's schedule: a tenth after 70 % of the steps, a hundredth after 90 %.
+
+    Examples
+    --------
+    >>> from censquant.training import StepDecay
+    >>> [round(StepDecay()(step, 10), 3) for step in (0, 6, 7, 9)]
+    [1.0, 1.0, 0.1, 0.01]
+    """
+
+    milestones: tuple[float, ...] = (0.7, 0.9)
+    factor: float = 0.1
+
+    def __call__(self, step: int, n_steps: int) -> float:
+        """Return the factor at ``step``, counted from 0, of ``n_steps``."""
+        passed = sum(step >= round(milestone * n_steps) for milestone in self.milestones)
+        return self.factor**passed

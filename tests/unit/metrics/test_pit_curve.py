@@ -1,0 +1,183 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from censquant.metrics import pit_curve
+from strategies import survival_data
+
+TAUS = np.arange(1, 20) / 20
+few = settings(max_examples=40, deadline=None)
+
+
+def weibull_quantiles(scale, levels):
+    """Quantiles of a Weibull time of shape 1.5, one row for each scale."""
+    return scale[:, None] * (-np.log1p(-np.asarray(levels))) ** (1 / 1.5)
+
+
+def simulate(n, seed, censoring_mean):
+    """Weibull times whose scale depends on a feature, under independent censoring."""
+    rng = np.random.default_rng(seed)
+    scale = np.exp(rng.uniform(-1, 1, size=n))
+    target = scale * rng.weibull(1.5, size=n)
+    censoring = rng.exponential(censoring_mean, size=n)
+    return scale, np.minimum(target, censoring), target <= censoring
+
+
+@pytest.mark.parametrize(("censoring_mean", "censored"), [(2.6, 0.3), (0.8, 0.6)])
+def test_the_true_quantiles_are_calibrated_under_censoring(censoring_mean, censored):
+    n = 4000
+    scale, time, event = simulate(n, 7, censoring_mean)
+    assert abs(1 - event.mean() - censored) < 0.05
+    # Fine enough for the linear pieces between quantiles to be no error of their own.
+    grid = np.arange(1, 200) / 200
+    levels, observed = pit_curve(
+        (time, event), weibull_quantiles(scale, grid), grid, levels=TAUS[:15]
+    )
+    # Censored rows carry less than a whole one; the events alone give a safe error.
+    error = np.sqrt(levels * (1 - levels) / event.sum())
+    assert (np.abs(observed - levels) < 3 * error).all()
+
+
+def test_predictions_that_are_too_late_lie_above_the_diagonal():
+    scale, time, event = simulate(4000, 8, 2.6)
+    late = 1.5 * weibull_quantiles(scale, TAUS)
+    levels, observed = pit_curve((time, event), late, TAUS)
+    assert (observed[2:16] > levels[2:16] + 0.05).all()
+
+
+def test_predictions_that_are_too_early_lie_below_the_diagonal():
+    scale, time, event = simulate(4000, 9, 2.6)
+    early = 0.6 * weibull_quantiles(scale, TAUS)
+    levels, observed = pit_curve((time, event), early, TAUS)
+    assert (observed[2:16] < levels[2:16] - 0.05).all()
+
+
+@few
+@given(data=survival_data(), seed=st.integers(0, 1000))
+def test_without_censoring_the_share_below_each_quantile_is_counted(data, seed):
+    time, _ = data
+    taus = np.array([0.2, 0.5, 0.9])
+    rng = np.random.default_rng(seed)
+    predicted = np.cumsum(rng.uniform(0.1, 1, size=(len(time), 3)) * time.max() / 2, axis=1)
+    _, observed = pit_curve(time, predicted, taus)
+    counted = (time[:, None] <= predicted).mean(axis=0)
+    np.testing.assert_allclose(observed, counted, atol=1e-12)
+
+
+def test_a_time_equal_to_a_quantile_counts_as_reached():
+    taus = np.array([0.1, 0.3, 0.7])
+    _, observed = pit_curve([1.0, 2.0, 3.0, 4.0], [[1.0, 2.0, 3.0]] * 4, taus)
+    np.testing.assert_allclose(observed, [0.25, 0.5, 0.75], rtol=1e-15)
+
+
+def test_censored_rows_count_until_they_leave():
+    # The row censored at 1.5 is at risk for the event at 0.5 and not for the one at 2.5.
+    y = ([0.5, 1.5, 2.5, 9.0], [1, 0, 1, 1])
+    _, observed = pit_curve(y, [[1.0, 2.0, 3.0]] * 4, [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(observed, [0.25, 0.25, 1 - 0.75 * 0.5], rtol=1e-15)
+
+
+def test_crossed_predictions_are_sorted():
+    y = ([0.5, 1.5, 2.5], [1, 1, 0])
+    straight = pit_curve(y, [[1.0, 2.0, 3.0]] * 3, [0.25, 0.5, 0.75])
+    crossed = pit_curve(y, [[3.0, 1.0, 2.0]] * 3, [0.25, 0.5, 0.75])
+    np.testing.assert_array_equal(straight, crossed)
+
+
+def test_events_past_the_last_quantile_are_not_counted_at_its_level():
+    _, observed = pit_curve([1.0, 5.0, 6.0, 7.0], [[2.0, 3.0]] * 4, [0.5, 0.8])
+    np.testing.assert_array_equal(observed, [0.25, 0.25])
+
+
+def test_events_on_a_last_quantile_that_repeats_count_at_its_level():
+    _, observed = pit_curve([3.0, 5.0], [[2.0, 3.0, 3.0]] * 2, [0.2, 0.5, 0.8])
+    np.testing.assert_array_equal(observed, [0.0, 0.0, 0.5])
+
+
+def test_times_before_the_first_quantile_are_read_on_the_prolonged_segment():
+    # The first segment, 0.2 a unit, meets level 0 at time 1: 1.5 is at level 0.1.
+    levels, observed = pit_curve([0.0, 1.5, 9.0], [[2.0, 3.0]] * 3, [0.2, 0.4], levels=[0.05, 0.1])
+    np.testing.assert_array_equal(levels, [0.05, 0.1])
+    np.testing.assert_allclose(observed, [1 / 3, 2 / 3], rtol=1e-15)
+
+
+def test_levels_may_come_in_any_order():
+    levels, observed = pit_curve([1.0, 2.5, 9.0], [[2.0, 3.0]] * 3, [0.2, 0.4], levels=[0.4, 0.2])
+    np.testing.assert_array_equal(levels, [0.4, 0.2])
+    np.testing.assert_allclose(observed, [2 / 3, 1 / 3], rtol=1e-15)
+
+
+def test_a_level_that_follow_up_did_not_reach_is_unknown():
+    y = ([0.5, 1.5, 1.5], [1, 0, 0])
+    _, observed = pit_curve(y, [[1.0, 2.0, 3.0]] * 3, [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(observed, [1 / 3, np.nan, np.nan], rtol=1e-15)
+
+
+def test_all_events_before_a_level_make_it_certain():
+    _, observed = pit_curve([0.5, 0.6], [[1.0, 2.0]] * 2, [0.25, 0.5])
+    np.testing.assert_array_equal(observed, [1.0, 1.0])
+
+
+@few
+@given(data=survival_data(), seed=st.integers(0, 1000))
+def test_the_curve_never_falls(data, seed):
+    rng = np.random.default_rng(seed)
+    time, event = data
+    predicted = rng.uniform(0, 1.5 * time.max(), size=(len(time), TAUS.size))
+    _, observed = pit_curve((time, event), predicted, TAUS)
+    known = observed[~np.isnan(observed)]
+    assert (np.diff(known) >= 0).all()
+    assert ((known >= 0) & (known <= 1)).all()
+    assert np.isnan(observed[len(known) :]).all()
+
+
+@pytest.mark.parametrize(
+    ("predicted", "taus", "options", "message"),
+    [
+        (
+            [[1.0], [2.0]],
+            [0.5],
+            {},
+            "taus must hold two levels or more, since the level of a time is read between "
+            "quantiles, got 1.",
+        ),
+        (
+            [[1.0, 2.0]] * 3,
+            [0.2, 0.8],
+            {},
+            "predicted must have one row for each row of y and one column for each of taus, "
+            "shape (2, 2), got shape (3, 2).",
+        ),
+        (
+            [1.0, 2.0],
+            [0.2, 0.8],
+            {},
+            "predicted must have one row for each row of y and one column for each of taus, "
+            "shape (2, 2), got shape (2,).",
+        ),
+        (
+            [[1.0, 2.0], [1.0, np.inf]],
+            [0.2, 0.8],
+            {},
+            "predicted must be finite, got NaN or infinity in 1 of 2 rows, the first in row 1.",
+        ),
+        (
+            [[1.0, 2.0]] * 2,
+            [0.2, 0.8],
+            {"levels": [0.5, 0.9]},
+            "levels must not exceed 0.8, the highest of taus, got 0.9.",
+        ),
+        (
+            [[1.0, 2.0]] * 2,
+            [0.8, 0.2],
+            {},
+            "taus must be strictly increasing and inside (0, 1), got (0.8, 0.2).",
+        ),
+    ],
+)
+def test_what_makes_no_curve_is_refused(predicted, taus, options, message):
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        pit_curve([1.0, 2.0], predicted, taus, **options)

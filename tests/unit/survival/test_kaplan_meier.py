@@ -1,0 +1,200 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lifelines import KaplanMeierFitter
+from sksurv.nonparametric import kaplan_meier_estimator
+
+from censquant.survival import KaplanMeier, censoring_kaplan_meier, kaplan_meier
+from oracles import loop_censoring_kaplan_meier, loop_kaplan_meier, step_value
+from strategies import repetitions, survival_data
+
+CURVES = {kaplan_meier: loop_kaplan_meier, censoring_kaplan_meier: loop_censoring_kaplan_meier}
+few = settings(max_examples=40, deadline=None)
+
+
+def test_a_hand_computed_curve():
+    curve = kaplan_meier([3, 1, 4, 1, 2, 3], [1, 1, 0, 0, 1, 1])
+    np.testing.assert_array_equal(curve.time, [1, 2, 3, 4])
+    np.testing.assert_array_equal(curve.n_at_risk, [6, 4, 3, 1])
+    np.testing.assert_array_equal(curve.n_events, [1, 1, 2, 0])
+    np.testing.assert_array_equal(curve.n_censored, [1, 0, 0, 1])
+    expected = [5 / 6, 5 / 6 * 3 / 4, 5 / 6 * 3 / 4 / 3, 5 / 6 * 3 / 4 / 3]
+    np.testing.assert_allclose(curve.survival, expected, rtol=1e-15)
+
+
+def test_a_hand_computed_censoring_curve():
+    curve = censoring_kaplan_meier([3, 1, 4, 1, 2, 3], [1, 1, 0, 0, 1, 1])
+    np.testing.assert_array_equal(curve.n_at_risk, [5, 3, 1, 1])
+    np.testing.assert_array_equal(curve.n_events, [1, 0, 0, 1])
+    np.testing.assert_array_equal(curve.n_censored, [1, 1, 2, 0])
+    np.testing.assert_allclose(curve.survival, [4 / 5, 4 / 5, 4 / 5, 0], rtol=1e-15)
+
+
+def test_a_row_censored_at_the_time_of_an_event_is_at_risk_for_it():
+    assert kaplan_meier([2, 2], [1, 0])(2.0) == 0.5
+
+
+def test_an_event_at_the_time_of_a_censoring_is_not_at_risk_for_it():
+    assert censoring_kaplan_meier([2, 2, 3], [1, 0, 1])(2.0) == 0.5
+
+
+@pytest.mark.parametrize("estimate", CURVES)
+@few
+@given(data=st.data())
+def test_fast_and_slow_versions_agree(estimate, data):
+    time, event = data.draw(survival_data())
+    weight = data.draw(repetitions(len(time))) * 0.7
+    for weights in (None, weight):
+        curve = estimate(time, event, weights)
+        times, survival = CURVES[estimate](time, event, weights)
+        np.testing.assert_array_equal(curve.time, times)
+        np.testing.assert_allclose(curve.survival, survival, rtol=1e-12, atol=1e-15)
+
+
+@few
+@given(data=survival_data(min_events=1))
+def test_lifelines_agrees(data):
+    time, event = data
+    curve = kaplan_meier(time, event)
+    fitter = KaplanMeierFitter().fit(time, event)
+    expected = fitter.survival_function_at_times(curve.time).to_numpy()
+    np.testing.assert_allclose(curve.survival, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("estimate", CURVES)
+@few
+@given(data=survival_data(min_events=1))
+def test_scikit_survival_agrees_at_ties(estimate, data):
+    time, event = data
+    curve = estimate(time, event)
+    times, survival = kaplan_meier_estimator(
+        event, time, reverse=estimate is censoring_kaplan_meier
+    )
+    np.testing.assert_array_equal(curve.time, times)
+    np.testing.assert_allclose(curve.survival, survival, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("estimate", CURVES)
+@few
+@given(data=st.data())
+def test_a_weight_counts_as_that_many_rows(estimate, data):
+    time, event = data.draw(survival_data())
+    counts = data.draw(repetitions(len(time)))
+    weighted = estimate(time, event, counts)
+    repeated = estimate(np.repeat(time, counts), np.repeat(event, counts))
+    for field in ("time", "survival", "n_at_risk", "n_events", "n_censored"):
+        np.testing.assert_array_equal(getattr(weighted, field), getattr(repeated, field))
+
+
+@few
+@given(data=survival_data())
+def test_the_two_curves_multiply_to_the_share_still_followed(data):
+    time, event = data
+    at = np.unique(time)
+    followed = (time[None] > at[:, None]).mean(axis=1)
+    product = kaplan_meier(time, event)(at) * censoring_kaplan_meier(time, event)(at)
+    np.testing.assert_allclose(product, followed, atol=1e-12)
+
+
+@few
+@given(data=survival_data())
+def test_without_censoring_the_curve_is_the_empirical_one(data):
+    time, event = data
+    curve = kaplan_meier(time, np.ones_like(event))
+    share = (time[None] > curve.time[:, None]).mean(axis=1)
+    np.testing.assert_allclose(curve.survival, share, atol=1e-14)
+    assert curve.survival[-1] == 0
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@few
+@given(data=survival_data())
+def test_evaluation_follows_the_steps(side, data):
+    time, event = data
+    curve = kaplan_meier(time, event)
+    at = np.concatenate([curve.time, curve.time + 0.01, [-1.0, 0.0, 1e9]])
+    expected = [step_value(curve.time, curve.survival, t, before=side == "left") for t in at]
+    np.testing.assert_array_equal(curve(at, side=side), expected)
+
+
+def test_evaluation_keeps_any_shape():
+    curve = kaplan_meier([1, 2, 3, 4], [1, 1, 1, 1])
+    np.testing.assert_array_equal(curve([[0.0, 1.0], [2.5, 9.0]]), [[1.0, 0.75], [0.5, 0.0]])
+    assert curve(2.5).shape == ()
+    assert curve([]).shape == (0,)
+
+
+def test_the_curve_at_a_missing_time_is_missing():
+    np.testing.assert_array_equal(kaplan_meier([1.0], [1])([np.nan, 2.0]), [np.nan, 0.0])
+
+
+def test_infinite_times_are_before_and_after_all_steps():
+    curve = kaplan_meier([1, 2], [1, 0])
+    np.testing.assert_array_equal(curve([-np.inf, np.inf]), [1.0, 0.5])
+
+
+@few
+@given(data=st.data())
+def test_a_quantile_is_the_first_time_that_reaches_its_level(data):
+    time, event = data.draw(survival_data())
+    level = data.draw(st.sampled_from([0.01, 0.1, 0.25, 1 / 3, 0.5, 0.7, 0.75, 0.9, 0.99]))
+    times, survival = loop_kaplan_meier(time, event)
+    reached = [t for t, s in zip(times, survival, strict=True) if 1 - s >= level - 1e-9]
+    assert kaplan_meier(time, event).quantile(level) == (reached[0] if reached else np.inf)
+
+
+@pytest.mark.parametrize("n", [3, 7, 10, 49, 1000])
+def test_rounding_never_skips_a_level_that_is_reached_exactly(n):
+    curve = kaplan_meier(np.arange(1, n + 1), np.ones(n))
+    levels = np.arange(1, n) / n
+    np.testing.assert_array_equal(curve.quantile(levels), np.arange(1, n))
+
+
+def test_a_quantile_that_follow_up_did_not_reach_is_infinite():
+    curve = kaplan_meier([1, 2, 3, 4], [1, 0, 1, 0])
+    np.testing.assert_array_equal(curve.quantile([[0.25, 0.6], [0.7, 0.9]]), [[1, 3], [np.inf] * 2])
+
+
+def test_a_zero_weight_leaves_the_row_out():
+    curve = kaplan_meier([1, 2, 9], [1, 1, 1], [1, 1, 0])
+    np.testing.assert_array_equal(curve.time, [1, 2])
+
+
+def test_the_tail_of_a_weighted_curve_falls_to_zero_exactly():
+    rng = np.random.default_rng(0)
+    time, weight = np.sort(rng.exponential(size=500)), rng.uniform(0.1, 3, size=500)
+    assert kaplan_meier(time, np.ones(500), weight).survival[-1] == 0.0
+    assert censoring_kaplan_meier(time, np.zeros(500), weight).survival[-1] == 0.0
+
+
+@pytest.mark.parametrize("levels", [0.0, 1.0, -0.5, np.nan])
+def test_levels_outside_the_unit_interval_are_refused(levels):
+    message = f"levels must be inside (0, 1), got {levels:g}."
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        kaplan_meier([1], [1]).quantile([0.5, levels])
+
+
+def test_an_unknown_side_is_refused():
+    message = "side must be 'right' or 'left', got 'both'."
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        kaplan_meier([1], [1])(1.0, side="both")
+
+
+@pytest.mark.parametrize("estimate", CURVES)
+def test_rows_are_checked_as_targets_are(estimate):
+    message = "time and event must have the same length, got 2 times and 1 events."
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        estimate([1, 2], [1])
+    message = "sample_weight must hold a positive value, got only zeros."
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        estimate([1, 2], [1, 0], [0, 0])
+
+
+def test_a_curve_cannot_be_changed():
+    curve = kaplan_meier([1], [1])
+    assert isinstance(curve, KaplanMeier)
+    with pytest.raises(AttributeError):
+        curve.time = curve.survival
