@@ -1,6 +1,9 @@
 """Slow and obvious versions of what the library computes fast."""
 
+from itertools import pairwise
+
 import numpy as np
+import torch
 
 
 def loop_kaplan_meier(time, event, weight=None):
@@ -61,3 +64,98 @@ def brute_force_concordance(time, event, predicted, weight=None):
         elif predicted[i] == predicted[j]:
             right += pair / 2
     return right / total if total > 0 else None
+
+
+def slow_level(time, predicted, taus, rule):
+    """Level of one time on one row of predicted quantiles, by the rule's definition."""
+    if rule == "nearest":
+        distances = [abs(value - time) for value in predicted]
+        return taus[distances.index(min(distances))]
+    ordered = sorted(predicted)
+    below = sum(value <= time for value in ordered)
+    if below == len(taus):
+        return taus[-1]
+    if rule == "lower" or len(taus) == 1:
+        return taus[below - 1] if below else 0.0
+    left = max(below - 1, 0)
+    gap = max(ordered[left + 1] - ordered[left], 1e-12)
+    level = taus[left] + (taus[left + 1] - taus[left]) * (time - ordered[left]) / gap
+    return min(max(level, 0.0), taus[left + 1])
+
+
+def check_loss(y, value, tau):
+    """Check loss as a torch expression whose derivative by ``value`` is 1[value > y] - tau."""
+    return (y - value) * (tau - (value > y).double())
+
+
+def slow_pinball(predicted, time, weight, taus):
+    """Mean over rows of the check loss summed over levels, with its gradient by autograd."""
+    leaf = _leaf(predicted)
+    total = 0.0
+    for i, y in enumerate(time.tolist()):
+        for k, tau in enumerate(taus.tolist()):
+            total = total + weight.tolist()[i] * check_loss(y, leaf[i, k], tau)
+    return _value_and_gradient(total / len(time), leaf)
+
+
+def slow_portnoy(
+    predicted, time, event, weight, level, taus, *, rule, weight_below, limit, one_sided
+):
+    """Portnoy's loss by its definition, with its gradient by autograd."""
+    leaf = _leaf(predicted)
+    levels = taus.tolist()
+    total = 0.0
+    for i, y in enumerate(time.tolist()):
+        q = level.tolist()[i]
+        if q < 0:
+            q = slow_level(y, predicted[i].tolist(), levels, rule)
+        for k, tau in enumerate(levels):
+            value = leaf[i, k]
+            if event[i]:
+                term = check_loss(y, value, tau)
+            else:
+                kept = (tau - q) / (1 - q) if tau >= q else weight_below
+                term = kept * check_loss(y, value, tau)
+                if one_sided:
+                    term = term - (1 - kept) * tau * value
+                    slope = kept * float(value > y) - tau
+                    # The cap takes the push away, not the value.
+                    term = term.detach() if value > limit and slope < 0 else term
+                else:
+                    term = term + (1 - kept) * check_loss(limit, value, tau)
+            total = total + weight.tolist()[i] * term
+    return _value_and_gradient(total / len(time), leaf)
+
+
+def slow_crossing_penalty(predicted, weight, margin, strength):
+    """Crossing penalty with its gradient by autograd."""
+    leaf = _leaf(predicted)
+    lack = torch.relu(margin - (leaf[:, 1:] - leaf[:, :-1]))
+    total = strength * (torch.from_numpy(weight).double()[:, None] * lack).sum() / len(leaf)
+    return _value_and_gradient(total, leaf)
+
+
+def slow_marginal_pinball(predicted, time, event, tau, curve_times, curve_values):
+    """Marginal check loss of one row at one level, given the censoring curve's steps."""
+    loss = tau * max(time - predicted, 0.0)
+    if not event:
+        return loss
+    edges = sorted({time, max(predicted, time), *curve_times})
+    area = sum(
+        (right - left) * step_value(curve_times, curve_values, left)
+        for left, right in pairwise(edges)
+        if time <= left and right <= min(predicted, curve_times[-1])
+    )
+    share = step_value(curve_times, curve_values, time, before=True)
+    return loss + (1 - tau) * area / max(share, 0.02)
+
+
+def _leaf(values):
+    return torch.tensor(np.asarray(values, dtype=np.float64), requires_grad=True)
+
+
+def _value_and_gradient(total, leaf):
+    if not torch.is_tensor(total) or not total.requires_grad:
+        return float(total), np.zeros(leaf.shape)
+    (gradient,) = torch.autograd.grad(total, leaf)
+    return total.item(), gradient.numpy()

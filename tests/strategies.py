@@ -1,4 +1,6 @@
-"""Hypothesis strategies for survival data."""
+"""Hypothesis strategies for survival data and for what the losses see."""
+
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -21,3 +23,42 @@ def repetitions(draw, size):
     counts = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
     counts[draw(st.integers(0, size - 1))] = 2
     return np.array(counts)
+
+
+class LossRows(NamedTuple):
+    """What a loss kernel takes, all of one floating type."""
+
+    predicted: np.ndarray
+    time: np.ndarray
+    event: np.ndarray
+    weight: np.ndarray
+    level: np.ndarray
+    taus: np.ndarray
+
+
+@st.composite
+def loss_rows(draw, *, dtype=np.float64, max_rows=5, max_levels=5):
+    """Rows for a loss kernel, crossed or not, with a level here and there given.
+
+    Every number is a small multiple of a power of two, so that ties happen and are ties in float32
+    as well: the losses jump there, and rounding must not decide on which side a row lies.
+    """
+    n_rows = draw(st.integers(1, max_rows))
+    n_levels = draw(st.integers(1, max_levels))
+
+    def column(low, high, unit, size=n_rows):
+        numbers = draw(st.lists(st.integers(low, high), min_size=size, max_size=size))
+        return np.array(numbers, dtype=dtype) * dtype(unit)
+
+    predicted = column(-16, 16, 0.25, n_rows * n_levels).reshape(n_rows, n_levels)
+    if draw(st.booleans()):
+        predicted.sort(axis=1)
+    taus = draw(st.lists(st.integers(1, 31), min_size=n_levels, max_size=n_levels, unique=True))
+    return LossRows(
+        predicted=predicted,
+        time=column(-16, 16, 0.25),
+        event=np.array(draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows))),
+        weight=column(0, 4, 0.5),
+        level=column(-31, 31, 1 / 32),
+        taus=np.sort(np.array(taus, dtype=dtype)) * dtype(1 / 32),
+    )

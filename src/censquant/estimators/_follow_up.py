@@ -15,7 +15,8 @@ from censquant.training import Rows, TrainingConfig, train
 # The upper levels matter: a quantile is identified while a few rows are still under observation.
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 _HIDDEN_UNITS = 32
-_MOST_STEPS = 2_000
+# Fixed, and cheap beside the members: a few hundred steps settle so small a network.
+_CONFIG = TrainingConfig(max_epochs=500, max_steps=500, learning_rate=0.02)
 
 
 class FollowUp:
@@ -30,11 +31,10 @@ class FollowUp:
             [n_inputs, _HIDDEN_UNITS, len(LEVELS)], activation="gelu", rng=rng
         )
 
-    def train(self, rows: Rows, config: TrainingConfig, stopping: threading.Event) -> None:
-        """Learn from the rows that the members are trained on."""
+    def train(self, rows: Rows, stopping: threading.Event) -> None:
+        """Learn from all rows."""
         flat = replace(rows, x=rows.x.reshape(len(rows), -1))
-        config = replace(config, max_steps=_MOST_STEPS)
-        train(self.network, Pinball(LEVELS), flat, config, self._rng, stopping=stopping)
+        train(self.network, Pinball(LEVELS), flat, _CONFIG, self._rng, stopping=stopping)
 
     def curve(self, x: NDArray[Any]) -> QuantileCurve:
         """Return the quantile curves on the scale of training."""

@@ -203,7 +203,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         follow_up = None
         if not all_rows.event.all():
             follow_up = FollowUp(int(np.prod(rows.x.shape[1:])), follow_up_rng)
-            tasks.append(lambda stopping: follow_up.train(all_rows, config, stopping))
+            tasks.append(lambda stopping: follow_up.train(all_rows, stopping))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
         histories = side_by_side(tasks, n_jobs)[: self.n_members]

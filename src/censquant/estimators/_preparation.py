@@ -1,5 +1,6 @@
 """From the user's arrays to the rows that a network trains on."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,8 +72,11 @@ def arranged(
     x, target, weight = x[used], target.take(used), weight[used]
     copies = copies_of(weight)
     if copies is None:
+        # An exact sum does not depend on the order, and float32 hides the rounding of the division:
+        # the same ratios give the same order and the same bits.
+        scaled = weight / (math.fsum(weight) / len(weight))
+        weight = scaled.astype(np.float32).astype(np.float64)
         order = canonical_order(x, target.time, target.event, weight)
-        weight = weight / weight.mean()
     else:
         order = canonical_order(x, target.time, target.event)
         order = np.repeat(order, copies[order])

@@ -70,5 +70,6 @@ class MarginalPinball:
     def _area(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Integral of the censoring curve up to ``t``, constant after the last time seen."""
         # Before the first step the curve is 1, so the integral has slope 1 there.
-        inside: NDArray[np.float64] = np.interp(t, self.knots, self.integral)
-        return inside + np.minimum(t - self.knots[0], 0.0)
+        area: NDArray[np.float64] = np.interp(t, self.knots, self.integral)
+        area += np.minimum(t - self.knots[0], 0.0)
+        return area

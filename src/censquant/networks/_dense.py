@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.networks import _kernels as kernels
+from censquant.networks._blas import small_product
 from censquant.networks._network import FloatArray, State
 from censquant.networks._optimizer import Adam
 
@@ -69,16 +70,16 @@ class DenseNetwork:
         """Make what follows from the description: codes for the kernels and empty work space."""
         self._layer_sizes = np.asarray(self.sizes, dtype=np.int64)
         self._activation_code = ACTIVATIONS[self.activation]
+        self._small_product = small_product()
         self._reserve(0)
 
     def _reserve(self, n_rows: int) -> None:
         """Make work space for batches of up to ``n_rows`` rows."""
         hidden_units = sum(self.sizes[1:-1])
         self._n_reserved = n_rows
-        self._hidden, self._slopes, self._deltas = np.empty(
-            (3, n_rows * hidden_units), dtype=np.float32
-        )
+        self._hidden, self._slopes = np.empty((2, n_rows * hidden_units), dtype=np.float32)
         self._out = np.empty((n_rows, self.n_outputs), dtype=np.float32)
+        self._weight_work = np.empty(max(a * b for a, b in pairwise(self.sizes)), dtype=np.float32)
 
     @property
     def n_outputs(self) -> int:
@@ -105,6 +106,7 @@ class DenseNetwork:
             self._hidden,
             self._slopes,
             out,
+            self._small_product,
         )
         return out
 
@@ -117,8 +119,9 @@ class DenseNetwork:
             self._hidden,
             self._slopes,
             gradient,
-            self._deltas,
             self.gradient,
+            self._weight_work,
+            self._small_product,
         )
         return 0.0
 
@@ -143,6 +146,7 @@ class DenseNetwork:
                 hidden,
                 None,
                 out[rows],
+                self._small_product,
             )
         return out
 
@@ -159,7 +163,7 @@ class DenseNetwork:
         self._seed, self._n_steps = (int(value) for value in state["dropout"])
 
     def __getstate__(self) -> dict[str, Any]:
-        work_space = ("_hidden", "_slopes", "_deltas", "_out", "_x")
+        work_space = ("_hidden", "_slopes", "_out", "_weight_work", "_x")
         return {name: value for name, value in vars(self).items() if name not in work_space}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

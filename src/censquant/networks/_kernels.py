@@ -146,17 +146,43 @@ def _drop(h, slope, rate, key):
 
 
 @compiled
-def dense_forward(
-    parameters,
-    sizes,
-    activation,
-    dropout,
-    key,
-    x,
-    hidden,
-    slopes,
-    out,
-):
+def _multiply(a, b, out, small):
+    """Write ``a @ b`` into ``out`` by products of at most ``small`` multiplications each.
+
+    ``small`` 0 makes one product; see ``censquant.networks._blas``.
+    """
+    n = a.shape[0]
+    size = small // (b.shape[0] * b.shape[1])
+    if size < 16 or size >= n:
+        np.dot(a, b, out)
+        return
+    n_blocks = (n + size - 1) // size
+    size = (n + n_blocks - 1) // n_blocks
+    for start in range(0, n, size):
+        np.dot(a[start : start + size], b, out[start : start + size])
+
+
+@compiled
+def _multiply_transposed(a, b, out, work, small):
+    """Write ``a.T @ b`` into ``out``, as :func:`_multiply` does; ``work`` has room for ``out``."""
+    n = a.shape[0]
+    size = small // (a.shape[1] * b.shape[1])
+    if size < 16 or size >= n:
+        np.dot(a.T, b, out)
+        return
+    n_blocks = (n + size - 1) // size
+    size = (n + n_blocks - 1) // n_blocks
+    np.dot(a[:size].T, b[:size], out)
+    part = work[: a.shape[1] * b.shape[1]].reshape(a.shape[1], b.shape[1])
+    for start in range(size, n, size):
+        np.dot(a[start : start + size].T, b[start : start + size], part)
+        for i in range(out.shape[0]):
+            for j in range(out.shape[1]):
+                out[i, j] += part[i, j]
+
+
+@compiled
+def dense_forward(parameters, sizes, activation, dropout, key, x, hidden, slopes, out, small):
     """Write the network's output for the rows ``x`` into ``out``.
 
     ``hidden`` and ``slopes`` receive the hidden values and the activation's derivative there, layer
@@ -175,13 +201,13 @@ def dense_forward(
         bias = parameters[offset + n_in * n_out : offset + (n_in + 1) * n_out]
         offset += (n_in + 1) * n_out
         if layer == last:
-            np.dot(layer_input, weights, out)
+            _multiply(layer_input, weights, out, small)
             for i in range(n):
                 for j in range(n_out):
                     out[i, j] += bias[j]
         else:
             h = hidden[place : place + n * n_out].reshape(n, n_out)
-            np.dot(layer_input, weights, h)
+            _multiply(layer_input, weights, h, small)
             if slopes is None:
                 _activate(h, bias, activation, None)
             else:
@@ -194,20 +220,12 @@ def dense_forward(
 
 
 @compiled
-def dense_backward(
-    parameters,
-    sizes,
-    x,
-    hidden,
-    slopes,
-    out_gradient,
-    work,
-    gradient,
-):
+def dense_backward(parameters, sizes, x, hidden, slopes, out_gradient, gradient, work, small):
     """Write the loss's derivative by every parameter into ``gradient``.
 
-    Follows a forward pass over the same ``x``, whose ``hidden`` and ``slopes`` it reads; ``work``
-    is space of the size of ``hidden``.
+    Follows a forward pass over the same ``x``, whose ``hidden`` and ``slopes`` it reads. The
+    derivatives by hidden values take the place of ``hidden``; ``work`` has room for the weights of
+    any layer.
     """
     n = x.shape[0]
     last = len(sizes) - 2
@@ -229,18 +247,17 @@ def dense_backward(
             for j in range(n_out):
                 bias_gradient[j] += delta[i, j]
         if layer == 0:
-            np.dot(x.T, delta, weight_gradient)
+            _multiply_transposed(x, delta, weight_gradient, work, small)
         else:
             place -= n * n_in
             h = hidden[place : place + n * n_in].reshape(n, n_in)
             slope = slopes[place : place + n * n_in].reshape(n, n_in)
-            below = work[place : place + n * n_in].reshape(n, n_in)
-            np.dot(h.T, delta, weight_gradient)
-            np.dot(delta, weights.T, below)
+            _multiply_transposed(h, delta, weight_gradient, work, small)
+            np.dot(delta, weights.T, h)
             for i in range(n):
                 for j in range(n_in):
-                    below[i, j] *= slope[i, j]
-            delta = below
+                    h[i, j] *= slope[i, j]
+            delta = h
 
 
 @compiled

@@ -62,7 +62,7 @@ class TorchNetwork:
         device: str | None = None,
         rng: np.random.Generator,
     ) -> "TorchNetwork":
-        """Make the module by ``factory(input_shape, n_outputs)``, its weights drawn from ``rng``."""
+        """Make the module by ``factory(input_shape, n_outputs)``, with weights from ``rng``."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(2**63)))
             module = factory(input_shape, n_outputs)

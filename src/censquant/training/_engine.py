@@ -120,17 +120,17 @@ class Run:
         network, objective, optimizer = self.network, self.objective, self.optimizer
         batch_size, total_steps = self.config.batch_size, self.total_steps
         order = self.rng.permutation(len(self.rows))
-        gradient = np.empty((batch_size, network.n_outputs), dtype=np.float32)
+        work = np.empty((batch_size, network.n_outputs), dtype=np.float32)
         loss_sum, rows_done, rate = 0.0, 0, 0.0
         for start in range(0, len(order), batch_size):
             if self.n_steps >= total_steps or self._stopping.is_set():
                 break
             index = order[start : start + batch_size]
             rate = self.config.learning_rate * self.config.schedule(self.n_steps, total_steps)
-            batch = self.rows.take(index)
+            batch, gradient = self.rows.take(index), work[: len(index)]
             output = network.forward(batch.x, training=True)
-            loss = objective.gradient(output, batch, gradient[: len(index)])
-            loss += network.backward(gradient[: len(index)])
+            loss = objective.gradient(output, batch, out=gradient)
+            loss += network.backward(gradient)
             optimizer.step(rate)
             self.n_steps += 1
             loss_sum += loss * len(index)
@@ -160,8 +160,7 @@ class Run:
 
     def _validation_loss(self, rows: Rows) -> float:
         total = 0.0
-        for start in range(0, len(rows), _VALIDATION_ROWS):
-            block = rows.take(slice(start, start + _VALIDATION_ROWS))
+        for block in rows.blocks(_VALIDATION_ROWS):
             output = self.network.forward(block.x, training=False)
             total += self.objective.validation_loss(output, block) * len(block)
         return total / len(rows)

@@ -1,5 +1,6 @@
 """The rows that a training sees, all of them or one batch."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -62,15 +63,21 @@ class Rows:
     def __len__(self) -> int:
         return len(self.time)
 
-    def take(self, index: NDArray[np.intp] | slice) -> "Rows":
+    def take(self, index: NDArray[np.intp]) -> "Rows":
         """Return the rows at ``index``, in its order."""
+        # Called every step: take is several times faster here than indexing.
         return Rows(
-            self.x[index],
-            self.time[index],
-            self.event[index],
-            self.weight[index],
-            self.level[index],
+            self.x.take(index, axis=0),
+            self.time.take(index),
+            self.event.take(index),
+            self.weight.take(index),
+            self.level.take(index),
         )
+
+    def blocks(self, size: int) -> Iterator["Rows"]:
+        """Give the rows in their order, at most ``size`` at a time, without a copy."""
+        for start in range(0, len(self), size):
+            yield Rows(*(column[start : start + size] for column in self.arrays()))
 
     def arrays(self) -> list[NDArray[Any]]:
         """Return all columns, in the order of the fields."""

@@ -1,0 +1,176 @@
+"""Training speed: censquant's engine beside a plain torch loop, in one process and in turn.
+
+Every contender makes the same optimiser steps on the same data: 8 features, two hidden layers of
+100 ReLU units, 19 quantiles, batches of 128 rows, Adam with L2 decay. The machine may be busy, so
+rounds alternate between contenders and the table shows medians and ratios of them; compare ratios,
+not times.
+
+    python benchmarks/train_speed.py [--rounds 5] [--steps 512]
+"""
+
+import argparse
+import platform
+import statistics
+import time
+from collections.abc import Callable
+
+import numba
+import numpy as np
+import torch
+from numba import njit
+
+from censquant.networks import DenseNetwork
+from censquant.objectives import Portnoy
+from censquant.torch import TorchNetwork
+from censquant.training import Rows, TrainingConfig, side_by_side, train
+
+N_ROWS, N_FEATURES, HIDDEN, BATCH = 4096, 8, 100, 128
+TAUS = tuple(round(0.05 * k, 2) for k in range(1, 20))
+
+
+def make_rows(seed: int = 0) -> Rows:
+    """Log-normal times, about half of them censored."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 2, size=(N_ROWS, N_FEATURES))
+    time_to_event = np.exp(x @ np.linspace(-0.5, 0.8, N_FEATURES) + rng.normal(size=N_ROWS)) / 10
+    censoring = rng.uniform(0, 1, size=N_ROWS)
+    return Rows.from_arrays(
+        x, time=np.minimum(time_to_event, censoring), event=time_to_event <= censoring
+    )
+
+
+def torch_module(input_shape: tuple[int, ...], n_outputs: int) -> torch.nn.Module:
+    """Return the dense network as torch users write it."""
+    return torch.nn.Sequential(
+        torch.nn.Linear(input_shape[0], HIDDEN),
+        torch.nn.ReLU(),
+        torch.nn.Linear(HIDDEN, HIDDEN),
+        torch.nn.ReLU(),
+        torch.nn.Linear(HIDDEN, n_outputs),
+    )
+
+
+def plain_torch_loop(rows: Rows, y_star: float, n_steps: int) -> None:
+    """Algorithm 2 as the paper describes it: autograd, unfused Adam, indexing batch by batch."""
+    x, y = torch.from_numpy(rows.x), torch.from_numpy(rows.time)[:, None]
+    censored = torch.from_numpy(~rows.event)
+    tau = torch.tensor(TAUS)
+    module = torch_module((N_FEATURES,), len(TAUS))
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.01, weight_decay=1e-4, foreach=False)
+
+    def check(error: torch.Tensor) -> torch.Tensor:
+        return torch.maximum(tau * error, (tau - 1) * error)
+
+    done = 0
+    while done < n_steps:
+        order = torch.randperm(len(x))
+        for start in range(0, len(x), BATCH):
+            index = order[start : start + BATCH]
+            is_censored = censored[index]
+            optimizer.zero_grad()
+            output, target = module(x[index]), y[index]
+            observed_loss = check(target[~is_censored] - output[~is_censored]).sum()
+            predicted, limit = output[is_censored], target[is_censored]
+            with torch.no_grad():
+                level = tau[(predicted - limit).abs().argmin(dim=1)][:, None]
+                weight = torch.where(tau < level, 1.0, (tau - level) / (1 - level))
+            censored_loss = weight * check(limit - predicted) + (1 - weight) * check(
+                y_star - predicted
+            )
+            loss = (observed_loss + censored_loss.sum()) / len(index)
+            loss.backward()
+            optimizer.step()
+            done += 1
+            if done == n_steps:
+                return
+
+
+@njit(nogil=True)
+def _products(x, w1, w2, w3, h1, h2, out, g1, g2, g3, d1, d2, n_steps):
+    for _ in range(n_steps):
+        np.dot(x, w1, h1)
+        np.dot(h1, w2, h2)
+        np.dot(h2, w3, out)
+        np.dot(h2.T, out, g3)
+        np.dot(out, w3.T, d2)
+        np.dot(h1.T, d2, g2)
+        np.dot(d2, w2.T, d1)
+        np.dot(x.T, d1, g1)
+
+
+def matrix_products(n_steps: int) -> None:
+    """Only the matrix products of a step, forward and backward: the floor for any engine."""
+    rng = np.random.default_rng(0)
+    f, h, k = N_FEATURES, HIDDEN, len(TAUS)
+    shapes = [(BATCH, f), (f, h), (h, h), (h, k), (BATCH, h), (BATCH, h), (BATCH, k)]
+    shapes += [(f, h), (h, h), (h, k), (BATCH, h), (BATCH, h)]
+    arrays = [(0.01 * rng.normal(size=shape)).astype(np.float32) for shape in shapes]
+    side_by_side([lambda stopping: _products(*arrays, n_steps)])
+
+
+def engine(
+    rows: Rows, y_star: float, n_steps: int, *, members: int, threads: int, use_torch: bool
+) -> None:
+    """Train members side by side by censquant's loop."""
+    objective = Portnoy(TAUS, y_star=y_star)
+    config = TrainingConfig(max_epochs=n_steps, max_steps=n_steps)
+
+    def task(seed: int):
+        def run(stopping):
+            rng = np.random.default_rng(seed)
+            if use_torch:
+                network = TorchNetwork.from_factory(torch_module, (N_FEATURES,), len(TAUS), rng=rng)
+            else:
+                network = DenseNetwork([N_FEATURES, HIDDEN, HIDDEN, len(TAUS)], rng=rng)
+            train(network, objective, rows, config, rng, stopping=stopping)
+
+        return run
+
+    side_by_side([task(seed) for seed in range(members)], threads)
+
+
+def main() -> None:
+    """Time all contenders in turn and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=512)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = make_rows()
+    y_star, steps = 1.2 * float(rows.time.max()), options.steps
+
+    def ours(members: int = 1, threads: int = 1, use_torch: bool = False) -> Callable[[], None]:
+        return lambda: engine(
+            rows, y_star, steps, members=members, threads=threads, use_torch=use_torch
+        )
+
+    contenders: dict[str, tuple[int, Callable[[], None]]] = {
+        "plain torch loop": (1, lambda: plain_torch_loop(rows, y_star, steps)),
+        "engine, 1 member, 1 thread": (1, ours()),
+        "engine, 10 members, 1 thread": (10, ours(10)),
+        "engine, 10 members, 2 threads": (10, ours(10, 2)),
+        "engine, torch network": (1, ours(use_torch=True)),
+        "matrix products alone": (1, lambda: matrix_products(steps)),
+    }
+    for _, run in contenders.values():  # compile and warm up
+        run()
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(options.rounds):
+        for name, (members, run) in contenders.items():
+            start = time.perf_counter()
+            run()
+            times[name].append((time.perf_counter() - start) / (members * steps) * 1e6)
+    plain = times["plain torch loop"]
+    print(
+        f"{steps} steps, {options.rounds} rounds, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, numba {numba.__version__}, torch {torch.__version__}"
+    )
+    print(f"{'':32s}{'us a member-step':>18s}{'times the plain loop':>22s}")
+    for name, values in times.items():
+        # Ratios within a round: what slows the machine for a while slows both.
+        ratio = statistics.median(p / v for p, v in zip(plain, values, strict=True))
+        print(f"{name:32s}{statistics.median(values):18.1f}{ratio:22.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""The shape of the package: which way imports point, what they load, what is compiled when."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import censquant
+
+PACKAGE = Path(censquant.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+LAYERS = (
+    {"exceptions", "_validation", "_version", "_files"},
+    {"survival", "quantiles"},
+    {"losses", "networks", "metrics", "datasets"},
+    {"training", "torch"},
+    {"objectives"},
+    {"estimators", "linear"},
+    {"plotting"},
+    {"benchmark"},
+    {"report"},
+    {"cli"},
+)
+RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
+
+
+def part_of(path):
+    """Name of the subpackage or top-level module that a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    """Modules that a file names in imports at any depth, and whether each is inside a function."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inner = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) in inner) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            for alias in node.names:
+                # `from censquant import x` imports the part x, not the root.
+                module = f"censquant.{alias.name}" if node.module == "censquant" else node.module
+                yield module, id(node) in inner
+
+
+def of_censquant(path):
+    for module, inside in imports(path):
+        if module.startswith("censquant."):
+            yield module.split(".")[1], inside
+
+
+def named(paths):
+    return {"argvalues": paths, "ids": [str(p.relative_to(PACKAGE)) for p in paths]}
+
+
+@pytest.mark.parametrize("path", **named([p for p in MODULES if p.parent != PACKAGE]))
+def test_imports_point_down(path):
+    own = part_of(path)
+    bad = [
+        part
+        for part, _ in of_censquant(path)
+        if part != own and part != "torch" and not RANK[part] < RANK[own]
+    ]
+    assert not bad, f"{path} imports from its own or a higher layer: {bad}"
+
+
+def test_the_ground_floor_imports_only_itself():
+    ground = [p for p in PACKAGE.glob("*.py") if p.name != "__init__.py"]
+    assert {p.stem for p in ground} <= LAYERS[0]
+    assert {part for p in ground for part, _ in of_censquant(p)} <= LAYERS[0]
+
+
+def test_every_part_has_a_layer():
+    assert {part_of(path) for path in MODULES} - {"__init__"} <= set(RANK)
+
+
+def test_the_import_reader_sees_imports_inside_functions(tmp_path):
+    source = tmp_path / "source.py"
+    source.write_text("import a.b\ndef f():\n    from censquant import survival\n")
+    assert list(imports(source)) == [("a.b", False), ("censquant.survival", True)]
+
+
+def test_the_torch_part_is_imported_inside_functions_of_estimators_only():
+    users = {
+        (part_of(path), inside)
+        for path in MODULES
+        for part, inside in of_censquant(path)
+        if part == "torch" and part_of(path) != "torch"
+    }
+    assert users <= {("estimators", True)}
+
+
+@pytest.mark.parametrize("path", **named([p for p in MODULES if part_of(p) != "torch"]))
+def test_only_the_torch_part_imports_torch(path):
+    assert not [m for m, _ in imports(path) if m.split(".")[0] == "torch"]
+
+
+@pytest.mark.parametrize("path", **named(MODULES))
+def test_no_file_is_longer_than_four_hundred_lines(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def run(code, **environment):
+    """Output of a program in a process of its own."""
+    inherited = {k: v for k, v in os.environ.items() if k != "SCIPY_ARRAY_API"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**inherited, "PYTHONPATH": str(PACKAGE.parent), **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+HEAVY = ("torch", "numba", "sklearn", "scipy", "pandas", "matplotlib", "numpy")
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    loaded = run("import sys, censquant; print(*sorted(sys.modules))").split()
+    assert "censquant" in loaded
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_fitting_loads_neither_torch_nor_pandas_nor_matplotlib():
+    code = """
+import sys
+import numpy as np
+from censquant import CQRNN
+x = np.linspace(0, 1, 20)[:, None]
+CQRNN(max_epochs=1, hidden_layer_sizes=(2,)).fit(x, 1 + x[:, 0])
+print(*sorted(sys.modules))
+"""
+    assert not {"torch", "pandas", "matplotlib"} & set(run(code).split())
+
+
+@pytest.mark.parametrize("part", ["survival", "quantiles", "datasets", "exceptions"])
+def test_parts_with_nothing_to_compile_do_not_load_the_compiler(part):
+    loaded = run(f"import sys, censquant.{part}; print(*sys.modules)").split()
+    assert not {"numba", "torch", "sklearn", "pandas", "matplotlib"} & set(loaded)
+
+
+SESSION = """
+import json
+import numpy as np
+from numba.core import event
+with event.install_recorder("numba:compile") as recorder:
+    from censquant import CQRNN
+    from censquant.datasets import make_norm_linear
+    data = make_norm_linear(80, random_state=0)
+    bits = []
+    for settings in (
+        {"dropout": 0.2, "time_transform": "log"},
+        {"head": "increasing", "activation": "gelu", "level_rule": "interpolate", "y_star": None},
+        {"early_stopping": True, "validation_fraction": 0.3, "n_members": 2, "n_jobs": 2},
+    ):
+        model = CQRNN(hidden_layer_sizes=(4,), max_epochs=2, random_state=0, **settings)
+        model.fit(data.X, data.y)
+        bits.append(model.predict_quantiles(data.X, [0.1, 0.5], beyond="inf").tobytes().hex())
+        bits.append(model.identified_level(data.X).tobytes().hex())
+        bits.append(model.score(data.X, data.y).hex())
+print(json.dumps({"compiled": len(recorder.buffer), "bits": bits}))
+"""
+
+
+def test_a_second_process_compiles_nothing_and_gives_the_same_bits(tmp_path):
+    first, second = (
+        json.loads(run(SESSION, NUMBA_CACHE_DIR=str(tmp_path), NUMBA_DISABLE_JIT="0"))
+        for _ in range(2)
+    )
+    assert first["compiled"] > 0
+    assert second["compiled"] == 0
+    assert second["bits"] == first["bits"]

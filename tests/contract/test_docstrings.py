@@ -1,0 +1,135 @@
+"""What docstrings claim agrees with the code they describe."""
+
+import importlib
+import inspect
+import re
+
+import pytest
+from test_public_api import MODULES
+
+import censquant
+
+
+def sections(text):
+    """Sections of a numpydoc docstring: title to its lines, with the indentation taken off."""
+    lines = inspect.cleandoc(text or "").splitlines()
+    found, title = {}, None
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line.strip() and re.fullmatch(r"-{3,}", following):
+            title = line
+            found[title] = []
+        elif title is not None and not re.fullmatch(r"-{3,}", line):
+            found[title].append(line)
+    return found
+
+
+def parameters(text):
+    """Names that a docstring lists under Parameters, in order."""
+    entries = [line for line in sections(text).get("Parameters", []) if re.match(r"\S", line)]
+    return [
+        name.strip().lstrip("*") for line in entries for name in line.split(" : ")[0].split(",")
+    ]
+
+
+def signature(value):
+    """Names of the parameters that a caller gives."""
+    callee = getattr(value, "py_func", value)
+    return [name for name in inspect.signature(callee).parameters if name not in ("self", "cls")]
+
+
+def is_protocol(value):
+    return getattr(value, "_is_protocol", False)
+
+
+def is_error(value):
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+def exported():
+    """Classes and functions that any part of the package exports, each once."""
+    seen = {}
+    for module in MODULES:
+        for name in importlib.import_module(module).__all__:
+            value = getattr(importlib.import_module(module), name)
+            documented = isinstance(value, type) or inspect.isroutine(value)
+            if (documented or hasattr(value, "py_func")) and not is_protocol(value):
+                seen[id(value)] = pytest.param(value, id=f"{module}.{name}")
+    return list(seen.values())
+
+
+def methods():
+    for entry in exported():
+        (value,) = entry.values
+        if isinstance(value, type):
+            for name, method in inspect.getmembers(value, inspect.isroutine):
+                own = getattr(method, "__module__", None) or ""
+                if not name.startswith("_") and own.startswith("censquant"):
+                    yield pytest.param(method, id=f"{entry.id}.{name}")
+
+
+@pytest.mark.parametrize("value", [e for e in exported() if not is_error(e.values[0])])
+def test_the_parameters_of_the_docstring_are_those_of_the_signature(value):
+    assert parameters(value.__doc__) == signature(value)
+
+
+@pytest.mark.parametrize("method", list(methods()))
+def test_a_method_documents_all_of_its_parameters_or_none(method):
+    listed = parameters(method.__doc__)
+    assert inspect.getdoc(method)
+    assert not listed or listed == signature(method)
+
+
+@pytest.mark.parametrize("name", [n for n in dir(censquant.CQRNN) if n[0] != "_"])
+def test_the_methods_of_the_estimator_that_take_data_document_all_parameters(name):
+    method = getattr(censquant.CQRNN, name)
+    if method.__module__.startswith("censquant"):
+        assert parameters(method.__doc__) == signature(method)
+
+
+@pytest.mark.parametrize("value", exported())
+def test_every_class_and_function_has_an_example(value):
+    lines = sections(value.__doc__).get("Examples", [])
+    assert any(line.startswith(">>> ") for line in lines)
+
+
+@pytest.mark.parametrize("value", exported())
+def test_the_first_line_is_one_sentence(value):
+    first, *rest = inspect.getdoc(value).split("\n\n")
+    assert first.endswith(".")
+    assert "\n" not in first
+
+
+@pytest.mark.parametrize("value", [e for e in exported() if isinstance(e.values[0], type)])
+def test_documented_attributes_of_fitted_estimators_are_set_by_fit(value):
+    listed = sections(value.__doc__).get("Attributes", [])
+    names = [
+        name.strip()
+        for line in listed
+        if re.match(r"\S", line)
+        for name in line.split(" : ")[0].split(",")
+    ]
+    if hasattr(value, "fit") and hasattr(value, "get_params"):
+        import pandas as pd
+
+        frame = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]})
+        model = value(max_epochs=1, hidden_layer_sizes=(2,)).fit(frame, [1.0, 2.0, 3.0, 4.0])
+        fitted = {n for n in vars(model) if n.endswith("_") and not n.startswith("_")}
+        assert set(names) == fitted
+
+
+def test_the_parser_reads_shared_lines_and_starred_names():
+    def example(a, b, *rest):
+        """Sum.
+
+        Parameters
+        ----------
+        a, b : float
+            Terms.
+        *rest : float
+
+        Returns
+        -------
+        total : float
+        """
+
+    assert parameters(example.__doc__) == ["a", "b", "rest"] == signature(example)

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+import torch
+
+from censquant.networks import Adam
+
+
+def start(n=40):
+    return np.random.default_rng(0).normal(size=n).astype(np.float32)
+
+
+def gradients(n_steps, n=40):
+    """Gradients of very different sizes, with exact zeros among them."""
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(n_steps, n)) * 10.0 ** rng.integers(-3, 3, size=n)
+    values[:, :3] = 0
+    return values.astype(np.float32)
+
+
+def rate(step):
+    return 0.05 * 0.9**step
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+@pytest.mark.parametrize("n_decayed", [None, 0, 17])
+def test_fifty_steps_are_those_of_torch(weight_decay, n_decayed):
+    parameters, gradient = start(), np.zeros(40, dtype=np.float32)
+    adam = Adam(parameters, gradient, weight_decay=weight_decay, n_decayed=n_decayed)
+    border = 40 if n_decayed is None else n_decayed
+    parts = [torch.tensor(part, requires_grad=True) for part in np.split(start(), [border])]
+    twin = torch.optim.Adam(
+        [
+            {"params": [parts[0]], "weight_decay": weight_decay},
+            {"params": [parts[1]], "weight_decay": 0.0},
+        ]
+    )
+    for step, values in enumerate(gradients(50)):
+        gradient[:] = values
+        adam.step(rate(step))
+        for group, part, piece in zip(
+            twin.param_groups, parts, np.split(values, [border]), strict=True
+        ):
+            group["lr"] = rate(step)
+            part.grad = torch.tensor(piece)
+        twin.step()
+    expected = np.concatenate([part.detach().numpy() for part in parts])
+    np.testing.assert_allclose(parameters, expected, rtol=1e-5, atol=2e-6)
+
+
+def test_the_gradient_is_not_changed():
+    gradient = gradients(1)[0]
+    before = gradient.copy()
+    Adam(start(), gradient, weight_decay=0.5).step(0.1)
+    np.testing.assert_array_equal(gradient, before)
+
+
+def test_a_loaded_state_goes_on_bit_for_bit():
+    values = gradients(30)
+    whole, gradient = start(), np.zeros(40, dtype=np.float32)
+    adam = Adam(whole, gradient, weight_decay=0.01)
+    for step in range(30):
+        if step == 12:
+            halfway, state = whole.copy(), adam.state()
+        gradient[:] = values[step]
+        adam.step(rate(step))
+    resumed_gradient = np.zeros(40, dtype=np.float32)
+    resumed = Adam(halfway, resumed_gradient, weight_decay=0.01)
+    resumed.load_state(state)
+    for step in range(12, 30):
+        resumed_gradient[:] = values[step]
+        resumed.step(rate(step))
+    np.testing.assert_array_equal(halfway, whole)
