@@ -2,7 +2,7 @@
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,26 +33,20 @@ def write_arrays(
 
     path = Path(path)
     text = json.dumps({"format": FORMAT_VERSION, "kind": kind, **header}, sort_keys=True)
-    contiguous = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items())}
+    contiguous = {name: np.asarray(array, order="C") for name, array in sorted(arrays.items())}
     content = save(contiguous, metadata={_KEY: text})
-    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+    # Opened like any file, so that its permissions follow the umask; asking for the umask would
+    # change it for a moment, also for the threads that write other files.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files that only their owner may read; a model is an ordinary file.
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def read_arrays(

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from itertools import pairwise
 from types import ModuleType
 
 import pytest
@@ -67,7 +68,7 @@ def test_what_is_imported_for_export_is_exported(module):
 def docstrings_of_constants(module):
     """Names that are assigned at the top of a module and followed by a string about them."""
     body = ast.parse(inspect.getsource(module)).body
-    for statement, following in zip(body, body[1:], strict=False):
+    for statement, following in pairwise(body):
         targets = getattr(statement, "targets", [getattr(statement, "target", None)])
         if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
             yield from (t.id for t in targets if isinstance(t, ast.Name))
@@ -80,7 +81,10 @@ def test_every_name_is_documented(module, name):
     if isinstance(value, type) or inspect.isroutine(value) or hasattr(value, "py_func"):
         assert inspect.getdoc(value)
     elif name != "__version__":
-        files = [importlib.import_module(f"{module}.{m.name}") for m in pkgutil.iter_modules(home.__path__)]
+        files = [
+            importlib.import_module(f"{module}.{m.name}")
+            for m in pkgutil.iter_modules(home.__path__)
+        ]
         assert any(name in docstrings_of_constants(file) for file in files)
 
 

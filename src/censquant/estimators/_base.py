@@ -1,26 +1,32 @@
 """What every estimator answers once it can predict a curve of quantiles for each row."""
 
+import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from censquant._validation import check_choice, check_number
 from censquant.exceptions import ExtrapolationWarning
 from censquant.metrics import concordance_index
 from censquant.quantiles import QuantileCurve, SurvivalFunction, check_levels, mask_beyond
 from censquant.survival import read_numbers
+from censquant.training import side_by_side
 
 _BEYOND = ("warn", "extrapolate", "inf", "nan")
+_BLOCK_ROWS = 4_096  # whose values stay in the processor's cache
 
 
 class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
     """Predictions of times from fitted quantile curves.
 
-    A subclass fits, and provides ``_predict_curve(X)`` and ``identified_level(X)``; in ``fit`` it
-    sets ``quantiles_``, ``unique_times_`` and ``follow_up_``.
+    A subclass fits, says how rows become curves (``_read_features``, ``_curve_of``) and which
+    levels are identified (``_identified_of``), and sets ``quantiles_``, ``unique_times_`` and
+    ``follow_up_``. Rows are answered block by block, so memory stays bounded by the answer.
     """
 
     # scikit-survival's scorers read this: predictions are times, not risks.
@@ -40,13 +46,40 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
         """Whether any of the fitted rows was censored."""
         raise NotImplementedError
 
-    def _predict_curve(self, X: Any) -> QuantileCurve:
-        """Return the fitted quantile curves of the rows of ``X``, in the user's unit of time."""
+    def _read_features(self, X: Any) -> NDArray[Any]:
+        """Return ``X`` as a checked array, one row an individual."""
         raise NotImplementedError
 
-    def identified_level(self, X: Any) -> NDArray[np.float64]:
-        """Return the highest level that the data can speak for, for each row of ``X``."""
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        """Return the quantile curves of some rows, in the user's unit of time."""
         raise NotImplementedError
+
+    def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the highest identified level of some rows (for left censoring the lowest)."""
+        raise NotImplementedError
+
+    def _answer(
+        self, X: Any, ask: Callable[[NDArray[Any], slice], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return ``ask(features, rows)`` for all rows of ``X``, block by block."""
+        features = self._read_features(X)
+        first = ask(features[:_BLOCK_ROWS], slice(0, _BLOCK_ROWS))
+        if len(features) <= _BLOCK_ROWS:
+            return first
+        out = np.empty((len(features), *first.shape[1:]))
+        out[:_BLOCK_ROWS] = first
+
+        def task(start: int) -> Callable[[threading.Event], None]:
+            rows = slice(start, start + _BLOCK_ROWS)
+
+            def run(stopping: threading.Event) -> None:
+                out[rows] = ask(features[rows], rows)
+
+            return run
+
+        starts = range(_BLOCK_ROWS, len(features), _BLOCK_ROWS)
+        side_by_side([task(start) for start in starts], getattr(self, "n_jobs", None))
+        return out
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the median time of each row: by then the event has happened with probability 1/2.
@@ -60,7 +93,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
         median : ndarray of shape (n,)
             In the unit of the times that were fitted. Higher means later; it is not a risk.
         """
-        return self.predict_quantiles(X, quantiles=(0.5,))[:, 0]
+        return self._times(X, (0.5,), "warn")[:, 0]
 
     def predict_quantiles(
         self, X: Any, quantiles: ArrayLike | None = None, *, beyond: str = "warn"
@@ -83,10 +116,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
         times : ndarray of shape (n, n_levels)
             Increasing along each row where the levels increase.
         """
-        check_choice("beyond", beyond, _BEYOND)
-        curve = self._predict_curve(X)
-        levels = curve.taus if quantiles is None else check_levels(quantiles, name="quantiles")
-        return self._limit(X, curve.at(levels), levels, beyond)
+        return self._times(X, quantiles, beyond)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.8, *, beyond: str = "warn"
@@ -109,7 +139,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
         share = check_number("coverage", coverage, minimum=0.0, below=1.0, exclude_minimum=True)
         # Rounding keeps the ends on the grid's own levels: (1 - 0.8) / 2 is not 0.1 in binary.
         low = round((1.0 - share) / 2.0, 12)
-        return self.predict_quantiles(X, (low, 1.0 - low), beyond=beyond)
+        return self._times(X, (low, 1.0 - low), beyond)
 
     def predict_survival_function(
         self, X: Any, times: ArrayLike | None = None, return_array: bool = False
@@ -130,10 +160,11 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
             The callables have the attributes ``x`` (times) and ``y`` (values there), as those of
             scikit-survival.
         """
-        curve = self._predict_curve(X)
+        check_is_fitted(self, "quantiles_")
         at = self.unique_times_ if times is None else read_numbers(times, name="times")
         if return_array:
-            return curve.survival(at)
+            return self._answer(X, lambda features, rows: self._curve_of(features).survival(at))
+        curve = self._curve_of(self._read_features(X))
         functions = np.empty(len(curve), dtype=object)
         for i in range(len(curve)):
             functions[i] = SurvivalFunction(curve, i, at)
@@ -157,9 +188,31 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
         remaining : ndarray of shape (n, n_levels)
             Never negative. Long after the highest fitted quantile it rests on an exponential tail.
         """
-        curve = self._predict_curve(X)
-        levels = curve.taus if quantiles is None else check_levels(quantiles, name="quantiles")
-        return curve.remaining(elapsed, levels)
+        levels = self._levels(quantiles)
+        spent = np.asarray(elapsed)
+
+        def ask(features: NDArray[Any], rows: slice) -> NDArray[np.float64]:
+            return self._curve_of(features).remaining(spent[rows] if spent.ndim else spent, levels)
+
+        return self._answer(X, ask)
+
+    def identified_level(self, X: Any) -> NDArray[np.float64]:
+        """Return the highest level that the data can speak for, for each row of ``X``.
+
+        A quantile is identified while at least one in twenty of the rows like this one, had they no
+        event, would still be under observation at that time. Above this level predictions are
+        extrapolation, whatever the model. With ``censoring="left"`` it is the lowest level.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+
+        Returns
+        -------
+        level : ndarray of shape (n,)
+            One of the fitted levels; 0 (for left censoring 1) where none is identified.
+        """
+        return self._answer(X, lambda features, rows: self._identified_of(features))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return Harrell's concordance index of the predicted medians; 0.5 is chance, 1 is best.
@@ -177,25 +230,40 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
         median = self.predict_quantiles(X, (0.5,), beyond="extrapolate")[:, 0]
         return concordance_index(y, median, sample_weight=sample_weight)
 
-    def _limit(
-        self, X: Any, times: NDArray[np.float64], levels: NDArray[np.float64], beyond: str
-    ) -> NDArray[np.float64]:
-        """Treat the times that the data cannot speak for as ``beyond`` says."""
-        if beyond in ("inf", "nan"):
-            identified = self.identified_level(X)
+    def _times(self, X: Any, quantiles: ArrayLike | None, beyond: str) -> NDArray[np.float64]:
+        """Return quantiles for a method that the user calls: a warning points at that call."""
+        check_choice("beyond", beyond, _BEYOND)
+        levels = self._levels(quantiles)
+        own = quantiles is None
+
+        def ask(features: NDArray[Any], rows: slice) -> NDArray[np.float64]:
+            curve = self._curve_of(features)
+            times = curve.values if own else curve.at(levels)
+            if beyond not in ("inf", "nan"):
+                return times
+            identified = self._identified_of(features)
             if self._left_censored:
                 return -mask_beyond(-times, 1.0 - levels, 1.0 - identified, beyond)
             return mask_beyond(times, levels, identified, beyond)
+
+        times = self._answer(X, ask)
         if beyond == "warn" and self._any_censored:
-            low, high = self.follow_up_
-            outside = times < low if self._left_censored else times > high
-            if outside.any():
-                end = low if self._left_censored else high
-                warnings.warn(
-                    f"{int(outside.sum())} of {outside.size} predicted times lie beyond the last "
-                    f"follow-up ({end:g}), where the model extrapolates: see identified_level, or "
-                    "choose beyond='extrapolate', 'inf' or 'nan'.",
-                    ExtrapolationWarning,
-                    stacklevel=3,
-                )
+            self._warn_of_extrapolation(times)
         return times
+
+    def _levels(self, quantiles: ArrayLike | None) -> NDArray[np.float64]:
+        """Return the levels asked for, by default the fitted ones."""
+        check_is_fitted(self, "quantiles_")
+        return self.quantiles_ if quantiles is None else check_levels(quantiles, name="quantiles")
+
+    def _warn_of_extrapolation(self, times: NDArray[np.float64]) -> None:
+        low, high = self.follow_up_
+        n_outside = int((times < low).sum() if self._left_censored else (times > high).sum())
+        if n_outside:
+            warnings.warn(
+                f"{n_outside} of {times.size} predicted times lie beyond the last follow-up "
+                f"({low if self._left_censored else high:g}), where the model extrapolates: see "
+                "identified_level, or choose beyond='extrapolate', 'inf' or 'nan'.",
+                ExtrapolationWarning,
+                stacklevel=4,
+            )

@@ -1,6 +1,5 @@
 """How long rows like this one were followed: the ground for saying what is identified."""
 
-import threading
 from dataclasses import replace
 from typing import Any
 
@@ -31,12 +30,12 @@ class FollowUp:
             [n_inputs, _HIDDEN_UNITS, len(LEVELS)], activation="gelu", rng=rng
         )
 
-    def train(self, rows: Rows, stopping: threading.Event) -> None:
-        """Learn from all rows."""
+    def train(self, rows: Rows) -> None:
+        """Learn from all rows; it is short, so Ctrl-C does not leave it out."""
         flat = replace(rows, x=rows.x.reshape(len(rows), -1))
-        train(self.network, Pinball(LEVELS), flat, _CONFIG, self._rng, stopping=stopping)
+        train(self.network, Pinball(LEVELS), flat, _CONFIG, self._rng)
 
     def curve(self, x: NDArray[Any]) -> QuantileCurve:
         """Return the quantile curves on the scale of training."""
         values = self.network.predict(x.reshape(len(x), -1))
-        return QuantileCurve.from_predictions(values, LEVELS)
+        return QuantileCurve.from_own(values, np.asarray(LEVELS))

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -136,9 +136,12 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         features, target, weight = arranged(features, target, weight)
         require_events(target)
 
-        left = self.censoring == "left"
         transform = TimeTransform.fit(
-            target.time, target.event, self.time_transform, mirror=left, sample_weight=weight
+            target.time,
+            target.event,
+            self.time_transform,
+            mirror=self.censoring == "left",
+            sample_weight=weight,
         )
         scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
         rows = Rows.from_arrays(
@@ -147,11 +150,11 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
             event=target.event,
             weight=weight,
         )
-        # Mirrored times have mirrored levels.
-        inner_taus = 1.0 - taus[::-1] if left else taus
-        objective = self._make_objective(tuple(inner_taus.tolist()), target, transform)
+        objective = self._make_objective(
+            tuple(inner_levels(taus, transform).tolist()), target, transform
+        )
         networks, follow_up, histories = self._train(
-            rows, objective, config, [*callbacks, *_progress(self.verbose)], checkpoint
+            rows, objective, config, [*callbacks, *self._progress()], checkpoint
         )
 
         self.quantiles_ = taus
@@ -203,11 +206,16 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         follow_up = None
         if not all_rows.event.all():
             follow_up = FollowUp(int(np.prod(rows.x.shape[1:])), follow_up_rng)
-            tasks.append(lambda stopping: follow_up.train(all_rows, stopping))
+            tasks.append(lambda stopping: follow_up.train(all_rows))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
         histories = side_by_side(tasks, n_jobs)[: self.n_members]
-        return networks, follow_up, histories
+        # Ctrl-C may come before some members have begun: those know nothing and are left out.
+        begun = [member for member, history in enumerate(histories) if history] or [0]
+        return [networks[m] for m in begun], follow_up, [histories[m] for m in begun]
+
+    def _progress(self) -> list[Callback]:
+        return [ProgressBar(self.n_members)] if self.verbose else []
 
     def _make_network(
         self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
@@ -246,7 +254,10 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         )
         check_integer("n_members", self.n_members, minimum=1)
         check_choice("censoring", self.censoring, ("right", "left"))
-        check_integer("verbose", int(self.verbose), minimum=0)
+        if not isinstance(self.verbose, bool):
+            check_integer("verbose", self.verbose, minimum=0)
+        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, minimum=-(2**31)) == 0:
+            raise ValueError("n_jobs must be None or an integer other than 0, got 0.")
         if self.network is not None and not callable(self.network):
             raise TypeError(
                 "network must be a function (input_shape, n_outputs) -> torch.nn.Module, "
@@ -289,60 +300,37 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
 
     # Predicting
 
-    def _blocks(self, X: Any) -> tuple[int, Iterator[tuple[slice, NDArray[Any]]]]:
-        """Return the number of rows and their scaled features block by block."""
+    def _read_features(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self, "quantiles_")
-        features = self._check_features(X, reset=False)
-
-        def blocks() -> Iterator[tuple[slice, NDArray[Any]]]:
-            for start in range(0, len(features), _PREDICTION_BLOCK):
-                block = slice(start, start + _PREDICTION_BLOCK)
-                yield block, self._feature_scale.apply(features[block])
-
-        return len(features), blocks()
+        return self._check_features(X, reset=False)
 
     def _inner_curve(self, x: NDArray[Any]) -> QuantileCurve:
         """Return quantile curves on the scale of training, averaged over the members."""
-        taus = 1.0 - self.quantiles_[::-1] if self._left_censored else self.quantiles_
-        total = np.zeros((len(x), len(taus)))
-        for network in self._networks:
-            values = self._objective.quantiles(network.predict(x), taus)
-            total += QuantileCurve.from_predictions(values, taus).values
-        return QuantileCurve(total / len(self._networks), taus)
+        taus = inner_levels(self.quantiles_, self.time_transform_)
+        curves = [
+            QuantileCurve.from_own(self._objective.quantiles(network.predict(x), taus), taus)
+            for network in self._networks
+        ]
+        if len(curves) == 1:
+            return curves[0]
+        return QuantileCurve.from_own(np.mean([curve.values for curve in curves], axis=0), taus)
 
-    def _predict_curve(self, X: Any) -> QuantileCurve:
-        n_rows, blocks = self._blocks(X)
-        times = np.empty((n_rows, len(self.quantiles_)))
-        for block, x in blocks:
-            values = self.time_transform_.inverse(self._inner_curve(x).values)
-            times[block] = values[:, ::-1] if self._left_censored else values
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        inner = self._inner_curve(self._feature_scale.apply(features))
+        times = self.time_transform_.inverse(inner.values)
         # Where no time was negative, none is predicted.
         lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
-        return QuantileCurve.from_predictions(times, self.quantiles_, lower)
-
-    def identified_level(self, X: Any) -> NDArray[np.float64]:
-        """Return the highest level that the data can speak for, for each row of ``X``.
-
-        A quantile is identified while at least one in twenty of the rows like this one, had they no
-        event, would still be under observation at that time. Above this level predictions are
-        extrapolation, whatever the model. With ``censoring="left"`` it is the lowest level.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, n_features)
-
-        Returns
-        -------
-        level : ndarray of shape (n,)
-            One of the fitted levels; 0 (for left censoring 1) where none is identified.
-        """
-        n_rows, blocks = self._blocks(X)
-        level = np.full(
-            n_rows, 1.0 - self.quantiles_[0] if self._left_censored else self.quantiles_[-1]
+        return QuantileCurve.from_own(
+            times[:, ::-1] if self._left_censored else times, self.quantiles_, lower
         )
-        if self._follow_up is not None:
-            for block, x in blocks:
-                level[block] = identified_levels(self._inner_curve(x), self._follow_up.curve(x))
+
+    def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
+        taus = inner_levels(self.quantiles_, self.time_transform_)
+        if self._follow_up is None:
+            level = np.full(len(features), taus[-1])
+        else:
+            x = self._feature_scale.apply(features)
+            level = identified_levels(self._inner_curve(x), self._follow_up.curve(x))
         return 1.0 - level if self._left_censored else level
 
     @property
@@ -368,8 +356,9 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         save_estimator(self, path)
 
 
-def _progress(verbose: int) -> list[Callback]:
-    return [ProgressBar()] if verbose else []
+def inner_levels(taus: NDArray[np.float64], transform: TimeTransform) -> NDArray[np.float64]:
+    """Return the levels on the scale of training: mirrored times have mirrored levels."""
+    return 1.0 - taus[::-1] if transform.mirror else taus
 
 
 def _seed_sequence(random_state: Any) -> np.random.SeedSequence:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from censquant._files import read_arrays, write_arrays
 from censquant._version import __version__
 from censquant.exceptions import ModelFileError
+from censquant.networks import Network, State
+from censquant.quantiles import check_quantiles
 from censquant.survival import TimeTransform
 
 if TYPE_CHECKING:
@@ -29,11 +31,13 @@ def save_estimator(estimator: "BaseNeuralRegressor", path: str | os.PathLike[str
         "quantiles": estimator.quantiles_.tolist(),
         "feature_names": _plain(getattr(estimator, "feature_names_in_", None)),
         "input_shape": list(estimator._input_shape),
+        "n_members": len(estimator._networks),
         "time_transform": estimator.time_transform_.to_dict(),
         "follow_up": list(estimator.follow_up_),
         "history": estimator.history_,
         "custom_network": estimator.network is not None,
         "any_censored": estimator._follow_up is not None,
+        "standardized": estimator._feature_scale.center is not None,
     }
     arrays: dict[str, NDArray[Any]] = {"unique_times": estimator.unique_times_}
     scale = estimator._feature_scale
@@ -89,7 +93,7 @@ def load(
         return _rebuild(header, arrays, network)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} is not a consistent model file ({type(error).__name__}: {error})."
         ) from None
@@ -100,10 +104,12 @@ def _rebuild(
 ) -> "BaseNeuralRegressor":
     from censquant import estimators
     from censquant.estimators._follow_up import FollowUp
+    from censquant.estimators._neural import inner_levels
     from censquant.estimators._preparation import FeatureScale
 
-    # Only names that this package exports are looked up: a file cannot name other code.
-    if header["class"] not in estimators.__all__:
+    # Only classes that this package exports are looked up: a file cannot name other code.
+    known = [name for name in estimators.__all__ if isinstance(getattr(estimators, name), type)]
+    if header["class"] not in known:
         raise ModelFileError(f"holds an estimator that is not known here: {header['class']!r}.")
     if header["custom_network"] and network is None:
         raise ModelFileError(
@@ -113,7 +119,7 @@ def _rebuild(
     estimator: BaseNeuralRegressor = getattr(estimators, header["class"])(**parameters)
     if header["custom_network"]:
         estimator.network = network
-    estimator.quantiles_ = np.asarray(header["quantiles"], dtype=np.float64)
+    estimator.quantiles_ = check_quantiles(header["quantiles"])
     estimator._input_shape = tuple(header["input_shape"])
     estimator.n_features_in_ = estimator._input_shape[0]
     if header["feature_names"] is not None:
@@ -123,25 +129,42 @@ def _rebuild(
     estimator.follow_up_ = (float(low), float(high))
     estimator.history_ = header["history"]
     estimator.unique_times_ = arrays["unique_times"]
-    estimator._feature_scale = FeatureScale(
-        arrays.get("features.center"), arrays.get("features.scale", 1.0)
-    )
-    left = estimator.time_transform_.mirror
-    taus = 1.0 - estimator.quantiles_[::-1] if left else estimator.quantiles_
+    _check_shapes({"times": estimator.unique_times_}, {"times": (estimator.unique_times_.size,)})
+    estimator._feature_scale = FeatureScale()
+    if header["standardized"]:
+        shape = estimator._input_shape if len(estimator._input_shape) == 1 else (1,)
+        scale = _part(arrays, "features.")
+        _check_shapes(scale, {"center": shape, "scale": shape})
+        estimator._feature_scale = FeatureScale(**scale)
+    taus = inner_levels(estimator.quantiles_, estimator.time_transform_)
     estimator._objective = estimator._make_objective(
         tuple(taus.tolist()), None, estimator.time_transform_
     )
     unused = np.random.default_rng(0)
     estimator._networks = []
-    for member in range(estimator.n_members):
+    for member in range(header["n_members"]):
         built = estimator._make_network(estimator._input_shape, estimator._objective, unused)
-        built.load_state(_part(arrays, f"member{member}."))
+        _load_state(built, _part(arrays, f"member{member}."))
         estimator._networks.append(built)
     estimator._follow_up = None
     if header["any_censored"]:
         estimator._follow_up = FollowUp(int(np.prod(estimator._input_shape)), unused)
-        estimator._follow_up.network.load_state(_part(arrays, "follow_up."))
+        _load_state(estimator._follow_up.network, _part(arrays, "follow_up."))
     return estimator
+
+
+def _load_state(network: Network, state: State) -> None:
+    _check_shapes(state, {name: value.shape for name, value in network.state().items()})
+    network.load_state(state)
+
+
+def _check_shapes(arrays: State, expected: dict[str, tuple[int, ...]]) -> None:
+    """Refuse other arrays than expected: assignment would stretch one that is too small."""
+    if {name: value.shape for name, value in arrays.items()} != expected:
+        raise ModelFileError(
+            "does not hold the arrays that its model needs: it is damaged, or network= is not the "
+            "factory of the fit."
+        )
 
 
 def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:

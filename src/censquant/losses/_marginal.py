@@ -23,6 +23,17 @@ class MarginalPinball:
     Its expectation is smallest at the true quantile wherever the data can speak for it. It assumes
     that censoring does not depend on the features; where it does, the ranking can err.
 
+    Made by :meth:`fit`.
+
+    Parameters
+    ----------
+    knots : ndarray of shape (n_knots,)
+        Increasing times at which the censoring curve is known.
+    integral : ndarray of shape (n_knots,)
+        Area under it from the first knot up to each.
+    before : ndarray of shape (n_knots,), in [0, 1]
+        Its value just before each.
+
     Examples
     --------
     Without censoring it is the check loss.

@@ -53,6 +53,11 @@ class Head(Protocol):
 class IncreasingHead:
     """Quantiles that cannot cross: each is the one before plus a softplus, as in the paper.
 
+    Parameters
+    ----------
+    n_outputs : int
+        Number of quantiles.
+
     Examples
     --------
     >>> import numpy as np
@@ -93,6 +98,13 @@ class IncreasingHead:
 
 class HeadedNetwork:
     """Any network with a head on top of it: again a network.
+
+    Parameters
+    ----------
+    network : Network
+        Gives the raw outputs.
+    head : Head
+        Turns them into quantiles.
 
     Examples
     --------
@@ -172,7 +184,6 @@ class _OptimizerPair:
         return {**self._network.state(), **head}
 
     def load_state(self, state: State) -> None:
-        self._network.load_state(state)
-        self._head.load_state(
-            {name.removeprefix("head."): v for name, v in state.items() if name.startswith("head.")}
-        )
+        own = {name: value for name, value in state.items() if name.startswith("head.")}
+        self._network.load_state({name: v for name, v in state.items() if name not in own})
+        self._head.load_state({name.removeprefix("head."): v for name, v in own.items()})

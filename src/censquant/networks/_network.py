@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.floating[Any]]
+"""Numbers of single or double precision: training uses the former, prediction the latter."""
+
 State = Mapping[str, NDArray[Any]]
 """Everything that changes while a network or an optimiser trains, as named arrays."""
 

@@ -19,6 +19,12 @@ class GridObjective:
     ----------
     taus : tuple of float
         Increasing levels inside (0, 1).
+
+    Examples
+    --------
+    >>> from censquant.objectives import GridObjective
+    >>> GridObjective(taus=(0.1, 0.5, 0.9)).n_outputs
+    3
     """
 
     taus: tuple[float, ...]

@@ -17,6 +17,11 @@ class Pinball(GridObjective):
     It estimates quantiles of the time *under observation*, event or censoring, whichever comes
     first: those of the event itself only if nothing is censored.
 
+    Parameters
+    ----------
+    taus : tuple of float
+        Increasing levels inside (0, 1).
+
     Examples
     --------
     >>> from censquant.objectives import Pinball

@@ -28,6 +28,8 @@ class Portnoy(GridObjective):
         Weight of a censored row at levels below its own.
     crossing_margin, crossing_strength : float, default 0
         Penalty on neighbouring quantiles that are nearer than the margin.
+    judge : MarginalPinball, optional
+        The loss of validation rows; :meth:`bind` sets it.
 
     Examples
     --------

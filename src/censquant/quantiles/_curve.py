@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from censquant.quantiles._grid import check_levels, check_quantiles
 from censquant.quantiles._interpolation import levels_of, quantiles_of, tail_remaining
 from censquant.quantiles._matrix import (
-    crossed,
     read_matrix,
     require_distribution,
+    sorted_rows,
     starts_below,
 )
 
@@ -100,12 +100,47 @@ class QuantileCurve:
         >>> QuantileCurve.from_predictions([[3.0, -1.0]], taus=[0.2, 0.8], lower=0.0).values
         array([[0., 3.]])
         """
-        matrix = read_matrix(values)
-        if crossed(matrix):
-            matrix = np.sort(matrix, axis=1)
+        matrix = sorted_rows(read_matrix(values))
         if starts_below(matrix, lower):
             matrix = np.maximum(matrix, lower)
         return cls(matrix, np.asarray(taus), lower)
+
+    @classmethod
+    def from_own(cls, values: Floats, taus: Floats, lower: float = -np.inf) -> QuantileCurve:
+        """Curve of finite predictions in an array that the caller gives away.
+
+        As `from_predictions`, but the array itself is sorted and clipped, and nothing is checked:
+        for a model's predictions of many rows, where every further pass counts.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, n_levels), float64
+            Finite predictions; changed in place.
+        taus : ndarray of shape (n_levels,), float64, inside (0, 1)
+            Strictly increasing levels.
+        lower : float
+            Smallest possible time.
+
+        Returns
+        -------
+        curve : QuantileCurve
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from censquant.quantiles import QuantileCurve
+        >>> QuantileCurve.from_own(np.array([[3.0, -1.0]]), np.array([0.2, 0.8]), 0.0).values
+        array([[0., 3.]])
+        """
+        from censquant.quantiles._row_kernel import sort_rows
+
+        sort_rows(values)
+        if starts_below(values, lower):
+            np.maximum(values, lower, out=values)
+        curve = object.__new__(cls)
+        for name, value in (("values", values), ("taus", taus), ("lower", lower)):
+            object.__setattr__(curve, name, value)
+        return curve
 
     def __len__(self) -> int:
         return len(self.values)

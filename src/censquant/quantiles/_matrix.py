@@ -26,6 +26,17 @@ def crossed(values: NDArray[np.float64]) -> bool:
     return bool(np.any(values[:, 1:] < values[:, :-1]))
 
 
+def sorted_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows in increasing order; the very array if they are."""
+    if not crossed(values):
+        return values
+    from censquant.quantiles._row_kernel import sort_rows
+
+    result = values.copy()
+    sort_rows(result)
+    return result
+
+
 def starts_below(values: NDArray[np.float64], lower: float) -> bool:
     """Whether some row of a matrix in order begins below the smallest possible time."""
     return values.size > 0 and bool(values[:, 0].min() < lower)

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from censquant.training._engine import Run
@@ -33,91 +33,101 @@ class ProgressBar:
 
     A bar by rich where it is installed (it comes with ``censquant[cli]``), else one line that is
     written anew.
+
+    Parameters
+    ----------
+    n_runs : int, default 1
+        How many trainings share the bar, side by side or one after the other.
+
+    Examples
+    --------
+    >>> from censquant.training import ProgressBar
+    >>> callbacks = [ProgressBar()]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_runs: int = 1) -> None:
+        self._n_runs = n_runs
+        self._n_ended = 0
         self._lock = threading.Lock()
-        self._running = 0
         self._display: _Display | None = None
 
     def on_start(self, run: "Run") -> None:
-        """Add the run's epochs to the total."""
+        """Open the display with the first run."""
         with self._lock:
-            self._running += 1
             if self._display is None:
-                self._display = _make_display()
-            self._display.grow(run.config.max_epochs - run.n_epochs)
+                self._display = _make_display(self._n_runs * run.config.max_epochs)
+            self._display.advance(run.n_epochs, None)
 
     def on_epoch(self, run: "Run") -> None:
         """Advance by one epoch."""
         record = run.history[-1]
-        loss = record.get("validation_loss", record["loss"])
         with self._lock:
             if self._display is not None:
-                self._display.advance(loss)
+                self._display.advance(1, record.get("validation_loss", record["loss"]))
 
     def on_end(self, run: "Run") -> None:
         """Close the display with the last run."""
         with self._lock:
-            self._running -= 1
-            if self._running == 0 and self._display is not None:
+            self._n_ended += 1
+            if self._display is None:
+                return
+            self._display.advance(run.config.max_epochs - run.n_epochs, None)
+            if self._n_ended >= self._n_runs:
                 self._display.close()
                 self._display = None
 
 
 class _Display(Protocol):
-    def grow(self, n_epochs: int) -> None: ...
-    def advance(self, loss: float) -> None: ...
+    def advance(self, n_epochs: int, loss: float | None) -> None: ...
     def close(self) -> None: ...
 
 
-def _make_display() -> _Display:
+def _make_display(n_epochs: int) -> _Display:
     try:
-        import rich.progress
+        return _RichDisplay(n_epochs)
     except ImportError:
-        return _LineDisplay()
-    return _RichDisplay(rich.progress)
+        return _LineDisplay(n_epochs)
 
 
 class _LineDisplay:
-    def __init__(self) -> None:
-        self._total = 0
+    """One line on stderr, written anew after every epoch."""
+
+    def __init__(self, n_epochs: int) -> None:
+        self._total = n_epochs
         self._done = 0
 
-    def grow(self, n_epochs: int) -> None:
-        self._total += n_epochs
-
-    def advance(self, loss: float) -> None:
-        self._done += 1
-        sys.stderr.write(f"\repoch {self._done}/{self._total}  loss {loss:.4g}  ")
-        sys.stderr.flush()
+    def advance(self, n_epochs: int, loss: float | None) -> None:
+        self._done += n_epochs
+        if loss is not None:
+            sys.stderr.write(f"\repoch {self._done}/{self._total}  loss {loss:.4g}  ")
+            sys.stderr.flush()
 
     def close(self) -> None:
         sys.stderr.write("\n")
 
 
 class _RichDisplay:
-    def __init__(self, progress: Any) -> None:
+    """Rich's bar on stderr."""
+
+    def __init__(self, n_epochs: int) -> None:
+        from rich import progress
         from rich.console import Console
 
         self._bar = progress.Progress(
             progress.TextColumn("training"),
             progress.BarColumn(),
             progress.MofNCompleteColumn(),
-            progress.TextColumn("loss {task.fields[loss]:.4g}"),
+            progress.TextColumn("{task.fields[loss]}"),
             progress.TimeRemainingColumn(),
             console=Console(stderr=True),
         )
-        self._task = self._bar.add_task("", total=0, loss=float("nan"))
-        self._total = 0
+        self._task = self._bar.add_task("", total=n_epochs, loss="")
         self._bar.start()
 
-    def grow(self, n_epochs: int) -> None:
-        self._total += n_epochs
-        self._bar.update(self._task, total=self._total)
-
-    def advance(self, loss: float) -> None:
-        self._bar.update(self._task, advance=1, loss=loss)
+    def advance(self, n_epochs: int, loss: float | None) -> None:
+        self._bar.update(self._task, advance=n_epochs)
+        if loss is not None:
+            self._bar.update(self._task, loss=f"loss {loss:.4g}")
 
     def close(self) -> None:
         self._bar.stop()

@@ -30,7 +30,8 @@ class Checkpoint:
     ----------
     path : str or path
     every : int, default 10
-        Epochs between two writes; the end of training is always written.
+        Epochs between two writes; the end of training is always written, except where an epoch is
+        broken off, since a training could not go on from there with the same bits.
 
     Examples
     --------

@@ -39,6 +39,12 @@ class TrainingConfig:
         An end before ``max_epochs``, even within an epoch.
     n_iter_no_change : int
         With validation rows: epochs without a better validation loss after which to stop.
+
+    Examples
+    --------
+    >>> from censquant.training import TrainingConfig
+    >>> TrainingConfig(max_epochs=20).learning_rate
+    0.01
     """
 
     max_epochs: int = 100
@@ -53,6 +59,25 @@ class TrainingConfig:
 class Run:
     """One training under way: what callbacks see and checkpoints keep.
 
+    Made by :func:`train`.
+
+    Parameters
+    ----------
+    network : Network
+    objective : Objective
+        Bound to the training rows.
+    rows : Rows
+        Prepared by the objective.
+    config : TrainingConfig
+    rng : numpy.random.Generator
+        Source of the order of rows.
+    validation : Rows or None
+        Prepared by the objective.
+    member : int
+        Place in the ensemble.
+    stopping : threading.Event
+        Asks for an end from outside.
+
     Attributes
     ----------
     history : list of dict
@@ -62,8 +87,20 @@ class Run:
         Done so far.
     best_loss, best_epoch, best_state
         The lowest validation loss so far and the network's state then.
-    member : int
-        Place in the ensemble.
+    is_between_epochs : bool
+        False within an epoch and after one that was broken off: no run could go on from there.
+
+    Examples
+    --------
+    A callback that stops once the loss is low:
+
+    >>> from censquant.training import Run
+    >>> class StopWhenLow:
+    ...     def on_start(self, run: Run) -> None: ...
+    ...     def on_epoch(self, run: Run) -> None:
+    ...         if run.history[-1]["loss"] < 0.1:
+    ...             run.stop()
+    ...     def on_end(self, run: Run) -> None: ...
     """
 
     def __init__(
@@ -91,6 +128,7 @@ class Run:
         self.best_loss = math.inf
         self.best_epoch = 0
         self.best_state: State | None = None
+        self.is_between_epochs = True
         self._stopping = stopping
         self._stopped = False
 
@@ -117,6 +155,7 @@ class Run:
 
     def train_epoch(self) -> None:
         """Make one pass over the rows in random order and record it."""
+        self.is_between_epochs = False
         network, objective, optimizer = self.network, self.objective, self.optimizer
         batch_size, total_steps = self.config.batch_size, self.total_steps
         order = self.rng.permutation(len(self.rows))
@@ -137,6 +176,7 @@ class Run:
             rows_done += len(index)
         self.n_epochs += 1
         self._record(loss_sum / max(rows_done, 1), rate)
+        self.is_between_epochs = rows_done == len(order) or self.n_steps >= total_steps
 
     def _record(self, loss: float, rate: float) -> None:
         record: dict[str, Any] = {"epoch": self.n_epochs, "loss": loss, "learning_rate": rate}
@@ -222,6 +262,7 @@ def train(
     True
     """
     bound = objective.bind(rows)
+    stopping = stopping or threading.Event()
     run = Run(
         network,
         bound,
@@ -230,7 +271,7 @@ def train(
         rng,
         None if validation is None else bound.prepare(validation),
         member,
-        stopping or threading.Event(),
+        stopping,
     )
     if checkpoint is not None:
         checkpoint.resume(run)
@@ -239,15 +280,18 @@ def train(
     try:
         while not run.is_finished:
             run.train_epoch()
-            if checkpoint is not None and checkpoint.is_due(run.n_epochs):
+            if checkpoint is not None and run.is_between_epochs and checkpoint.is_due(run.n_epochs):
                 checkpoint.write(run)
             for callback in callbacks:
                 callback.on_epoch(run)
     except KeyboardInterrupt:
-        run.stop()
+        # Whoever presses Ctrl-C means all trainings that share the event, also those yet to come.
+        stopping.set()
     finally:
         for callback in callbacks:
             callback.on_end(run)
+    if checkpoint is not None and run.is_between_epochs:
+        checkpoint.write(run)
     if run.best_state is not None:
         network.load_state(run.best_state)
     return run.history

@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
+import threadpoolctl
 from joblib import effective_n_jobs
-from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -18,11 +18,23 @@ _limiter: Any = None
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def _blas() -> threadpoolctl.ThreadpoolController:
     # Loaded first, since the controller only knows libraries that are there when it is made.
     import scipy.linalg.cython_blas  # noqa: F401
 
-    return ThreadpoolController()
+    return threadpoolctl.ThreadpoolController()
+
+
+def _take_control() -> None:
+    """Let this thread set limits: threadpoolctl 3.7 and later obeys one thread at a time.
+
+    Which thread begins a training first and which ends one last is left to chance, so a limit may
+    have to be put back by another thread than set it; the count keeps them from fighting.
+    """
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(openblas, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 @contextmanager
@@ -36,6 +48,7 @@ def single_blas_thread() -> Iterator[None]:
     with _lock:
         _users += 1
         if _users == 1:
+            _take_control()
             _limiter = _blas().limit(limits=1, user_api="blas")
     try:
         yield
@@ -43,7 +56,9 @@ def single_blas_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
+                _take_control()
                 _limiter.restore_original_limits()
+                _take_control()
 
 
 def side_by_side(
@@ -52,7 +67,8 @@ def side_by_side(
     """Run the tasks in threads and return their results in order.
 
     The compiled kernels release the GIL, so threads are enough and nothing is copied. Ctrl-C sets
-    the event that every task receives; the tasks end early and their results are returned.
+    the event that every task receives; the tasks end early and their results are returned. So does
+    an error in one of them, which is then raised.
 
     Parameters
     ----------
@@ -75,10 +91,9 @@ def side_by_side(
         with ThreadPoolExecutor(n_threads, thread_name_prefix="censquant") as pool:
             futures = [pool.submit(task, stopping) for task in tasks]
             try:
-                return [future.result() for future in futures]
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                if any(future.exception() is not None for future in done):
+                    stopping.set()
             except KeyboardInterrupt:
                 stopping.set()
-                return [future.result() for future in futures]
-            except BaseException:
-                stopping.set()
-                raise
+            return [future.result() for future in futures]

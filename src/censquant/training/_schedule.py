@@ -16,6 +16,13 @@ class Schedule(Protocol):
 class StepDecay:
     """The paper's schedule: a tenth after 70 % of the steps, a hundredth after 90 %.
 
+    Parameters
+    ----------
+    milestones : tuple of float in (0, 1)
+        Shares of the steps after which the rate falls.
+    factor : float
+        What it is multiplied by at each.
+
     Examples
     --------
     >>> from censquant.training import StepDecay

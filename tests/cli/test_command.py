@@ -1,0 +1,110 @@
+"""The command as a user runs it: in a process of its own."""
+
+import subprocess
+import sys
+
+import pytest
+
+import censquant
+
+
+def run(*arguments, code=None, cwd=None):
+    command = [sys.executable, "-m", "censquant", *arguments]
+    if code is not None:
+        command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    return run("demo", cwd=folder), folder / "demo-output"
+
+
+def test_demo_prints_quantiles_concordance_and_calibration(demo):
+    result, _ = demo
+    assert result.returncode == 0, result.stderr
+    for text in ("686 women", "50 %", "Concordance of the median", "Calibration", "later"):
+        assert text in result.stdout
+
+
+def test_demo_says_where_its_pictures_are(demo):
+    result, folder = demo
+    pictures = sorted(path.name for path in folder.iterdir())
+    assert pictures == ["gbsg2_fans.png", "quantiles_1d.png"]
+    for name in pictures:
+        assert str(folder / name) in result.stdout
+
+
+def test_demo_draws_pictures_with_something_on_them(demo):
+    from matplotlib.image import imread
+
+    for path in demo[1].iterdir():
+        image = imread(path)
+        assert min(image.shape[:2]) > 400
+        assert image[..., :3].std() > 0.05
+
+
+def test_demo_shows_its_progress_on_stderr_alone(demo):
+    result, _ = demo
+    assert "training" in result.stderr
+    assert "training" not in result.stdout
+
+
+def test_demo_discriminates_better_than_chance(demo):
+    line = next(x for x in demo[0].stdout.splitlines() if "not used in fitting: " in x)
+    assert float(line.split("fitting: ")[1].split()[0]) > 0.6
+
+
+def test_a_file_in_place_of_the_output_folder_is_one_sentence_and_exit_code_2(tmp_path):
+    file = tmp_path / "note.txt"
+    file.write_text("kept")
+    result = run("demo", "--output", str(file))
+    assert result.returncode == 2
+    assert result.stderr == f"Error: --output must be a folder, but {str(file)!r} is a file.\n"
+    assert file.read_text() == "kept"
+
+
+def test_an_unknown_command_is_exit_code_2():
+    result = run("dmeo")
+    assert result.returncode == 2
+    assert "dmeo" in result.stderr
+
+
+def test_version_is_the_packages():
+    assert run("--version").stdout == f"censquant {censquant.__version__}\n"
+
+
+def test_help_loads_neither_numba_nor_matplotlib():
+    code = (
+        "import sys; sys.argv = ['censquant', '--help']\n"
+        "from censquant.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numba', 'matplotlib', 'sklearn', 'scipy', 'torch'} & set(sys.modules)\n"
+        "print('loaded:', sorted(heavy))\n"
+    )
+    result = run(code=code)
+    assert "demo" in result.stdout
+    assert result.stdout.endswith("loaded: []\n")
+
+
+def test_without_typer_one_sentence_says_how_to_get_it():
+    code = "import sys; sys.modules['typer'] = None\nfrom censquant.cli import main; main()"
+    result = run(code=code)
+    assert result.returncode == 2
+    assert result.stderr == (
+        'The censquant command needs typer. Install it with: pip install "censquant[cli]"\n'
+    )
+
+
+def test_without_matplotlib_the_demo_says_how_to_get_it(tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        f"sys.argv = ['censquant', 'demo', '--output', {str(tmp_path)!r}]\n"
+        "from censquant.cli import main; main()"
+    )
+    result = run(code=code)
+    assert result.returncode == 2
+    assert 'pip install "censquant[plot]"' in result.stderr
+    assert "Traceback" not in result.stderr

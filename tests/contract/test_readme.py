@@ -1,0 +1,55 @@
+"""What README files show is run."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+ENGINE_README = ROOT / "src" / "censquant" / "training" / "README.md"
+
+
+def test_code_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    namespace = {}
+    for block in blocks:
+        exec(block, namespace)
+    assert len(blocks) == 3
+    assert (tmp_path / "model.safetensors").is_file()
+    assert namespace["module"][0].weight.grad is not None
+
+
+def test_readme_shows_both_commands():
+    text = (ROOT / "README.md").read_text()
+    assert "make demo" in text
+    assert "make test" in text
+
+
+def test_links_and_pictures_of_the_readme_exist():
+    targets = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
+    assert len(targets) > 4
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_the_method_shown_for_the_engine_trains():
+    text = ENGINE_README.read_text()
+    code = re.search(r"    @dataclass\(frozen=True\)\n.*?\n\n- `bind", text, re.DOTALL)[0]
+    source = "\n".join(line[4:] for line in code.splitlines()[:-1])
+    namespace = {"np": np}
+    setup = "from dataclasses import dataclass\nfrom censquant.objectives import GridObjective\n\n"
+    exec(setup + source, namespace)
+
+    from censquant.networks import DenseNetwork
+    from censquant.training import Rows, TrainingConfig, train
+
+    rng = np.random.default_rng(0)
+    times = rng.normal(3.0, 1.0, size=400)
+    rows = Rows.from_arrays(np.zeros((400, 1)), time=times, event=np.ones(400, bool))
+    network = DenseNetwork([1, 2], rng=rng)
+    objective = namespace["Expectile"](taus=(0.5, 0.9))
+    train(network, objective, rows, TrainingConfig(max_epochs=100, learning_rate=0.05), rng)
+    middle, high = network.predict(np.zeros((1, 1)))[0]
+    # The expectile at one half is the mean; higher ones lie above it.
+    assert abs(middle - times.mean()) < 0.05
+    assert high > middle + 0.5

@@ -1,0 +1,271 @@
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import threadpoolctl
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from censquant.training import Checkpoint, TrainingConfig, _parallel, side_by_side, train
+from toys import censored_rows, dense, portnoy_objective
+
+PATIENCE = 30  # seconds after which a thread that should have moved counts as stuck
+
+
+def blas_threads():
+    return sorted(
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    )
+
+
+@pytest.fixture
+def two_blas_threads():
+    """A state of the libraries that is recognised when it comes back."""
+    with threadpool_limits(2, user_api="blas"):
+        assert set(blas_threads()) == {2}
+        yield
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
+def test_results_come_in_the_order_of_the_tasks(n_jobs):
+    def task(i):
+        def run(stopping):
+            time.sleep(0.01 * (4 - i))
+            return i
+
+        return run
+
+    assert side_by_side([task(i) for i in range(4)], n_jobs) == [0, 1, 2, 3]
+
+
+def test_two_tasks_run_at_the_same_time():
+    barrier = threading.Barrier(2, timeout=PATIENCE)
+    assert sorted(side_by_side([lambda stopping: barrier.wait()] * 2, n_jobs=2)) == [0, 1]
+
+
+def trained_member(member):
+    def task(stopping):
+        network = dense(seed=member, dropout=0.2)
+        config = TrainingConfig(max_epochs=5, batch_size=16)
+        rng = np.random.default_rng(member)
+        train(network, portnoy_objective(), censored_rows(), config, rng, stopping=stopping)
+        return network.parameters
+
+    return task
+
+
+def test_trainings_do_not_depend_on_the_number_of_threads():
+    tasks = [trained_member(member) for member in range(4)]
+    alone, together = side_by_side(tasks, n_jobs=1), side_by_side(tasks, n_jobs=3)
+    np.testing.assert_array_equal(alone, together)
+    assert len({parameters.tobytes() for parameters in alone}) == 4
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_is_passed_on(n_jobs):
+    def fail(stopping):
+        raise ZeroDivisionError("member 1")
+
+    with pytest.raises(ZeroDivisionError, match="^member 1$"):
+        side_by_side([lambda stopping: 0, fail, lambda stopping: 2], n_jobs)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_error_stops_the_tasks_beside_it(place):
+    was_stopped = []
+
+    def wait(stopping):
+        was_stopped.append(stopping.wait(PATIENCE))
+
+    def fail(stopping):
+        raise ZeroDivisionError
+
+    tasks = [wait, wait]
+    tasks.insert(place, fail)
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(tasks, n_jobs=3)
+    assert was_stopped == [True, True]
+
+
+def test_ctrl_c_stops_all_tasks_and_returns_their_results(monkeypatch):
+    started = threading.Semaphore(0)
+
+    def task(stopping):
+        started.release()
+        return stopping.wait(PATIENCE)
+
+    def interrupted(futures, return_when):
+        for _ in range(2):
+            started.acquire(timeout=PATIENCE)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_parallel, "wait", interrupted)
+    # The third has no thread before the first two end, and then it finds the event set.
+    assert side_by_side([task] * 3, n_jobs=2) == [True, True, True]
+
+
+def test_one_training_after_the_other_ends_with_ctrl_c():
+    class Interrupting:
+        def on_start(self, run):
+            pass
+
+        def on_epoch(self, run):
+            raise KeyboardInterrupt
+
+        def on_end(self, run):
+            pass
+
+    def task(stopping):
+        config = TrainingConfig(max_epochs=5, batch_size=16)
+        return train(
+            dense(),
+            portnoy_objective(),
+            censored_rows(),
+            config,
+            np.random.default_rng(0),
+            callbacks=[Interrupting()],
+            stopping=stopping,
+        )
+
+    assert [len(history) for history in side_by_side([task, task, task], n_jobs=1)] == [1, 0, 0]
+
+
+SCRIPT = """
+import sys
+import threading
+import numpy as np
+from censquant.training import TrainingConfig, side_by_side, train
+from toys import Recorder, censored_rows, dense, portnoy_objective
+
+n_jobs = int(sys.argv[1])
+rows = censored_rows(2000)
+networks = [dense(seed=seed) for seed in range(n_jobs)]
+before = [network.parameters.copy() for network in networks]
+config = TrainingConfig(max_epochs=10**6, batch_size=64)
+running = threading.Barrier(n_jobs)
+
+def announce(run):
+    if run.n_epochs == 2:
+        if running.wait() == 0:
+            print("running", flush=True)
+
+def task(member):
+    return lambda stopping: train(
+        networks[member], portnoy_objective(), rows, config, np.random.default_rng(member),
+        callbacks=[Recorder(on_epoch=announce)], member=member, stopping=stopping,
+    )
+
+histories = side_by_side([task(member) for member in range(n_jobs)], n_jobs)
+assert all(2 <= len(history) < 10**6 for history in histories)
+for network, start in zip(networks, before):
+    assert (network.parameters != start).all()
+    assert np.isfinite(network.predict(rows.x)).all()
+print("kept a fitted model", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be sent Ctrl-C alone")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_process_that_gets_ctrl_c_keeps_what_was_learned(n_jobs):
+    search_path = f"import sys; sys.path[:0] = {sys.path!r}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", search_path + SCRIPT, str(n_jobs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "running\n"
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
+    assert (output, errors, process.returncode) == ("kept a fitted model\n", "", 0)
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+class TestBlasThreads:
+    def test_there_is_one_while_tasks_run(self):
+        seen = side_by_side([lambda stopping: blas_threads()] * 2, n_jobs=2)
+        assert {count for counts in seen for count in counts} == {1}
+        assert set(blas_threads()) == {2}
+
+    def test_an_error_puts_them_back(self):
+        with pytest.raises(ZeroDivisionError):
+            side_by_side([lambda stopping: 1 / 0])
+        assert set(blas_threads()) == {2}
+
+    def test_the_outermost_of_nested_calls_puts_them_back(self):
+        def task(stopping):
+            side_by_side([lambda stopping: None])
+            return blas_threads()
+
+        assert set(side_by_side([task])[0]) == {1}
+        assert set(blas_threads()) == {2}
+
+    @pytest.mark.parametrize("first_to_end", ["first to begin", "last to begin"])
+    def test_the_last_of_several_threads_puts_them_back(self, first_to_end):
+        names = ["first to begin", "last to begin"]
+        began, ending = ({name: threading.Event() for name in names} for _ in range(2))
+
+        def use(name):
+            def task(stopping):
+                began[name].set()
+                assert ending[name].wait(PATIENCE)
+
+            # Both threads stay alive to the end: a limit may not belong to one of them.
+            side_by_side([task])
+            assert finished.wait(PATIENCE)
+
+        finished = threading.Event()
+        threads = {name: threading.Thread(target=use, args=(name,)) for name in names}
+        for name in names:
+            threads[name].start()
+            assert began[name].wait(PATIENCE)
+        assert set(blas_threads()) == {1}
+        ending[first_to_end].set()
+        self.wait_until(lambda: _parallel._users == 1)
+        assert set(blas_threads()) == {1}
+        for event in ending.values():
+            event.set()
+        self.wait_until(lambda: _parallel._users == 0 and set(blas_threads()) == {2})
+        finished.set()
+        for thread in threads.values():
+            thread.join(PATIENCE)
+
+    @staticmethod
+    def wait_until(condition):
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+
+    def test_older_versions_of_threadpoolctl_do_as_well(self, monkeypatch):
+        monkeypatch.delattr(threadpoolctl, "OpenBLASController")
+        assert set(side_by_side([lambda stopping: blas_threads()])[0]) == {1}
+        assert set(blas_threads()) == {2}
+
+
+def test_members_write_their_checkpoints_side_by_side(tmp_path):
+    def task(member):
+        def run(stopping):
+            train(
+                dense(seed=member),
+                portnoy_objective(),
+                censored_rows(),
+                TrainingConfig(max_epochs=4, batch_size=16),
+                np.random.default_rng(member),
+                checkpoint=Checkpoint(tmp_path / "run.ckpt", every=1).for_member(member),
+                member=member,
+                stopping=stopping,
+            )
+
+        return run
+
+    side_by_side([task(member) for member in range(4)], n_jobs=4)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["run.ckpt", "run.ckpt.1", "run.ckpt.2", "run.ckpt.3"]
