@@ -144,7 +144,7 @@ def slow_marginal_pinball(predicted, time, event, tau, curve_times, curve_values
     area = sum(
         (right - left) * step_value(curve_times, curve_values, left)
         for left, right in pairwise(edges)
-        if time <= left and right <= min(predicted, curve_times[-1])
+        if time <= left and right <= predicted
     )
     share = step_value(curve_times, curve_values, time, before=True)
     return loss + (1 - tau) * area / max(share, 0.02)

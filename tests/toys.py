@@ -125,7 +125,7 @@ def _roughness(values, strength):
 
 @dataclass(frozen=True)
 class MixedObjective(GridObjective):
-    """Normal likelihood, its mean and scale read off the end quantiles, and 0.3 of Portnoy's loss."""
+    """Normal likelihood, read off the end quantiles, and 0.3 of Portnoy's loss."""
 
     def gradient(self, output, batch, out):
         by_check = np.empty_like(output)

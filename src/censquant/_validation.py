@@ -1,7 +1,7 @@
 """Checks of plain parameters, each with the one sentence a user needs."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
@@ -57,6 +57,7 @@ def check_flag(name: str, value: Any) -> bool:
 def check_sizes(name: str, value: Any) -> tuple[int, ...]:
     """Return ``value``, an integer or a sequence of positive integers, as a tuple."""
     sizes = (value,) if isinstance(value, Integral) else value
-    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+    # An iterator would be used up by the check.
+    if isinstance(sizes, str | Iterator) or not isinstance(sizes, Iterable):
         raise TypeError(f"{name} must be a sequence of positive integers, got {value!r}.")
     return tuple(check_integer(f"Every entry of {name}", size, minimum=1) for size in sizes)

@@ -113,6 +113,10 @@ def test_an_unknown_name_is_an_attribute_error():
         censquant.CQRN  # noqa: B018
 
 
+def test_parts_are_loaded_when_they_are_named():
+    assert censquant.__getattr__("survival") is importlib.import_module("censquant.survival")
+
+
 def test_a_lazy_name_is_looked_up_once():
     censquant.__getattr__("Surv")
     assert vars(censquant)["Surv"] is censquant.Surv

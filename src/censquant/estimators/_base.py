@@ -29,7 +29,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
     ``follow_up_``. Rows are answered block by block, so memory stays bounded by the answer.
     """
 
-    # scikit-survival's scorers read this: predictions are times, not risks.
+    # scikit-survival's score() of its own estimators reads this: we predict times, not risks.
     _predict_risk_score = False
 
     quantiles_: NDArray[np.float64]

@@ -13,7 +13,7 @@ from censquant._validation import check_choice, check_flag, check_integer, check
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._follow_up import FollowUp
 from censquant.estimators._persistence import save_estimator
-from censquant.estimators._preparation import FeatureScale, arranged, holdout
+from censquant.estimators._preparation import FeatureScale, arranged, holdout, in_unit_free_order
 from censquant.networks import ACTIVATIONS, DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels
 from censquant.survival import Target, TimeTransform, read_target, read_weights, require_events
@@ -150,6 +150,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
             event=target.event,
             weight=weight,
         )
+        rows = in_unit_free_order(rows)
         objective = self._make_objective(
             tuple(inner_levels(taus, transform).tolist()), target, transform
         )

@@ -13,6 +13,7 @@ from censquant.training import Rows
 
 # A spread below this share of the values' size is rounding: the feature is constant.
 _NO_SPREAD = 1e-10
+_STEPS_IN_ONE = 2.0**20
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,16 @@ def arranged(
         order = np.repeat(order, copies[order])
         weight = np.ones_like(weight)
     return x[order], target.take(order), weight[order]
+
+
+def in_unit_free_order(rows: Rows) -> Rows:
+    """Return scaled rows in an order that does not depend on the user's units.
+
+    Training visits rows in a random order of their places, so the places decide what is learned.
+    """
+    # Steps far coarser than the rounding that another unit causes, and far finer than the data.
+    steps = (np.rint(column.astype(np.float64) * _STEPS_IN_ONE) for column in rows.arrays())
+    return rows.take(canonical_order(*steps))
 
 
 def holdout(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:

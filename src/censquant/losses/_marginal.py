@@ -31,8 +31,8 @@ class MarginalPinball:
         Increasing times at which the censoring curve is known.
     integral : ndarray of shape (n_knots,)
         Area under it from the first knot up to each.
-    before : ndarray of shape (n_knots,), in [0, 1]
-        Its value just before each.
+    before : ndarray of shape (n_knots + 1,), in [0, 1]
+        Its value just before each, and after the last: 0 there if the last row was censored.
 
     Examples
     --------
@@ -57,8 +57,9 @@ class MarginalPinball:
         curve = censoring_kaplan_meier(time, event, sample_weight)
         # The integral of a step function is linear between its steps.
         pieces = curve.survival[:-1] * np.diff(curve.time)
-        before = np.concatenate(([1.0], curve.survival[:-1]))
-        return cls(curve.time, np.concatenate(([0.0], np.cumsum(pieces))), before)
+        before = np.concatenate(([1.0], curve.survival))
+        integral = np.concatenate(([0.0], np.cumsum(pieces)))
+        return cls(curve.time, integral, before)
 
     def __call__(
         self,
@@ -71,7 +72,7 @@ class MarginalPinball:
         q = np.asarray(predicted, dtype=np.float64)
         t = np.asarray(time, dtype=np.float64)[:, None]
         under = taus * np.maximum(t - q, 0.0)
-        share = self.before[np.searchsorted(self.knots, t).clip(max=len(self.knots) - 1)]
+        share = self.before[np.searchsorted(self.knots, t)]
         over = (
             (1.0 - taus) * np.maximum(self._area(q) - self._area(t), 0.0) / np.maximum(share, 0.02)
         )
@@ -79,8 +80,9 @@ class MarginalPinball:
         return loss
 
     def _area(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Integral of the censoring curve up to ``t``, constant after the last time seen."""
-        # Before the first step the curve is 1, so the integral has slope 1 there.
+        """Integral of the censoring curve up to ``t``."""
         area: NDArray[np.float64] = np.interp(t, self.knots, self.integral)
+        # The curve is 1 before its first step and keeps its last value after the last one.
         area += np.minimum(t - self.knots[0], 0.0)
+        area += self.before[-1] * np.maximum(t - self.knots[-1], 0.0)
         return area

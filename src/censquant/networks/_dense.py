@@ -28,7 +28,7 @@ class DenseNetwork:
 
     Parameters are drawn as PyTorch draws them by default: weights and biases uniform within one
     over the square root of the layer's number of inputs. Training runs in float32; predictions are
-    made in float64, so that a row's prediction does not depend on the rows beside it.
+    made in float64, so that the rows beside it change a row's prediction in the last bits only.
 
     Parameters
     ----------

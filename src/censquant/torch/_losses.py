@@ -93,7 +93,10 @@ def portnoy_loss(
     """
     check_choice("level_rule", level_rule, LEVEL_RULES)
     limit = 1e30 if cap is None else check_number("cap", cap)
+    limit = limit if y_star is None else check_number("y_star", y_star)
+    check_number("weight_below", weight_below, minimum=0.0)
     columns = _columns(pred, taus, time, weight)
+    _check_length("event", event, len(columns.time))
     seen = event.detach().cpu().numpy().astype(np.bool_)
     unknown = np.full(len(columns.time), -1, dtype=columns.time.dtype)
 
@@ -108,7 +111,7 @@ def portnoy_loss(
                 columns.taus,
                 LEVEL_RULES[level_rule],
                 weight_below,
-                limit if y_star is None else float(y_star),
+                limit,
                 y_star is None,
                 gradient,
             )
@@ -165,12 +168,20 @@ def _columns(
     if pred.dtype not in (torch.float32, torch.float64):
         raise TypeError(f"pred must be float32 or float64, got {pred.dtype}.")
     dtype = np.float32 if pred.dtype == torch.float32 else np.float64
+    if weight is not None:
+        _check_length("weight", weight, len(pred))
 
     def column(values: Tensor) -> NDArray[Any]:
         return np.ascontiguousarray(values.detach().cpu().numpy(), dtype=dtype)
 
     ones = np.ones(len(pred), dtype=dtype)
     return _Columns(column(time), ones if weight is None else column(weight), levels.astype(dtype))
+
+
+def _check_length(name: str, column: Tensor, n_rows: int) -> None:
+    # Compiled loops do not look at lengths: a shorter column would be read past its end.
+    if column.shape != (n_rows,):
+        raise ValueError(f"{name} must have shape ({n_rows},), got {tuple(column.shape)}.")
 
 
 def _apply(pred: Tensor, kernel: Callable[[Any, Any], float]) -> Tensor:

@@ -77,7 +77,8 @@ class TorchNetwork:
         with torch.random.fork_rng(devices=cuda):
             torch.set_rng_state(self._stream)
             if cuda:
-                torch.cuda.manual_seed(torch.initial_seed())
+                # Drawn anew every step, since numbers of the GPU do not move the stream.
+                torch.cuda.manual_seed(int(torch.randint(2**63 - 1, ())))
             yield
             self._stream = torch.get_rng_state()
 

@@ -159,7 +159,7 @@ class Run:
         network, objective, optimizer = self.network, self.objective, self.optimizer
         batch_size, total_steps = self.config.batch_size, self.total_steps
         order = self.rng.permutation(len(self.rows))
-        work = np.empty((batch_size, network.n_outputs), dtype=np.float32)
+        work = np.empty((min(batch_size, len(order)), network.n_outputs), dtype=np.float32)
         loss_sum, rows_done, rate = 0.0, 0, 0.0
         for start in range(0, len(order), batch_size):
             if self.n_steps >= total_steps or self._stopping.is_set():
@@ -174,8 +174,10 @@ class Run:
             self.n_steps += 1
             loss_sum += loss * len(index)
             rows_done += len(index)
+        if rows_done == 0:  # stopped from outside before the first batch
+            return
         self.n_epochs += 1
-        self._record(loss_sum / max(rows_done, 1), rate)
+        self._record(loss_sum / rows_done, rate)
         self.is_between_epochs = rows_done == len(order) or self.n_steps >= total_steps
 
     def _record(self, loss: float, rate: float) -> None:

@@ -26,7 +26,7 @@ def _blas() -> threadpoolctl.ThreadpoolController:
 
 
 def _take_control() -> None:
-    """Let this thread set limits: threadpoolctl 3.7 and later obeys one thread at a time.
+    """Let this thread set limits: newer versions of threadpoolctl obey one thread at a time.
 
     Which thread begins a training first and which ends one last is left to chance, so a limit may
     have to be put back by another thread than set it; the count keeps them from fighting.
@@ -84,7 +84,7 @@ def side_by_side(
     [1, 2]
     """
     stopping = threading.Event()
-    n_threads = min(effective_n_jobs(n_jobs), len(tasks))
+    n_threads = max(1, min(effective_n_jobs(n_jobs), len(tasks)))
     with single_blas_thread():
         if n_threads == 1:
             return [task(stopping) for task in tasks]

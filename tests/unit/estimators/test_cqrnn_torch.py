@@ -103,6 +103,15 @@ def test_images_need_a_network():
         CQRNN().fit(IMAGES, Y)
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_many_images_are_answered_block_by_block(monkeypatch, n_jobs):
+    model = small(network=convolution, n_jobs=n_jobs).fit(IMAGES, Y)
+    expected = quantiles(model, IMAGES)
+    monkeypatch.setattr("censquant.estimators._base._BLOCK_ROWS", 7)
+    # Torch predicts in single precision.
+    np.testing.assert_allclose(quantiles(model, IMAGES), expected, rtol=1e-5)
+
+
 def test_weights_that_are_counts_are_repeated_images():
     weight = np.arange(100) % 3
     expected = small(network=convolution).fit(

@@ -38,10 +38,21 @@ def test_a_hand_computed_loss():
     np.testing.assert_allclose(judged, [[0.75 * (1 + 0.5 * 2)], [0.25 * 0.5], [0.0]])
 
 
-def test_without_censoring_it_is_the_check_loss_up_to_the_last_time():
+@pytest.mark.parametrize(("n_censored", "factor"), [(8, 1.0), (198, 0.5)])
+def test_a_row_stands_for_fifty_at_the_most(n_censored, factor):
+    # Two rows outlast the censoring at 1: the curve stays at 2 / (n_censored + 2) from there on.
+    time = np.array([1.0] * n_censored + [2.0, 4.0])
+    event = np.array([False] * n_censored + [True, True])
+    judged = MarginalPinball.fit(time, event)(
+        np.array([[3.0]]), np.array([2.0]), np.array([True]), np.array([0.25])
+    )
+    np.testing.assert_allclose(judged, [[0.75 * factor]])
+
+
+def test_without_censoring_it_is_the_check_loss_also_past_the_last_time():
     rng = np.random.default_rng(0)
     time = rng.gamma(2.0, size=50)
-    predicted = rng.uniform(-1.0, time.max(), size=(50, 3))
+    predicted = rng.uniform(-1.0, 3 * time.max(), size=(50, 3))
     loss = MarginalPinball.fit(time, np.ones(50, dtype=bool))(
         predicted, time, np.ones(50, dtype=bool), TAUS
     )

@@ -50,9 +50,7 @@ def test_the_mean_divides_by_the_number_of_rows_and_not_by_the_weights():
 def test_the_constant_with_the_lowest_loss_is_the_sample_quantile():
     time = np.random.default_rng(0).gamma(2.0, size=101)
     losses = [
-        pinball(
-            np.full((101, 1), value), time, np.ones(101), np.array([0.3]), np.empty((101, 1))
-        )
+        pinball(np.full((101, 1), value), time, np.ones(101), np.array([0.3]), np.empty((101, 1)))
         for value in np.sort(time)
     ]
     assert np.argmin(losses) == 30

@@ -15,9 +15,7 @@ few = settings(max_examples=80, deadline=None)
 def run(rows, rule, *, weight_below=1.0, limit=3.0, one_sided=False):
     """Loss and gradient of the kernel."""
     gradient = np.full_like(rows.predicted, np.nan)
-    loss = portnoy(
-        *rows, LEVEL_RULES[rule], weight_below, limit, one_sided, gradient
-    )
+    loss = portnoy(*rows, LEVEL_RULES[rule], weight_below, limit, one_sided, gradient)
     return loss, gradient
 
 
@@ -97,6 +95,19 @@ def test_predictions_that_coincide_give_finite_levels(gap, time, level):
     )
     # Two equal predictions at the time itself are both at or below it.
     assert out[0] == pytest.approx(0.75 if gap == 0 and time == 1.0 else level)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-10])
+def test_a_time_between_near_predictions_lies_between_their_levels(gap):
+    out = np.empty(1)
+    levels_of(
+        np.array([gap / 4]),
+        np.array([[0.0, gap]]),
+        np.array([0.5, 0.75]),
+        LEVEL_RULES["interpolate"],
+        out,
+    )
+    assert out[0] == pytest.approx(0.5625)
 
 
 @few

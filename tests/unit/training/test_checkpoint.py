@@ -98,6 +98,16 @@ def test_a_training_that_stopped_early_has_the_bits_of_one_never_stopped(tmp_pat
     assert_same(resumed, whole)
 
 
+def test_the_best_epoch_may_lie_before_the_stop(tmp_path):
+    config = replace(CONFIG, max_epochs=300, learning_rate=0.1, n_iter_no_change=4)
+    options = {"config": config, "validation": censored_rows(30, seed=9)}
+    whole = run(**options)
+    checkpoint = Checkpoint(tmp_path / "run.ckpt", every=1)
+    # The last four epochs brought nothing better; two of them are left to the resumed training.
+    run(**options, checkpoint=checkpoint, callbacks=[stop_after(len(whole[1]) - 2)])
+    assert_same(run(**options, checkpoint=checkpoint, seed=99), whole)
+
+
 def test_a_mixed_objective_with_a_shape_head_resumes(tmp_path):
     objective = MixedObjective(TAUS)
     whole = run(shape_network, objective=objective)
@@ -124,6 +134,15 @@ def test_a_finished_training_is_not_trained_further(tmp_path):
     calls = Recorder()
     assert_same(run(checkpoint=checkpoint, callbacks=[calls], seed=9), first)
     assert [kind for _, kind, _ in calls.calls] == ["start", "end"]
+
+
+def test_a_training_whose_steps_end_within_an_epoch_is_written(tmp_path):
+    config = replace(CONFIG, max_steps=6)
+    checkpoint = Checkpoint(tmp_path / "run.ckpt", every=100)
+    first = run(config=config, checkpoint=checkpoint)
+    calls = Recorder()
+    assert_same(run(config=config, checkpoint=checkpoint, callbacks=[calls], seed=9), first)
+    assert calls.calls == [("", "start", 2), ("", "end", 2)]
 
 
 @dataclass(frozen=True)

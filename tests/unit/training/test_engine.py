@@ -195,9 +195,19 @@ class TestEarlyStopping:
         assert loss == pytest.approx(best, rel=1e-12)
 
     def test_validation_does_not_change_the_training(self):
-        with_validation = run(config=SHORT, validation=censored_rows(30, seed=9))[1]
-        without = run(config=SHORT)[1]
+        with_validation = run(dense(dropout=0.5), validation=censored_rows(30, seed=9))[1]
+        without = run(dense(dropout=0.5))[1]
         assert [record["loss"] for record in with_validation] == [r["loss"] for r in without]
+
+    def test_nothing_is_dropped_while_validating(self):
+        validation = censored_rows(30, seed=9)
+        config = TrainingConfig(max_epochs=1, batch_size=60)
+        network, history = run(
+            dense(dropout=0.5), objective=Pinball(TAUS), config=config, validation=validation
+        )
+        output = network.forward(validation.x, training=False)
+        expected = Pinball(TAUS).validation_loss(output, validation)
+        assert history[0]["validation_loss"] == pytest.approx(expected, rel=1e-12)
 
     def test_many_validation_rows_are_averaged_over_blocks(self):
         rows = censored_rows(9000, seed=3)
@@ -290,9 +300,7 @@ class TestInterrupts:
         callback = Recorder()
         # A rate that does not depend on the end, so that a shorter training has the same steps.
         config = replace(SHORT, schedule=StepDecay(milestones=()))
-        network, history = run(
-            objective=Interrupted(TAUS, []), config=config, callbacks=[callback]
-        )
+        network, history = run(objective=Interrupted(TAUS, []), config=config, callbacks=[callback])
         expected, _ = run(objective=Pinball(TAUS), config=replace(config, max_steps=6))
         np.testing.assert_array_equal(network.parameters, expected.parameters)
         assert len(history) == 1
