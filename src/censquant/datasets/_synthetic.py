@@ -9,11 +9,21 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant.datasets._recipes import RECIPES, draw, quantiles_at
+from censquant._validation import check_choice, check_number
+from censquant.datasets._recipes import (
+    CENSORING_4D,
+    CENSORING_8D,
+    RECIPES,
+    draw,
+    quantiles_at,
+    shifted,
+)
 from censquant.quantiles import check_levels
 from censquant.survival import Surv
 
 Floats = NDArray[np.float64]
+
+_OFFSET_DRAWS = 10_000
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -38,6 +48,8 @@ class SyntheticData:
         Time of the event, also where it was not seen.
     censoring_time : ndarray of shape (n_samples,)
         End of follow-up; infinity in data made without censoring.
+    offset : float, default 0
+        Time by which all targets were moved.
 
     Examples
     --------
@@ -53,6 +65,7 @@ class SyntheticData:
     y: NDArray[np.void]
     target_time: Floats
     censoring_time: Floats
+    offset: float = 0.0
 
     @property
     def n_features(self) -> int:
@@ -86,7 +99,7 @@ class SyntheticData:
             raise ValueError(
                 f"X must have shape (n, {self.n_features}) for {self.name}, got {features.shape}."
             )
-        return quantiles_at(RECIPES[self.name].target, levels, features)
+        return quantiles_at(shifted(RECIPES[self.name].target, self.offset), levels, features)
 
 
 def make_norm_linear(
@@ -254,8 +267,89 @@ def make_norm_uniform(
     return _make("Norm uniform", n_samples, random_state, censored)
 
 
+def make_norm_4d(
+    n_samples: SupportsIndex = 2000,
+    *,
+    censoring: str = "medium",
+    offset: float | None = None,
+    random_state: RandomState = None,
+    censored: bool = True,
+) -> SyntheticData:
+    """Sample of normal times with a curved mean of four features and light to heavy censoring.
+
+    The target is N(3 x0 + x1^2 - x2^2 + sin(x2 x3) + offset, 1), with features uniform on (0, 2).
+
+    Parameters
+    ----------
+    n_samples : int, at least 1
+        Number of rows.
+    censoring : {"heavy", "medium", "light", "same"}
+        Censoring time uniform on (0, 12), (0, 20) or (0, 40), or distributed as the target.
+    offset : float, optional
+        Moves the targets; by default so that the smallest of 10,000 is 1, as the paper's authors
+        did anew in every run. A test set takes the offset of its training set.
+    random_state, censored
+        As in `make_norm_linear`.
+
+    Returns
+    -------
+    data : SyntheticData
+
+    Examples
+    --------
+    >>> from censquant.datasets import make_norm_4d
+    >>> train = make_norm_4d(censoring="heavy", random_state=0)
+    >>> test = make_norm_4d(1000, censored=False, offset=train.offset, random_state=1)
+    >>> train.X.shape, 5 < train.offset < 8
+    ((2000, 4), True)
+    """
+    check_choice("censoring", censoring, CENSORING_4D)
+    return _make(f"Norm {censoring}", n_samples, random_state, censored, offset)
+
+
+def make_lognorm_8d(
+    n_samples: SupportsIndex = 4000,
+    *,
+    censoring: str = "medium",
+    random_state: RandomState = None,
+    censored: bool = True,
+) -> SyntheticData:
+    """Sample of log-normal times, linear in eight features on the log scale.
+
+    Ten times the target has a logarithm with mean
+    0.8 x0 + 0.6 x1 + 0.4 x2 + 0.5 x3 - 0.3 x4 + 0.2 x5 - 0.7 x7 and standard deviation 1, with
+    features uniform on (0, 2). Under heavy censoring most upper quantiles lie beyond all follow-up.
+
+    Parameters
+    ----------
+    n_samples : int, at least 1
+        Number of rows.
+    censoring : {"heavy", "medium", "light", "same"}
+        Censoring time uniform on (0, 0.4), (0, 1) or (0, 3.5), or with the target's distribution.
+    random_state, censored
+        As in `make_norm_linear`.
+
+    Returns
+    -------
+    data : SyntheticData
+
+    Examples
+    --------
+    >>> from censquant.datasets import make_lognorm_8d
+    >>> data = make_lognorm_8d(censoring="heavy", random_state=0)
+    >>> bool(data.y["time"].max() <= 0.4)
+    True
+    """
+    check_choice("censoring", censoring, CENSORING_8D)
+    return _make(f"LogNorm {censoring}", n_samples, random_state, censored)
+
+
 def _make(
-    name: str, n_samples: SupportsIndex, random_state: RandomState, censored: bool
+    name: str,
+    n_samples: SupportsIndex,
+    random_state: RandomState,
+    censored: bool,
+    offset: float | None = None,
 ) -> SyntheticData:
     """Draw one data set of the table."""
     try:
@@ -265,12 +359,21 @@ def _make(
     if n_rows < 1:
         raise ValueError(f"n_samples must be at least 1, got {n_rows}.")
     recipe, rng = RECIPES[name], _generator(random_state)
+    if not recipe.is_shifted:
+        moved = 0.0
+    elif offset is None:
+        many = rng.uniform(0.0, 2.0, size=(_OFFSET_DRAWS, recipe.n_features))
+        moved = 1.0 - float(draw(recipe.target, many, rng).min())
+    else:
+        moved = check_number("offset", offset)
     # The censoring times come last, so that they do not change what is drawn without them.
     X = rng.uniform(0.0, 2.0, size=(n_rows, recipe.n_features))
-    target = draw(recipe.target, X, rng)
-    censoring = draw(recipe.censoring, X, rng) if censored else np.full(n_rows, np.inf)
+    target_law = shifted(recipe.target, moved)
+    censoring_law = target_law if recipe.censoring is recipe.target else recipe.censoring
+    target = draw(target_law, X, rng)
+    censoring = draw(censoring_law, X, rng) if censored else np.full(n_rows, np.inf)
     y = Surv.from_arrays(event=target <= censoring, time=np.minimum(target, censoring))
-    return SyntheticData(name, X, y, target, censoring)
+    return SyntheticData(name, X, y, target, censoring, moved)
 
 
 def _generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:

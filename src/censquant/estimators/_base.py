@@ -54,6 +54,13 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
         """Return the quantile curves of some rows, in the user's unit of time."""
         raise NotImplementedError
 
+    def _quantiles_of(
+        self, features: NDArray[Any], levels: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the quantiles of some rows at any levels, read off their curves."""
+        curve = self._curve_of(features)
+        return curve.values if levels is curve.taus else curve.at(levels)
+
     def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
         """Return the highest identified level of some rows (for left censoring the lowest)."""
         raise NotImplementedError
@@ -234,11 +241,9 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
         """Return quantiles for a method that the user calls: a warning points at that call."""
         check_choice("beyond", beyond, _BEYOND)
         levels = self._levels(quantiles)
-        own = quantiles is None
 
         def ask(features: NDArray[Any], rows: slice) -> NDArray[np.float64]:
-            curve = self._curve_of(features)
-            times = curve.values if own else curve.at(levels)
+            times = self._quantiles_of(features, levels)
             if beyond not in ("inf", "nan"):
                 return times
             identified = self._identified_of(features)

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from censquant._validation import check_choice, check_flag, check_integer, check_number, check_sizes
+from censquant._validation import check_integer, check_sizes
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._follow_up import FollowUp
+from censquant.estimators._parameters import checked_config
 from censquant.estimators._persistence import save_estimator
 from censquant.estimators._preparation import FeatureScale, arranged, holdout, in_unit_free_order
-from censquant.networks import ACTIVATIONS, DenseNetwork, HeadedNetwork, IncreasingHead, Network
+from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels
 from censquant.survival import Target, TimeTransform, read_target, read_weights, require_events
 from censquant.training import (
@@ -28,11 +29,9 @@ from censquant.training import (
     train,
 )
 
-_PREDICTION_BLOCK = 65_536  # rows; bounds the memory beyond the answer itself
 _MOST_TIMES = 1_000  # default times of survival functions
-_HEADS = ("free", "increasing")
 
-Task = Callable[[threading.Event], Any]
+History = list[dict[str, Any]]
 
 
 class BaseNeuralRegressor(BaseQuantileRegressor):
@@ -43,28 +42,28 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
 
     def __init__(
         self,
-        quantiles: ArrayLike | None,
+        quantiles: ArrayLike | None = None,
         *,
-        hidden_layer_sizes: Sequence[int],
-        activation: str,
-        dropout: float,
-        head: str,
-        network: Callable[..., Any] | None,
-        standardize: bool,
-        time_transform: str | None,
-        learning_rate: float,
-        weight_decay: float,
-        batch_size: int,
-        max_epochs: int,
-        early_stopping: bool,
-        validation_fraction: float,
-        n_iter_no_change: int,
-        n_members: int,
-        n_jobs: int | None,
-        censoring: str,
-        random_state: Any,
-        device: str | None,
-        verbose: int,
+        hidden_layer_sizes: Sequence[int] = (100, 100),
+        activation: str = "relu",
+        dropout: float = 0.0,
+        head: str = "free",
+        network: Callable[..., Any] | None = None,
+        standardize: bool = True,
+        time_transform: str | None = "standardize",
+        learning_rate: float = 0.01,
+        weight_decay: float = 1e-4,
+        batch_size: int = 128,
+        max_epochs: int = 100,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        n_members: int = 1,
+        n_jobs: int | None = None,
+        censoring: str = "right",
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
     ) -> None:
         self.quantiles = quantiles
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -128,7 +127,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         -------
         self
         """
-        config = self._check_parameters()
+        config = checked_config(self)
         taus = check_quantiles(self.quantiles)
         features = self._check_features(X, reset=True)
         target = read_target(y, n_samples=len(features))
@@ -180,18 +179,16 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         config: TrainingConfig,
         callbacks: Sequence[Callback],
         checkpoint: Checkpoint | None,
-    ) -> tuple[list[Network], FollowUp | None, list[list[dict[str, Any]]]]:
+    ) -> tuple[list[Network], FollowUp | None, list[History]]:
         """Train the members, and beside them the model of follow-up if anything is censored."""
         seeds = _seed_sequence(self.random_state).spawn(self.n_members + 2)
         *rngs, follow_up_rng, holdout_rng = (np.random.default_rng(seed) for seed in seeds)
         all_rows, validation = rows, None
         if self.early_stopping:
             rows, validation = holdout(rows, self.validation_fraction, holdout_rng)
-        networks = [self._make_network(rows.x.shape[1:], objective, rng) for rng in rngs]
 
-        def task(member: int) -> Task:
-            return lambda stopping: train(
-                networks[member],
+        def task(member: int) -> Callable[[threading.Event], tuple[Network, History] | None]:
+            return lambda stopping: self._train_member(
                 objective,
                 rows,
                 config,
@@ -210,10 +207,22 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
             tasks.append(lambda stopping: follow_up.train(all_rows))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
-        histories = side_by_side(tasks, n_jobs)[: self.n_members]
+        trained = [result for result in side_by_side(tasks, n_jobs) if result is not None]
         # Ctrl-C may come before some members have begun: those know nothing and are left out.
-        begun = [member for member, history in enumerate(histories) if history] or [0]
-        return [networks[m] for m in begun], follow_up, [histories[m] for m in begun]
+        begun = [result for result in trained if result[1]] or trained[:1]
+        return [network for network, _ in begun], follow_up, [history for _, history in begun]
+
+    def _train_member(
+        self,
+        objective: Objective,
+        rows: Rows,
+        config: TrainingConfig,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> tuple[Network, History]:
+        """Train one network; ``options`` go to :func:`censquant.training.train`."""
+        network = self._make_network(rows.x.shape[1:], objective, rng)
+        return network, train(network, objective, rows, config, rng, **options)
 
     def _progress(self) -> list[Callback]:
         return [ProgressBar(self.n_members)] if self.verbose else []
@@ -237,47 +246,6 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         if self.head == "increasing":
             network = HeadedNetwork(network, IncreasingHead(n_outputs))
         return network
-
-    def _check_parameters(self) -> TrainingConfig:
-        """Check every parameter and return those of the training loop."""
-        check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
-        check_choice("activation", self.activation, ACTIVATIONS)
-        check_number("dropout", self.dropout, minimum=0.0, below=1.0)
-        check_choice("head", self.head, _HEADS)
-        check_flag("standardize", self.standardize)
-        check_flag("early_stopping", self.early_stopping)
-        check_number(
-            "validation_fraction",
-            self.validation_fraction,
-            minimum=0.0,
-            below=1.0,
-            exclude_minimum=True,
-        )
-        check_integer("n_members", self.n_members, minimum=1)
-        check_choice("censoring", self.censoring, ("right", "left"))
-        if not isinstance(self.verbose, bool):
-            check_integer("verbose", self.verbose, minimum=0)
-        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, minimum=-(2**31)) == 0:
-            raise ValueError("n_jobs must be None or an integer other than 0, got 0.")
-        if self.network is not None and not callable(self.network):
-            raise TypeError(
-                "network must be a function (input_shape, n_outputs) -> torch.nn.Module, "
-                f"got {self.network!r}."
-            )
-        if self.network is None and self.device not in (None, "cpu"):
-            raise ValueError(
-                f"device={self.device!r} needs network=: the built-in dense network runs on the "
-                "CPU."
-            )
-        return TrainingConfig(
-            max_epochs=check_integer("max_epochs", self.max_epochs, minimum=1),
-            batch_size=check_integer("batch_size", self.batch_size, minimum=1),
-            learning_rate=check_number(
-                "learning_rate", self.learning_rate, minimum=0.0, exclude_minimum=True
-            ),
-            weight_decay=check_number("weight_decay", self.weight_decay, minimum=0.0),
-            n_iter_no_change=check_integer("n_iter_no_change", self.n_iter_no_change, minimum=1),
-        )
 
     def _check_features(self, X: Any, *, reset: bool) -> NDArray[Any]:
         """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""

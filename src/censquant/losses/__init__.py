@@ -1,15 +1,29 @@
 """Losses as compiled kernels: each returns its value and writes its gradient by the predictions."""
 
 from censquant.losses._crossing import add_crossing_penalty
+from censquant.losses._likelihood import (
+    GUMBEL,
+    NORMAL,
+    SMALLEST_SCALE,
+    asymmetric_laplace,
+    location_scale,
+)
 from censquant.losses._marginal import MarginalPinball
 from censquant.losses._pinball import pinball
 from censquant.losses._portnoy import LEVEL_RULES, levels_of, portnoy
+from censquant.losses._powell import powell
 
 __all__ = [
+    "GUMBEL",
     "LEVEL_RULES",
+    "NORMAL",
+    "SMALLEST_SCALE",
     "MarginalPinball",
     "add_crossing_penalty",
+    "asymmetric_laplace",
     "levels_of",
+    "location_scale",
     "pinball",
     "portnoy",
+    "powell",
 ]

@@ -4,6 +4,7 @@ from censquant.networks._dense import ACTIVATIONS, DenseNetwork
 from censquant.networks._heads import Head, HeadedNetwork, IncreasingHead
 from censquant.networks._network import FloatArray, Network, Optimizer, State
 from censquant.networks._optimizer import Adam
+from censquant.networks._stack import StackedNetwork
 
 __all__ = [
     "ACTIVATIONS",
@@ -15,5 +16,6 @@ __all__ = [
     "IncreasingHead",
     "Network",
     "Optimizer",
+    "StackedNetwork",
     "State",
 ]

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +45,11 @@ class Checkpoint:
 
     def for_member(self, member: int) -> "Checkpoint":
         """Return the checkpoint of one member of an ensemble."""
-        if member == 0:
-            return self
-        return Checkpoint(f"{os.fspath(self.path)}.{member}", self.every)
+        return self if member == 0 else self.for_part(str(member))
+
+    def for_part(self, name: str) -> "Checkpoint":
+        """Return the checkpoint of one of several trainings, with ``name`` after the path."""
+        return Checkpoint(f"{os.fspath(self.path)}.{name}", self.every)
 
     def is_due(self, n_epochs: int) -> bool:
         """Say whether the file is to be written after so many epochs."""
@@ -60,10 +62,11 @@ class Checkpoint:
             ("network", run.network.state()),
             ("optimizer", run.optimizer.state()),
             ("best", run.best_state or {}),
+            ("rows", {"level": run.rows.level}),
         ):
             arrays.update({f"{part}.{name}": value for name, value in state.items()})
         header = {
-            "fingerprint": _fingerprint(run),
+            "fingerprint": run.fingerprint,
             "n_epochs": run.n_epochs,
             "n_steps": run.n_steps,
             "history": run.history,
@@ -75,10 +78,12 @@ class Checkpoint:
 
     def resume(self, run: "Run") -> None:
         """Bring the run to where the file, if there is one, left it."""
+        # Once and before anything changes: a method may set the levels of rows as it goes.
+        run.fingerprint = _fingerprint(run)
         if not Path(self.path).exists():
             return
         header, arrays = read_arrays(self.path, _KIND)
-        if header["fingerprint"] != _fingerprint(run):
+        if header["fingerprint"] != run.fingerprint:
             raise ModelFileError(
                 f"The checkpoint {os.fspath(self.path)!r} belongs to another training (other rows, "
                 "settings or method); delete it or give another path."
@@ -94,6 +99,7 @@ class Checkpoint:
 
         run.network.load_state(part("network"))
         run.optimizer.load_state(part("optimizer"))
+        run.rows = replace(run.rows, **part("rows"))
         run.n_epochs = header["n_epochs"]
         run.n_steps = header["n_steps"]
         run.history[:] = header["history"]

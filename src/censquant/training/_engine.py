@@ -87,6 +87,8 @@ class Run:
         Done so far.
     best_loss, best_epoch, best_state
         The lowest validation loss so far and the network's state then.
+    fingerprint : str
+        Identifies rows, settings and method where there is a checkpoint.
     is_between_epochs : bool
         False within an epoch and after one that was broken off: no run could go on from there.
 
@@ -129,6 +131,7 @@ class Run:
         self.best_epoch = 0
         self.best_state: State | None = None
         self.is_between_epochs = True
+        self.fingerprint = ""
         self._stopping = stopping
         self._stopped = False
 
@@ -153,8 +156,8 @@ class Run:
             or (self.validation is not None and waited >= self.config.n_iter_no_change)
         )
 
-    def train_epoch(self) -> None:
-        """Make one pass over the rows in random order and record it."""
+    def train_epoch(self) -> bool:
+        """Make one pass over the rows in random order, record it, and say whether it began."""
         self.is_between_epochs = False
         network, objective, optimizer = self.network, self.objective, self.optimizer
         batch_size, total_steps = self.config.batch_size, self.total_steps
@@ -175,10 +178,11 @@ class Run:
             loss_sum += loss * len(index)
             rows_done += len(index)
         if rows_done == 0:  # stopped from outside before the first batch
-            return
+            return False
         self.n_epochs += 1
         self._record(loss_sum / rows_done, rate)
         self.is_between_epochs = rows_done == len(order) or self.n_steps >= total_steps
+        return True
 
     def _record(self, loss: float, rate: float) -> None:
         record: dict[str, Any] = {"epoch": self.n_epochs, "loss": loss, "learning_rate": rate}
@@ -280,8 +284,7 @@ def train(
     for callback in callbacks:
         callback.on_start(run)
     try:
-        while not run.is_finished:
-            run.train_epoch()
+        while not run.is_finished and run.train_epoch():
             if checkpoint is not None and run.is_between_epochs and checkpoint.is_due(run.n_epochs):
                 checkpoint.write(run)
             for callback in callbacks:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -11,6 +11,8 @@ import threadpoolctl
 from joblib import effective_n_jobs
 
 Result = TypeVar("Result")
+
+_PATIENCE = 0.1  # seconds between two looks for Ctrl-C
 
 _lock = threading.Lock()
 _users = 0
@@ -61,6 +63,17 @@ def single_blas_thread() -> Iterator[None]:
                 _take_control()
 
 
+def _wait_for(futures: list[Future[Result]], stopping: threading.Event) -> None:
+    """Wait until all are done; the first that fails asks the others to stop."""
+    left: set[Future[Result]] = set(futures)
+    while left:
+        # A signal may reach any thread and wakes only that one: this one must wake by itself to
+        # notice Ctrl-C.
+        done, left = wait(left, timeout=_PATIENCE, return_when=FIRST_EXCEPTION)
+        if any(future.exception() is not None for future in done):
+            stopping.set()
+
+
 def side_by_side(
     tasks: Sequence[Callable[[threading.Event], Result]], n_jobs: int | None = None
 ) -> list[Result]:
@@ -89,11 +102,13 @@ def side_by_side(
         if n_threads == 1:
             return [task(stopping) for task in tasks]
         with ThreadPoolExecutor(n_threads, thread_name_prefix="censquant") as pool:
-            futures = [pool.submit(task, stopping) for task in tasks]
+            futures: list[Future[Result]] = []
             try:
-                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-                if any(future.exception() is not None for future in done):
-                    stopping.set()
+                # Within the guard: the first tasks run, and Ctrl-C may come, while others are sent.
+                for task in tasks:
+                    futures.append(pool.submit(task, stopping))
+                _wait_for(futures, stopping)
             except KeyboardInterrupt:
                 stopping.set()
+                futures += [pool.submit(task, stopping) for task in tasks[len(futures) :]]
             return [future.result() for future in futures]

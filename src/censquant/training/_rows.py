@@ -24,6 +24,8 @@ class Rows:
         Row weights, 1 on average.
     level : float32 array of shape (n,)
         Level of a censoring time where a method knows it, -1 where it is unknown.
+    limit : float32 array of shape (n,), optional
+        Censoring times, of events too, where all are known.
 
     Examples
     --------
@@ -39,6 +41,7 @@ class Rows:
     event: NDArray[np.bool_]
     weight: NDArray[np.float32]
     level: NDArray[np.float32]
+    limit: NDArray[np.float32] | None = None
 
     @classmethod
     def from_arrays(
@@ -49,6 +52,7 @@ class Rows:
         event: NDArray[Any],
         weight: NDArray[Any] | None = None,
         level: NDArray[Any] | None = None,
+        limit: NDArray[Any] | None = None,
     ) -> "Rows":
         """Convert to the types that the kernels are compiled for."""
         n = len(x)
@@ -58,6 +62,7 @@ class Rows:
             event=np.ascontiguousarray(event, dtype=np.bool_),
             weight=np.ones(n, np.float32) if weight is None else weight.astype(np.float32),
             level=np.full(n, -1, np.float32) if level is None else level.astype(np.float32),
+            limit=None if limit is None else limit.astype(np.float32),
         )
 
     def __len__(self) -> int:
@@ -72,6 +77,7 @@ class Rows:
             self.event.take(index),
             self.weight.take(index),
             self.level.take(index),
+            None if self.limit is None else self.limit.take(index),
         )
 
     def blocks(self, size: int) -> Iterator["Rows"]:
@@ -80,5 +86,6 @@ class Rows:
             yield Rows(*(column[start : start + size] for column in self.arrays()))
 
     def arrays(self) -> list[NDArray[Any]]:
-        """Return all columns, in the order of the fields."""
-        return [getattr(self, field.name) for field in fields(self)]
+        """Return all columns that there are, in the order of the fields."""
+        columns = (getattr(self, field.name) for field in fields(self))
+        return [column for column in columns if column is not None]

@@ -441,3 +441,23 @@ def test_the_mixed_objective_is_differentiated_rightly():
 def test_step_decay_counts_milestones_in_steps_done():
     schedule = StepDecay(milestones=(0.5,), factor=0.25)
     assert [schedule(step, 4) for step in range(4)] == [1.0, 1.0, 0.25, 0.25]
+
+
+def test_a_stop_before_the_first_batch_leaves_no_record():
+    class StopAsTheEpochBegins:
+        """An event that is set between the look before an epoch and its first batch."""
+
+        def __init__(self):
+            self.looks = 0
+
+        def is_set(self):
+            self.looks += 1
+            return self.looks > 1
+
+        def set(self):
+            self.looks = 2
+
+    before = dense().parameters
+    network, history = run(dense(), stopping=StopAsTheEpochBegins())
+    assert history == []
+    np.testing.assert_array_equal(network.parameters, before)

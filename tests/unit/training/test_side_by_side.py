@@ -97,7 +97,7 @@ def test_ctrl_c_stops_all_tasks_and_returns_their_results(monkeypatch):
         started.release()
         return stopping.wait(PATIENCE)
 
-    def interrupted(futures, return_when):
+    def interrupted(futures, timeout, return_when):
         for _ in range(2):
             started.acquire(timeout=PATIENCE)
         raise KeyboardInterrupt
@@ -105,6 +105,25 @@ def test_ctrl_c_stops_all_tasks_and_returns_their_results(monkeypatch):
     monkeypatch.setattr(_parallel, "wait", interrupted)
     # The third has no thread before the first two end, and then it finds the event set.
     assert side_by_side([task] * 3, n_jobs=2) == [True, True, True]
+
+
+def test_ctrl_c_while_tasks_are_sent_stops_them_all(monkeypatch):
+    sent = []
+
+    class Interrupting(_parallel.ThreadPoolExecutor):
+        def submit(self, task, stopping):
+            sent.append(task)
+            if len(sent) == 2:
+                raise KeyboardInterrupt
+            return super().submit(task, stopping)
+
+    monkeypatch.setattr(_parallel, "ThreadPoolExecutor", Interrupting)
+    tasks = [lambda stopping: stopping.wait(PATIENCE)] * 3
+    assert side_by_side(tasks, n_jobs=3) == [True, True, True]
+
+
+def test_no_tasks_have_no_results():
+    assert side_by_side([], n_jobs=2) == []
 
 
 def test_one_training_after_the_other_ends_with_ctrl_c():
