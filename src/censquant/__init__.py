@@ -9,14 +9,29 @@ from typing import TYPE_CHECKING, Any
 from censquant._version import __version__
 
 if TYPE_CHECKING:
-    from censquant.estimators import CQRNN, load
+    from censquant.estimators import (
+        CQRNN,
+        AsymmetricLaplaceNN,
+        DeepQuantReg,
+        LogNormalNN,
+        SequentialGridNN,
+        UncensoredOnlyNN,
+        WeibullNN,
+        load,
+    )
     from censquant.survival import Surv
     from censquant.training import Checkpoint
 
 _HOME = {
+    "AsymmetricLaplaceNN": "censquant.estimators",
     "CQRNN": "censquant.estimators",
     "Checkpoint": "censquant.training",
+    "DeepQuantReg": "censquant.estimators",
+    "LogNormalNN": "censquant.estimators",
+    "SequentialGridNN": "censquant.estimators",
     "Surv": "censquant.survival",
+    "UncensoredOnlyNN": "censquant.estimators",
+    "WeibullNN": "censquant.estimators",
     "load": "censquant.estimators",
 }
 _SUBPACKAGES = (
@@ -34,7 +49,19 @@ _SUBPACKAGES = (
     "training",
 )
 
-__all__ = ["CQRNN", "Checkpoint", "Surv", "__version__", "load"]
+__all__ = [
+    "CQRNN",
+    "AsymmetricLaplaceNN",
+    "Checkpoint",
+    "DeepQuantReg",
+    "LogNormalNN",
+    "SequentialGridNN",
+    "Surv",
+    "UncensoredOnlyNN",
+    "WeibullNN",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

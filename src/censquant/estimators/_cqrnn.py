@@ -1,16 +1,19 @@
 """CQRNN: one network for all quantiles, trained on censored rows."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant._validation import check_choice
-from censquant.estimators._neural import BaseNeuralRegressor
-from censquant.estimators._y_star import push_limit, read_y_star
+from censquant._validation import check_choice, check_integer, check_number
+from censquant.estimators._neural import BaseNeuralRegressor, History
+from censquant.estimators._y_star import far_times
 from censquant.losses import LEVEL_RULES
-from censquant.objectives import Portnoy
+from censquant.networks import Network
+from censquant.objectives import FrozenLevels, Portnoy
 from censquant.survival import Target, TimeTransform
+from censquant.training import Callback, Checkpoint, Objective, Rows, TrainingConfig
 
 
 class CQRNN(BaseNeuralRegressor):
@@ -42,6 +45,13 @@ class CQRNN(BaseNeuralRegressor):
     y_star : str, float or None, default "1.2max"
         Where the censored rest is sent: a multiple of the largest time, a time in the user's unit,
         or None for infinity with a one-sided cap.
+    crossing_penalty : float, default 0.0
+        Strength of a penalty on neighbouring quantiles that are nearer than ``crossing_margin``.
+    crossing_margin : float, default 0.0
+        On the scale of training; standard deviations of time by default.
+    em_epochs : int, optional
+        Epochs for which the levels of censoring times are kept fixed; None renews them at every
+        step, which the paper finds to converge faster.
     standardize : bool, default True
         Whether features are centred and scaled inside ``fit``.
     time_transform : {"standardize", "log", None}, default "standardize"
@@ -113,6 +123,9 @@ class CQRNN(BaseNeuralRegressor):
         network: Callable[..., Any] | None = None,
         level_rule: str = "nearest",
         y_star: str | float | None = "1.2max",
+        crossing_penalty: float = 0.0,
+        crossing_margin: float = 0.0,
+        em_epochs: int | None = None,
         standardize: bool = True,
         time_transform: str | None = "standardize",
         learning_rate: float = 0.01,
@@ -154,6 +167,50 @@ class CQRNN(BaseNeuralRegressor):
         )
         self.level_rule = level_rule
         self.y_star = y_star
+        self.crossing_penalty = crossing_penalty
+        self.crossing_margin = crossing_margin
+        self.em_epochs = em_epochs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        censoring_time: ArrayLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> Self:
+        """Fit to features and possibly censored times.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+            With ``network`` of any shape ``(n, ...)``.
+        y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
+            Times and whether the event was seen; a plain array means that all were.
+        sample_weight : array-like of shape (n,), optional
+            Whole numbers count a row so many times; other weights scale its loss.
+        censoring_time : array-like of shape (n,), optional
+            Where every row's censoring time is known, that of events too (a study that ends on a
+            fixed day), Powell's loss is minimised instead: it needs no estimated weights.
+        callbacks : sequence of Callback
+            Called after every epoch; see :mod:`censquant.training`.
+        checkpoint : Checkpoint, optional
+            Writes the training to a file and goes on from it after a stop.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(
+            X,
+            y,
+            sample_weight,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            censoring_time=censoring_time,
+        )
 
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
@@ -161,9 +218,24 @@ class CQRNN(BaseNeuralRegressor):
         check_choice("level_rule", self.level_rule, LEVEL_RULES)
         if target is None:
             return Portnoy(taus, self.level_rule)
-        y_star = read_y_star(self.y_star, target.time, left=transform.mirror)
-        limit = push_limit(target.time, left=transform.mirror) if y_star is None else y_star
-        inner_limit = float(transform.forward(limit))
-        if y_star is None:
-            return Portnoy(taus, self.level_rule, cap=inner_limit)
-        return Portnoy(taus, self.level_rule, y_star=inner_limit)
+        return Portnoy(
+            taus,
+            self.level_rule,
+            **far_times(self.y_star, target, transform),
+            crossing_margin=check_number("crossing_margin", self.crossing_margin, minimum=0.0),
+            crossing_strength=check_number("crossing_penalty", self.crossing_penalty, minimum=0.0),
+        )
+
+    def _train_member(
+        self,
+        objective: Objective,
+        rows: Rows,
+        config: TrainingConfig,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> tuple[Network, History]:
+        if self.em_epochs is not None and isinstance(objective, Portnoy):
+            every = check_integer("em_epochs", self.em_epochs, minimum=1)
+            callbacks = [FrozenLevels(objective, every), *options.pop("callbacks")]
+            options["callbacks"] = callbacks
+        return super()._train_member(objective, rows, config, rng, **options)

@@ -9,10 +9,10 @@ class DeepQuantReg(BaseNeuralRegressor):
     """Quantile regression network with inverse-censoring weights (Jia and Jeong, 2022).
 
     Each event counts one over its chance of not being censored before, by the Kaplan-Meier curve of
-    the censoring time; censored rows count through that curve alone. This is right if censoring does
-    not depend on the features and follow-up is long enough for every event to be seen by somebody.
-    Where it is not, upper quantiles come out too low. ``time_transform="log"`` is the loss on log
-    times of the publication.
+    the censoring time; censored rows count through that curve alone. This is right if censoring
+    does not depend on the features and follow-up is long enough for every event to be seen by
+    somebody. Where not, upper quantiles come out too low. ``time_transform="log"`` is the loss on
+    log times of the publication.
 
     Parameters
     ----------

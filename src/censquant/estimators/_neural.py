@@ -12,10 +12,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from censquant._validation import check_integer, check_sizes
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._follow_up import FollowUp
+from censquant.estimators._limits import read_limits
 from censquant.estimators._parameters import checked_config
 from censquant.estimators._persistence import save_estimator
-from censquant.estimators._preparation import FeatureScale, arranged, holdout, in_unit_free_order
+from censquant.estimators._preparation import (
+    FeatureScale,
+    arrangement,
+    holdout,
+    in_unit_free_order,
+)
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
+from censquant.objectives import Powell
 from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels
 from censquant.survival import Target, TimeTransform, read_target, read_weights, require_events
 from censquant.training import (
@@ -127,37 +134,55 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         -------
         self
         """
+        return self._fit(X, y, sample_weight, callbacks=callbacks, checkpoint=checkpoint)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        *,
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+        censoring_time: ArrayLike | None = None,
+    ) -> Self:
+        """Fit; with ``censoring_time`` every row's is known."""
         config = checked_config(self)
         taus = check_quantiles(self.quantiles)
         features = self._check_features(X, reset=True)
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
-        features, target, weight = arranged(features, target, weight)
+        left = self.censoring == "left"
+        limit = read_limits(censoring_time, target, left=left)
+        known = () if limit is None else (limit,)
+        order, weight = arrangement(weight, features, target.time, target.event, *known)
+        features, target = features[order], target.take(order)
         require_events(target)
 
-        transform = TimeTransform.fit(
-            target.time,
-            target.event,
-            self.time_transform,
-            mirror=self.censoring == "left",
-            sample_weight=weight,
-        )
+        transform = self._fit_transform(target, weight, mirror=left)
         scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
         rows = Rows.from_arrays(
             scale.apply(features),
             time=transform.forward(target.time),
             event=target.event,
             weight=weight,
+            limit=None if limit is None else transform.forward(limit[order]),
         )
         rows = in_unit_free_order(rows)
-        objective = self._make_objective(
-            tuple(inner_levels(taus, transform).tolist()), target, transform
-        )
-        networks, follow_up, histories = self._train(
-            rows, objective, config, [*callbacks, *self._progress()], checkpoint
-        )
+        inner = tuple(inner_levels(taus, transform).tolist())
+        objective: Objective = self._make_objective(inner, target, transform)
+        if limit is not None:
+            objective = Powell(inner)
+        progress = [ProgressBar(self._n_runs())] if self.verbose else []
+        try:
+            networks, follow_up, histories = self._train(
+                rows, objective, config, [*callbacks, *progress], checkpoint
+            )
+        finally:
+            for bar in progress:
+                bar.close()
 
-        self.quantiles_ = taus
+        self.quantiles_ = self._fitted_levels(taus, networks)
         self.time_transform_ = transform
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
         self.unique_times_ = _thinned(np.unique(target.time[target.event]))
@@ -171,6 +196,20 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         self._networks = networks
         self._follow_up = follow_up
         return self
+
+    def _fit_transform(
+        self, target: Target, weight: NDArray[np.float64], *, mirror: bool
+    ) -> TimeTransform:
+        """Return the way to the scale of training."""
+        return TimeTransform.fit(
+            target.time, target.event, self.time_transform, mirror=mirror, sample_weight=weight
+        )
+
+    def _fitted_levels(
+        self, taus: NDArray[np.float64], networks: Sequence[Network]
+    ) -> NDArray[np.float64]:
+        """Return the levels that the trained networks predict."""
+        return taus
 
     def _train(
         self,
@@ -224,8 +263,9 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         network = self._make_network(rows.x.shape[1:], objective, rng)
         return network, train(network, objective, rows, config, rng, **options)
 
-    def _progress(self) -> list[Callback]:
-        return [ProgressBar(self.n_members)] if self.verbose else []
+    def _n_runs(self) -> int:
+        """Return the number of trainings of a fit."""
+        return self.n_members
 
     def _make_network(
         self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
@@ -287,11 +327,13 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         inner = self._inner_curve(self._feature_scale.apply(features))
         times = self.time_transform_.inverse(inner.values)
-        # Where no time was negative, none is predicted.
-        lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
         return QuantileCurve.from_own(
-            times[:, ::-1] if self._left_censored else times, self.quantiles_, lower
+            times[:, ::-1] if self._left_censored else times, self.quantiles_, self._lowest_time()
         )
+
+    def _lowest_time(self) -> float:
+        """Return the lowest time that is predicted: where none was negative, none will be."""
+        return 0.0 if self.follow_up_[0] >= 0 else -np.inf
 
     def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
         taus = inner_levels(self.quantiles_, self.time_transform_)

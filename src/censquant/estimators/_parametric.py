@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from censquant._validation import check_choice
 from censquant.estimators._neural import BaseNeuralRegressor, inner_levels
+from censquant.networks import Network
 from censquant.objectives import (
     AsymmetricLaplaceLikelihood,
     GumbelLikelihood,
@@ -15,6 +16,7 @@ from censquant.objectives import (
 )
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target, TimeTransform
+from censquant.training import Objective
 
 # Where the distribution is tabulated for survival functions and remaining life.
 _LEVELS = np.unique(np.round([*np.arange(1, 100) / 100, 0.001, 0.005, 0.995, 0.999], 3))
@@ -23,9 +25,17 @@ _LEVELS = np.unique(np.round([*np.arange(1, 100) / 100, 0.001, 0.005, 0.995, 0.9
 class BaseParametricRegressor(BaseNeuralRegressor):
     """Quantiles at any level straight from the predicted distribution."""
 
-    def _inner_quantiles(
-        self, x: NDArray[Any], levels: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _make_network(
+        self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
+    ) -> Network:
+        if self.head != "free":
+            raise ValueError(
+                f"head must be 'free' for {type(self).__name__}, whose outputs are parameters of a "
+                f"distribution, got {self.head!r}."
+            )
+        return super()._make_network(shape, objective, rng)
+
+    def _inner_quantiles(self, x: NDArray[Any], levels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return quantiles on the scale of training, averaged over the members."""
         values = [
             self._objective.quantiles(network.predict(x), levels) for network in self._networks
@@ -79,8 +89,8 @@ class LogNormalNN(LogTimeRegressor):
 
     Fitted by the censored likelihood, with the survival function computed on the log scale, so that
     rows far out in the tail pull as they should. Quantiles at any level are exact. Where times are
-    not log-normal, upper quantiles can be wrong by orders of magnitude: the tail follows the family,
-    not the data.
+    not log-normal, upper quantiles can be wrong by orders of magnitude: the tail follows the
+    family, not the data.
 
     Parameters
     ----------

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators._row_order import canonical_order, copies_of
-from censquant.survival import Target
 from censquant.training import Rows
 
 # A spread below this share of the values' size is rounding: the feature is constant.
@@ -61,28 +60,40 @@ class FeatureScale:
         return (x - self.center) / self.scale
 
 
-def arranged(
-    x: NDArray[Any], target: Target, weight: NDArray[np.float64]
-) -> tuple[NDArray[Any], Target, NDArray[np.float64]]:
-    """Return the rows of positive weight in an order that depends only on what they hold.
+def arrangement(
+    weight: NDArray[np.float64], *columns: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return an order of the rows that depends only on what they hold, and their new weights.
 
-    Weights that are counts become repeated rows, so that a weighted fit has the very bits of a fit
-    to repeated rows; other weights are scaled to 1 on average.
+    Rows of weight 0 are left out. Weights that are counts become repeated rows, so that a weighted
+    fit has the very bits of a fit to repeated rows; other weights are scaled to 1 on average.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,)
+    *columns : arrays of shape (n,) or (n, ...)
+        Together the content of the rows.
+
+    Returns
+    -------
+    order : ndarray of int
+        Indices of rows.
+    weight : ndarray
+        The weight at each place of ``order``.
     """
-    used = weight > 0
-    x, target, weight = x[used], target.take(used), weight[used]
+    used = np.flatnonzero(weight > 0)
+    weight, columns = weight[used], tuple(column[used] for column in columns)
     copies = copies_of(weight)
-    if copies is None:
-        # An exact sum does not depend on the order, and float32 hides the rounding of the division:
-        # the same ratios give the same order and the same bits.
-        scaled = weight / (math.fsum(weight) / len(weight))
-        weight = scaled.astype(np.float32).astype(np.float64)
-        order = canonical_order(x, target.time, target.event, weight)
-    else:
-        order = canonical_order(x, target.time, target.event)
-        order = np.repeat(order, copies[order])
-        weight = np.ones_like(weight)
-    return x[order], target.take(order), weight[order]
+    if copies is not None:
+        order = canonical_order(*columns)
+        order = used[np.repeat(order, copies[order])]
+        return order, np.ones(len(order))
+    # An exact sum does not depend on the order, and float32 hides the rounding of the division:
+    # the same ratios give the same order and the same bits.
+    scaled = weight / (math.fsum(weight) / len(weight))
+    weight = scaled.astype(np.float32).astype(np.float64)
+    order = canonical_order(*columns, weight)
+    return used[order], weight[order]
 
 
 def in_unit_free_order(rows: Rows) -> Rows:

@@ -1,12 +1,13 @@
 """Where the censored rest of a row is sent, in the user's unit of time."""
 
 import re
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from censquant._validation import check_number
+from censquant.survival import Target, TimeTransform
 
 _FACTOR = re.compile(r"\s*(\d+(?:\.\d+)?)\s*max\s*")
 _CAP_SHARE = 0.2  # of the range of times: how far beyond it predictions may be pushed without y*
@@ -48,3 +49,20 @@ def push_limit(time: NDArray[np.float64], *, left: bool) -> float:
     low, high = float(time.min()), float(time.max())
     margin = _CAP_SHARE * (high - low)
     return low - margin if left else high + margin
+
+
+class FarTimes(TypedDict):
+    """What Portnoy's objective needs to know of the far end of time, on the scale of training."""
+
+    y_star: float | None
+    cap: float
+
+
+def far_times(y_star: Any, target: Target, transform: TimeTransform) -> FarTimes:
+    """Return y* as the user means it; without one, the cap on pushes takes its place."""
+    left = transform.mirror
+    value = read_y_star(y_star, target.time, left=left)
+    if value is not None:
+        inner = float(transform.forward(value))
+        return {"y_star": inner, "cap": inner}
+    return {"y_star": None, "cap": float(transform.forward(push_limit(target.time, left=left)))}

@@ -72,7 +72,13 @@ class ProgressBar:
             if self._display is None:
                 return
             self._display.advance(run.config.max_epochs - run.n_epochs, None)
-            if self._n_ended >= self._n_runs:
+        if self._n_ended >= self._n_runs:
+            self.close()
+
+    def close(self) -> None:
+        """End the display, also where fewer runs came than were expected."""
+        with self._lock:
+            if self._display is not None:
                 self._display.close()
                 self._display = None
 
