@@ -11,10 +11,11 @@ from censquant.training import Rows
 
 @dataclass(frozen=True)
 class ObservedPinball(Pinball):
-    """Check loss of the events; censored rows are dropped.
+    """Check loss of the events; censored rows have no weight.
 
     Late events are censored more often than early ones, so every quantile comes out too low: this
-    is the baseline that shows what ignoring censoring costs.
+    is the baseline that shows what ignoring censoring costs. Rows without weight stay in their
+    batches, so that an epoch has as many steps as those of other methods.
 
     Parameters
     ----------
@@ -27,13 +28,13 @@ class ObservedPinball(Pinball):
     >>> from censquant.objectives import ObservedPinball
     >>> from censquant.training import Rows
     >>> rows = Rows.from_arrays(np.zeros((2, 1)), time=np.ones(2), event=np.array([True, False]))
-    >>> len(ObservedPinball(taus=(0.5,)).prepare(rows))
-    1
+    >>> ObservedPinball(taus=(0.5,)).prepare(rows).weight
+    array([1., 0.], dtype=float32)
     """
 
     def prepare(self, rows: Rows) -> Rows:
-        """Return the rows whose event was seen."""
-        return rows.take(np.flatnonzero(rows.event))
+        """Return the rows with the weight of censored ones taken away."""
+        return replace(rows, weight=np.where(rows.event, rows.weight, np.float32(0)))
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class WeightedPinball(ObservedPinball):
     >>> time, event = np.array([1.0, 2.0, 3.0]), np.array([True, False, True])
     >>> rows = Rows.from_arrays(np.zeros((3, 1)), time=time, event=event)
     >>> WeightedPinball(taus=(0.5,)).bind(rows).prepare(rows).weight
-    array([1., 2.], dtype=float32)
+    array([1., 0., 2.], dtype=float32)
     """
 
     floor: float = 0.02
@@ -72,9 +73,9 @@ class WeightedPinball(ObservedPinball):
         return replace(self, curve=censoring_kaplan_meier(train.time, train.event, train.weight))
 
     def prepare(self, rows: Rows) -> Rows:
-        """Return the events with their weights."""
+        """Return the rows with the weights of events, none for censored ones."""
         if self.curve is None:
             raise RuntimeError("prepare needs a bound objective: call bind(rows) first.")
-        events = super().prepare(rows)
-        chance = np.maximum(self.curve(events.time, side="left"), self.floor)
-        return replace(events, weight=(events.weight / chance).astype(np.float32))
+        chance = np.maximum(self.curve(rows.time, side="left"), self.floor)
+        weighted = replace(rows, weight=(rows.weight / chance).astype(np.float32))
+        return super().prepare(weighted)
