@@ -10,12 +10,14 @@ from censquant._version import __version__
 
 if TYPE_CHECKING:
     from censquant.estimators import CQRNN, load
+    from censquant.linear import LinearCQR
     from censquant.survival import Surv
     from censquant.training import Checkpoint
 
 _HOME = {
     "CQRNN": "censquant.estimators",
     "Checkpoint": "censquant.training",
+    "LinearCQR": "censquant.linear",
     "Surv": "censquant.survival",
     "load": "censquant.estimators",
 }
@@ -23,6 +25,7 @@ _SUBPACKAGES = (
     "datasets",
     "estimators",
     "exceptions",
+    "linear",
     "losses",
     "metrics",
     "networks",
@@ -34,7 +37,7 @@ _SUBPACKAGES = (
     "training",
 )
 
-__all__ = ["CQRNN", "Checkpoint", "Surv", "__version__", "load"]
+__all__ = ["CQRNN", "Checkpoint", "LinearCQR", "Surv", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from censquant._validation import check_choice, check_flag, check_integer, check_number, check_sizes
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import save_estimator
+from censquant.estimators._network_files import network_entries, restored_networks
+from censquant.estimators._persistence import Arrays, save_estimator
 from censquant.estimators._preparation import FeatureScale, arranged, holdout
 from censquant.networks import ACTIVATIONS, DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels
@@ -354,6 +355,15 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         """
         check_is_fitted(self, "quantiles_")
         save_estimator(self, path)
+
+    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
+        return network_entries(self)
+
+    @classmethod
+    def _from_file(
+        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
+    ) -> Self:
+        return restored_networks(cls, header, arrays, network)
 
 
 def inner_levels(taus: NDArray[np.float64], transform: TimeTransform) -> NDArray[np.float64]:
