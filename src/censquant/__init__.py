@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         WeibullNN,
         load,
     )
+    from censquant.linear import LinearCQR
     from censquant.survival import Surv
     from censquant.training import Checkpoint
 
@@ -27,6 +28,7 @@ _HOME = {
     "CQRNN": "censquant.estimators",
     "Checkpoint": "censquant.training",
     "DeepQuantReg": "censquant.estimators",
+    "LinearCQR": "censquant.linear",
     "LogNormalNN": "censquant.estimators",
     "SequentialGridNN": "censquant.estimators",
     "Surv": "censquant.survival",
@@ -38,6 +40,7 @@ _SUBPACKAGES = (
     "datasets",
     "estimators",
     "exceptions",
+    "linear",
     "losses",
     "metrics",
     "networks",
@@ -54,6 +57,7 @@ __all__ = [
     "AsymmetricLaplaceNN",
     "Checkpoint",
     "DeepQuantReg",
+    "LinearCQR",
     "LogNormalNN",
     "SequentialGridNN",
     "Surv",

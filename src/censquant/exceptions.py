@@ -1,6 +1,12 @@
 """Errors and warnings that a caller may want to catch by name."""
 
-__all__ = ["ExtrapolationWarning", "ModelFileError", "NoEventsError", "TrainingDivergedError"]
+__all__ = [
+    "ExtrapolationWarning",
+    "IdentifiabilityWarning",
+    "ModelFileError",
+    "NoEventsError",
+    "TrainingDivergedError",
+]
 
 
 class ExtrapolationWarning(UserWarning):
@@ -15,6 +21,20 @@ class ExtrapolationWarning(UserWarning):
     >>> from censquant.exceptions import ExtrapolationWarning
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", ExtrapolationWarning)
+    """
+
+
+class IdentifiabilityWarning(UserWarning):
+    """Something that was asked for has no unique answer in the data, and was left out.
+
+    Censoring may hide the upper quantiles altogether, and collinear features cannot each have a
+    coefficient of their own.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import IdentifiabilityWarning
+    >>> issubclass(IdentifiabilityWarning, UserWarning)
+    True
     """
 
 

@@ -17,6 +17,7 @@ from censquant.quantiles import QuantileCurve, SurvivalFunction, check_levels, m
 from censquant.survival import read_numbers
 from censquant.training import side_by_side
 
+_MOST_TIMES = 1_000  # default times of survival functions
 _BEYOND = ("warn", "extrapolate", "inf", "nan")
 _BLOCK_ROWS = 4_096  # whose values stay in the processor's cache
 
@@ -272,3 +273,11 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
                 ExtrapolationWarning,
                 stacklevel=4,
             )
+
+
+def default_times(event_times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distinct times, at most a thousand of them, spread evenly and with both ends."""
+    times = np.unique(event_times)
+    if len(times) <= _MOST_TIMES:
+        return times
+    return times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]

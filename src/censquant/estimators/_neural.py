@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from censquant._validation import check_integer, check_sizes
-from censquant.estimators._base import BaseQuantileRegressor
+from censquant._validation import check_sizes
+from censquant.estimators._base import BaseQuantileRegressor, default_times
 from censquant.estimators._follow_up import FollowUp
 from censquant.estimators._limits import read_limits
+from censquant.estimators._network_files import network_entries, restored_networks
 from censquant.estimators._parameters import checked_config
-from censquant.estimators._persistence import save_estimator
+from censquant.estimators._persistence import Arrays, save_estimator
 from censquant.estimators._preparation import (
     FeatureScale,
     arrangement,
     holdout,
     in_unit_free_order,
 )
+from censquant.estimators._seeds import seed_sequence
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.objectives import Powell
 from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels
@@ -35,8 +37,6 @@ from censquant.training import (
     side_by_side,
     train,
 )
-
-_MOST_TIMES = 1_000  # default times of survival functions
 
 History = list[dict[str, Any]]
 
@@ -169,7 +169,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
             limit=None if limit is None else transform.forward(limit[order]),
         )
         rows = in_unit_free_order(rows)
-        inner = tuple(inner_levels(taus, transform).tolist())
+        inner = tuple(transform.levels(taus).tolist())
         objective: Objective = self._make_objective(inner, target, transform)
         if limit is not None:
             objective = Powell(inner)
@@ -185,7 +185,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         self.quantiles_ = self._fitted_levels(taus, networks)
         self.time_transform_ = transform
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
-        self.unique_times_ = _thinned(np.unique(target.time[target.event]))
+        self.unique_times_ = default_times(target.time[target.event])
         self.history_ = [
             record if len(networks) == 1 else {"member": member, **record}
             for member, history in enumerate(histories)
@@ -220,7 +220,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         checkpoint: Checkpoint | None,
     ) -> tuple[list[Network], FollowUp | None, list[History]]:
         """Train the members, and beside them the model of follow-up if anything is censored."""
-        seeds = _seed_sequence(self.random_state).spawn(self.n_members + 2)
+        seeds = seed_sequence(self.random_state).spawn(self.n_members + 2)
         *rngs, follow_up_rng, holdout_rng = (np.random.default_rng(seed) for seed in seeds)
         all_rows, validation = rows, None
         if self.early_stopping:
@@ -315,7 +315,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
 
     def _inner_curve(self, x: NDArray[Any]) -> QuantileCurve:
         """Return quantile curves on the scale of training, averaged over the members."""
-        taus = inner_levels(self.quantiles_, self.time_transform_)
+        taus = self.time_transform_.levels(self.quantiles_)
         curves = [
             QuantileCurve.from_own(self._objective.quantiles(network.predict(x), taus), taus)
             for network in self._networks
@@ -336,7 +336,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         return 0.0 if self.follow_up_[0] >= 0 else -np.inf
 
     def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
-        taus = inner_levels(self.quantiles_, self.time_transform_)
+        taus = self.time_transform_.levels(self.quantiles_)
         if self._follow_up is None:
             level = np.full(len(features), taus[-1])
         else:
@@ -366,25 +366,11 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         check_is_fitted(self, "quantiles_")
         save_estimator(self, path)
 
+    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
+        return network_entries(self)
 
-def inner_levels(taus: NDArray[np.float64], transform: TimeTransform) -> NDArray[np.float64]:
-    """Return the levels on the scale of training: mirrored times have mirrored levels."""
-    return 1.0 - taus[::-1] if transform.mirror else taus
-
-
-def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return the source of all randomness; the global generators are neither read nor moved."""
-    if random_state is None:
-        return np.random.SeedSequence()
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.SeedSequence(random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
-    if isinstance(random_state, np.random.Generator):
-        return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
-    return np.random.SeedSequence(check_integer("random_state", random_state, minimum=0))
-
-
-def _thinned(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return at most a thousand of the sorted times, spread evenly and with both ends."""
-    if len(times) <= _MOST_TIMES:
-        return times
-    return times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
+    @classmethod
+    def _from_file(
+        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
+    ) -> Self:
+        return restored_networks(cls, header, arrays, network)

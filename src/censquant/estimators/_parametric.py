@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._validation import check_choice
-from censquant.estimators._neural import BaseNeuralRegressor, inner_levels
+from censquant.estimators._neural import BaseNeuralRegressor
 from censquant.networks import Network
 from censquant.objectives import (
     AsymmetricLaplaceLikelihood,
@@ -54,7 +54,7 @@ class BaseParametricRegressor(BaseNeuralRegressor):
     def _quantiles_of(
         self, features: NDArray[Any], levels: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        inner = inner_levels(levels, self.time_transform_)
+        inner = self.time_transform_.levels(levels)
         values = self._inner_quantiles(self._feature_scale.apply(features), inner)
         times = self.time_transform_.inverse(values)
         return np.maximum(times[:, ::-1] if self._left_censored else times, self._lowest_time())

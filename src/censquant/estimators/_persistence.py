@@ -1,8 +1,8 @@
 """Model files: fitted estimators as named arrays and a JSON header."""
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +10,51 @@ from numpy.typing import NDArray
 from censquant._files import read_arrays, write_arrays
 from censquant._version import __version__
 from censquant.exceptions import ModelFileError
-from censquant.networks import Network, State
 from censquant.quantiles import check_quantiles
 from censquant.survival import TimeTransform
 
 if TYPE_CHECKING:
-    from censquant.estimators._neural import BaseNeuralRegressor
+    from censquant.estimators._base import BaseQuantileRegressor
+
+Arrays = dict[str, NDArray[Any]]
 
 _KIND = "model"
 
 
-def save_estimator(estimator: "BaseNeuralRegressor", path: str | os.PathLike[str]) -> None:
+class Storable(Protocol):
+    """A fitted estimator that says itself how it becomes a file and comes back.
+
+    What all estimators have (class, parameters, levels, names, times) is written and read for
+    them; the two methods add what is the method's own.
+    """
+
+    quantiles_: NDArray[np.float64]
+    unique_times_: NDArray[np.float64]
+    follow_up_: tuple[float, float]
+    time_transform_: TimeTransform
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's parameters."""
+        ...
+
+    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
+        """Return entries of the header and arrays."""
+        ...
+
+    @classmethod
+    def _from_file(
+        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
+    ) -> Self:
+        """Return the estimator, begun with :func:`restored`."""
+        ...
+
+
+Stored = TypeVar("Stored", bound=Storable)
+
+
+def save_estimator(estimator: Storable, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to ``path``."""
+    own_header, own_arrays = estimator._to_file()
     header = {
         "censquant": __version__,
         "class": type(estimator).__name__,
@@ -30,31 +63,16 @@ def save_estimator(estimator: "BaseNeuralRegressor", path: str | os.PathLike[str
         },
         "quantiles": estimator.quantiles_.tolist(),
         "feature_names": _plain(getattr(estimator, "feature_names_in_", None)),
-        "input_shape": list(estimator._input_shape),
-        "n_members": len(estimator._networks),
         "time_transform": estimator.time_transform_.to_dict(),
         "follow_up": list(estimator.follow_up_),
-        "history": estimator.history_,
-        "custom_network": estimator.network is not None,
-        "any_censored": estimator._follow_up is not None,
-        "standardized": estimator._feature_scale.center is not None,
+        **own_header,
     }
-    arrays: dict[str, NDArray[Any]] = {"unique_times": estimator.unique_times_}
-    scale = estimator._feature_scale
-    if scale.center is not None:
-        arrays["features.center"], arrays["features.scale"] = scale.center, np.asarray(scale.scale)
-    for member, network in enumerate(estimator._networks):
-        arrays.update({f"member{member}.{k}": v for k, v in network.state().items()})
-    if estimator._follow_up is not None:
-        arrays.update(
-            {f"follow_up.{k}": v for k, v in estimator._follow_up.network.state().items()}
-        )
-    write_arrays(path, _KIND, header, arrays)
+    write_arrays(path, _KIND, header, {"unique_times": estimator.unique_times_, **own_arrays})
 
 
 def load(
     path: str | os.PathLike[str], *, network: Callable[..., Any] | None = None
-) -> "BaseNeuralRegressor":
+) -> "BaseQuantileRegressor":
     """Return the fitted estimator that :meth:`save` wrote to ``path``.
 
     Nothing in the file is executed. The loaded estimator predicts the same bits.
@@ -90,85 +108,53 @@ def load(
     """
     header, arrays = read_arrays(path, _KIND)
     try:
-        return _rebuild(header, arrays, network)
+        estimator: BaseQuantileRegressor = _class_of(header["class"])._from_file(
+            header, arrays, network
+        )
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} is not a consistent model file ({type(error).__name__}: {error})."
         ) from None
-
-
-def _rebuild(
-    header: dict[str, Any], arrays: dict[str, NDArray[Any]], network: Callable[..., Any] | None
-) -> "BaseNeuralRegressor":
-    from censquant import estimators
-    from censquant.estimators._follow_up import FollowUp
-    from censquant.estimators._neural import inner_levels
-    from censquant.estimators._preparation import FeatureScale
-
-    # Only classes that this package exports are looked up: a file cannot name other code.
-    known = [name for name in estimators.__all__ if isinstance(getattr(estimators, name), type)]
-    if header["class"] not in known:
-        raise ModelFileError(f"holds an estimator that is not known here: {header['class']!r}.")
-    if header["custom_network"] and network is None:
-        raise ModelFileError(
-            "was fitted with a network of one's own: pass the same factory as load(path, network=)."
-        )
-    parameters = {name: _restored(value) for name, value in header["parameters"].items()}
-    estimator: BaseNeuralRegressor = getattr(estimators, header["class"])(**parameters)
-    if header["custom_network"]:
-        estimator.network = network
-    estimator.quantiles_ = check_quantiles(header["quantiles"])
-    estimator._input_shape = tuple(header["input_shape"])
-    estimator.n_features_in_ = estimator._input_shape[0]
-    if header["feature_names"] is not None:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
-    estimator.time_transform_ = TimeTransform.from_dict(header["time_transform"])
-    low, high = header["follow_up"]
-    estimator.follow_up_ = (float(low), float(high))
-    estimator.history_ = header["history"]
-    estimator.unique_times_ = arrays["unique_times"]
-    _check_shapes({"times": estimator.unique_times_}, {"times": (estimator.unique_times_.size,)})
-    estimator._feature_scale = FeatureScale()
-    if header["standardized"]:
-        shape = estimator._input_shape if len(estimator._input_shape) == 1 else (1,)
-        scale = _part(arrays, "features.")
-        _check_shapes(scale, {"center": shape, "scale": shape})
-        estimator._feature_scale = FeatureScale(**scale)
-    taus = inner_levels(estimator.quantiles_, estimator.time_transform_)
-    estimator._objective = estimator._make_objective(
-        tuple(taus.tolist()), None, estimator.time_transform_
-    )
-    unused = np.random.default_rng(0)
-    estimator._networks = []
-    for member in range(header["n_members"]):
-        built = estimator._make_network(estimator._input_shape, estimator._objective, unused)
-        _load_state(built, _part(arrays, f"member{member}."))
-        estimator._networks.append(built)
-    estimator._follow_up = None
-    if header["any_censored"]:
-        estimator._follow_up = FollowUp(int(np.prod(estimator._input_shape)), unused)
-        _load_state(estimator._follow_up.network, _part(arrays, "follow_up."))
     return estimator
 
 
-def _load_state(network: Network, state: State) -> None:
-    _check_shapes(state, {name: value.shape for name, value in network.state().items()})
-    network.load_state(state)
+def _class_of(name: Any) -> Any:
+    """Return an estimator by the name that the package exports it under."""
+    import censquant
+    from censquant.estimators._base import BaseQuantileRegressor
+
+    # Only names that this package exports are looked up: a file cannot name other code.
+    found = getattr(censquant, name) if name in censquant.__all__ else None
+    if not isinstance(found, type) or not issubclass(found, BaseQuantileRegressor):
+        raise ModelFileError(f"holds an estimator that is not known here: {name!r}.")
+    return found
 
 
-def _check_shapes(arrays: State, expected: dict[str, tuple[int, ...]]) -> None:
+def restored(cls: type[Stored], header: dict[str, Any], arrays: Arrays) -> Stored:
+    """Return an estimator with what all of them have in their files."""
+    parameters = {name: _restored(value) for name, value in header["parameters"].items()}
+    estimator = cls(**parameters)
+    estimator.quantiles_ = check_quantiles(header["quantiles"])
+    if header["feature_names"] is not None:
+        names = np.asarray(header["feature_names"], dtype=object)
+        estimator.feature_names_in_ = names  # type: ignore[attr-defined]
+    estimator.time_transform_ = TimeTransform.from_dict(header["time_transform"])
+    low, high = header["follow_up"]
+    estimator.follow_up_ = (float(low), float(high))
+    estimator.unique_times_ = arrays["unique_times"]
+    check_shapes({"times": estimator.unique_times_}, {"times": (estimator.unique_times_.size,)})
+    return estimator
+
+
+def check_shapes(arrays: Mapping[str, NDArray[Any]], expected: dict[str, tuple[int, ...]]) -> None:
     """Refuse other arrays than expected: assignment would stretch one that is too small."""
     if {name: value.shape for name, value in arrays.items()} != expected:
         raise ModelFileError(
             "does not hold the arrays that its model needs: it is damaged, or network= is not the "
             "factory of the fit."
         )
-
-
-def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def _plain(value: Any) -> Any:

@@ -165,6 +165,26 @@ class TimeTransform:
             u = (-values if self.mirror else values) * self.scale + self.center
         return np.exp(np.minimum(u, _LARGEST_LOG)) if self.log else u
 
+    def levels(self, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Levels on the scale of training: mirrored times have mirrored levels.
+
+        Parameters
+        ----------
+        taus : ndarray of shape (k,), in (0, 1)
+
+        Returns
+        -------
+        levels : ndarray of shape (k,), increasing if `taus` are
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from censquant.survival import TimeTransform
+        >>> TimeTransform(mirror=True).levels(np.array([0.25, 0.5]))
+        array([0.5 , 0.75])
+        """
+        return 1.0 - taus[::-1] if self.mirror else taus
+
     def to_dict(self) -> dict[str, bool | float]:
         """Parameters as plain values, fit for JSON."""
         return asdict(self)
