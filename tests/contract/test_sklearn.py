@@ -23,7 +23,16 @@ from sksurv.metrics import (
 )
 from sksurv.util import Surv as SksurvSurv
 
-from censquant import CQRNN
+from censquant import (
+    CQRNN,
+    AsymmetricLaplaceNN,
+    DeepQuantReg,
+    LinearCQR,
+    LogNormalNN,
+    SequentialGridNN,
+    UncensoredOnlyNN,
+    WeibullNN,
+)
 from censquant.datasets import make_norm_linear
 
 DATA = make_norm_linear(120, random_state=0)
@@ -46,8 +55,20 @@ def quantiles(model, rows=X):
         CQRNN(head="increasing"),
         CQRNN(level_rule="interpolate", y_star=None),
         CQRNN(early_stopping=True, validation_fraction=0.3),
+        CQRNN(em_epochs=5, crossing_penalty=1.0),
+        SequentialGridNN([0.25, 0.5, 0.75]),
+        UncensoredOnlyNN(),
+        DeepQuantReg(),
+        LogNormalNN(),
+        WeibullNN(),
+        AsymmetricLaplaceNN(),
+        LinearCQR(),
+        LinearCQR(method="peng-huang"),
+        LinearCQR(method="powell"),
     ]
 )
+# One check has more features than rows, which a linear fit cannot tell apart and says so.
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning")
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     check(estimator)
 
@@ -81,6 +102,9 @@ PARAMETERS = {
     "network": None,
     "level_rule": "interpolate",
     "y_star": None,
+    "crossing_penalty": 0.5,
+    "crossing_margin": 0.01,
+    "em_epochs": 2,
     "standardize": False,
     "time_transform": "log",
     "learning_rate": 0.02,

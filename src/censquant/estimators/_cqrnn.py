@@ -216,6 +216,8 @@ class CQRNN(BaseNeuralRegressor):
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> Portnoy:
         check_choice("level_rule", self.level_rule, LEVEL_RULES)
+        if self.em_epochs is not None:
+            check_integer("em_epochs", self.em_epochs, minimum=1)
         if target is None:
             return Portnoy(taus, self.level_rule)
         return Portnoy(
@@ -235,7 +237,6 @@ class CQRNN(BaseNeuralRegressor):
         **options: Any,
     ) -> tuple[Network, History]:
         if self.em_epochs is not None and isinstance(objective, Portnoy):
-            every = check_integer("em_epochs", self.em_epochs, minimum=1)
-            callbacks = [FrozenLevels(objective, every), *options.pop("callbacks")]
-            options["callbacks"] = callbacks
+            frozen = FrozenLevels(objective, self.em_epochs)
+            options["callbacks"] = [frozen, *options["callbacks"]]
         return super()._train_member(objective, rows, config, rng, **options)

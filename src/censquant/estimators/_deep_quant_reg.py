@@ -22,6 +22,12 @@ learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_
 n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
         As in :class:`CQRNN`.
 
+    Attributes
+    ----------
+    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
+feature_names_in_
+        As in :class:`CQRNN`.
+
     References
     ----------
     .. [1] Y. Jia, J.-H. Jeong (2022), Deep learning for quantile regression under right censoring:

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from censquant._validation import check_sizes
 from censquant.estimators._base import BaseQuantileRegressor, default_times
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._limits import read_limits
 from censquant.estimators._network_files import network_entries, restored_networks
 from censquant.estimators._parameters import checked_config
 from censquant.estimators._persistence import Arrays, save_estimator
@@ -26,7 +25,14 @@ from censquant.estimators._seeds import seed_sequence
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.objectives import Powell
 from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels
-from censquant.survival import Target, TimeTransform, read_target, read_weights, require_events
+from censquant.survival import (
+    Target,
+    TimeTransform,
+    read_censoring_times,
+    read_target,
+    read_weights,
+    require_events,
+)
 from censquant.training import (
     Callback,
     Checkpoint,
@@ -39,6 +45,8 @@ from censquant.training import (
 )
 
 History = list[dict[str, Any]]
+
+_NEVER = 1e30  # stands for an infinite time in compiled arithmetic
 
 
 class BaseNeuralRegressor(BaseQuantileRegressor):
@@ -153,7 +161,9 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
         left = self.censoring == "left"
-        limit = read_limits(censoring_time, target, left=left)
+        limit = None
+        if censoring_time is not None:
+            limit = read_censoring_times(censoring_time, target, left=left)
         known = () if limit is None else (limit,)
         order, weight = arrangement(weight, features, target.time, target.event, *known)
         features, target = features[order], target.take(order)
@@ -166,7 +176,9 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
             time=transform.forward(target.time),
             event=target.event,
             weight=weight,
-            limit=None if limit is None else transform.forward(limit[order]),
+            limit=None
+            if limit is None
+            else np.clip(transform.forward(limit[order]), -_NEVER, _NEVER),
         )
         rows = in_unit_free_order(rows)
         inner = tuple(transform.levels(taus).tolist())

@@ -96,12 +96,19 @@ class LogNormalNN(LogTimeRegressor):
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
         Levels of ``predict_quantiles`` by default; fitting does not depend on them.
+    hidden_layer_sizes, activation, dropout, head, network, standardize
+        As in :class:`CQRNN`; ``head`` must be ``"free"``.
     time_transform : {"standardize", None}, default "standardize"
         Whether the logarithm of time is centred and scaled inside ``fit``.
-    hidden_layer_sizes, activation, dropout, head, network, standardize, learning_rate, \
-weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, n_iter_no_change, \
-n_members, n_jobs, censoring, random_state, device, verbose
-        As in :class:`CQRNN`; ``head`` must be ``"free"``.
+    learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
+n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
+        As in :class:`CQRNN`.
+
+    Attributes
+    ----------
+    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
+feature_names_in_
+        As in :class:`CQRNN`.
 
     Examples
     --------
@@ -129,12 +136,19 @@ class WeibullNN(LogTimeRegressor):
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
         Levels of ``predict_quantiles`` by default; fitting does not depend on them.
+    hidden_layer_sizes, activation, dropout, head, network, standardize
+        As in :class:`CQRNN`; ``head`` must be ``"free"``.
     time_transform : {"standardize", None}, default "standardize"
         Whether the logarithm of time is centred and scaled inside ``fit``.
-    hidden_layer_sizes, activation, dropout, head, network, standardize, learning_rate, \
-weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, n_iter_no_change, \
-n_members, n_jobs, censoring, random_state, device, verbose
-        As in :class:`CQRNN`; ``head`` must be ``"free"``.
+    learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
+n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
+        As in :class:`CQRNN`.
+
+    Attributes
+    ----------
+    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
+feature_names_in_
+        As in :class:`CQRNN`.
 
     Examples
     --------
@@ -167,6 +181,12 @@ class AsymmetricLaplaceNN(BaseParametricRegressor):
 learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
 n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
         As in :class:`CQRNN`; ``head`` must be ``"free"``.
+
+    Attributes
+    ----------
+    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
+feature_names_in_
+        As in :class:`CQRNN`.
 
     References
     ----------

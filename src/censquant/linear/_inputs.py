@@ -5,10 +5,7 @@ from typing import Any
 import numpy as np
 
 from censquant.linear._program import Floats
-from censquant.survival import Target, TimeTransform, read_numbers
-
-# Two computations of one censoring time may differ by this share.
-_ROUNDING = 1e-9
+from censquant.survival import Target, TimeTransform, read_censoring_times
 
 
 def read_transform(kind: str | None, target: Target, *, mirror: bool) -> TimeTransform:
@@ -44,23 +41,4 @@ def read_censoring_time(censoring_time: Any, target: Target, method: str, *, lef
                 "censoring time, also of rows with an event, or use method='portnoy'."
             )
         return never
-    limit = read_numbers(censoring_time, name="censoring_time")
-    if len(limit) != len(target):
-        raise ValueError(
-            "censoring_time must have one value for each row, "
-            f"got {len(limit)} values for {len(target)} rows."
-        )
-    side = -1.0 if left else 1.0
-    rounding = _ROUNDING * np.abs(target.time)
-    # Written so that a NaN is wrong.
-    right = side * (limit - target.time) >= -rounding
-    right &= target.event | (np.abs(limit - target.time) <= rounding)
-    if not right.all():
-        row = int(np.argmin(right))
-        raise ValueError(
-            "censoring_time must be the time of a censored row and not "
-            f"{'after' if left else 'before'} the time of an event, got {limit[row]:g} in row "
-            f"{row} with {'an event' if target.event[row] else 'censoring'} at "
-            f"{target.time[row]:g}."
-        )
-    return limit
+    return read_censoring_times(censoring_time, target, left=left)

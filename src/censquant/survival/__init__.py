@@ -1,6 +1,10 @@
 """Censored times: one reader of every target, Kaplan-Meier curves, censoring weights, scales."""
 
-from censquant.survival._censoring import follow_up_limit, inverse_censoring_weights
+from censquant.survival._censoring import (
+    follow_up_limit,
+    inverse_censoring_weights,
+    read_censoring_times,
+)
 from censquant.survival._columns import read_numbers, read_weights
 from censquant.survival._kaplan_meier import (
     KaplanMeier,
@@ -20,6 +24,7 @@ __all__ = [
     "follow_up_limit",
     "inverse_censoring_weights",
     "kaplan_meier",
+    "read_censoring_times",
     "read_columns",
     "read_numbers",
     "read_target",

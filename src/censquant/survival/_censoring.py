@@ -1,10 +1,14 @@
-"""What censoring does to the rows: inverse probability weights and the end of follow-up."""
+"""What is known of censoring: weights by its probability, the end of follow-up, given times."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import KaplanMeier, censoring_kaplan_meier
-from censquant.survival._target import read_columns
+from censquant.survival._target import Target, read_columns
+
+# Two computations of one censoring time may differ by this share.
+_ROUNDING = 1e-9
 
 
 def inverse_censoring_weights(
@@ -99,3 +103,50 @@ def follow_up_limit(time: ArrayLike, event: ArrayLike) -> float:
     9.0
     """
     return float(read_columns(time, event).time.max())
+
+
+def read_censoring_times(
+    censoring_time: ArrayLike, target: Target, *, left: bool = False
+) -> NDArray[np.float64]:
+    """Censoring times that are known for every row, checked against what was seen.
+
+    Parameters
+    ----------
+    censoring_time : array-like of shape (n,)
+        The end of follow-up of each row, of those with an event too; infinity for no end.
+    target : Target
+        What was seen.
+    left : bool, default=False
+        Whether events before the censoring time are the ones not seen.
+
+    Returns
+    -------
+    limit : ndarray of shape (n,), float64
+
+    Examples
+    --------
+    >>> from censquant.survival import read_censoring_times, read_target
+    >>> target = read_target(([2.0, 5.0], [True, False]))
+    >>> read_censoring_times([9, 5], target)
+    array([9., 5.])
+    """
+    limit = read_numbers(censoring_time, name="censoring_time")
+    if len(limit) != len(target):
+        raise ValueError(
+            "censoring_time must have one value for each row, "
+            f"got {len(limit)} values for {len(target)} rows."
+        )
+    side = -1.0 if left else 1.0
+    rounding = _ROUNDING * np.abs(target.time)
+    # Written so that a NaN is wrong.
+    right = side * (limit - target.time) >= -rounding
+    right &= target.event | (np.abs(limit - target.time) <= rounding)
+    if not right.all():
+        row = int(np.argmin(right))
+        raise ValueError(
+            "censoring_time must be the time of a censored row and not "
+            f"{'after' if left else 'before'} the time of an event, got {limit[row]:g} in row "
+            f"{row} with {'an event' if target.event[row] else 'censoring'} at "
+            f"{target.time[row]:g}."
+        )
+    return limit
