@@ -10,7 +10,8 @@ except ImportError as error:
         'censquant.torch needs PyTorch. Install it with: pip install "censquant[torch]"'
     ) from error
 
+from censquant.torch._cnn import image_cnn
 from censquant.torch._losses import pinball_loss, portnoy_loss
 from censquant.torch._network import ModuleFactory, TorchNetwork
 
-__all__ = ["ModuleFactory", "TorchNetwork", "pinball_loss", "portnoy_loss"]
+__all__ = ["ModuleFactory", "TorchNetwork", "image_cnn", "pinball_loss", "portnoy_loss"]
