@@ -135,6 +135,54 @@ def slow_crossing_penalty(predicted, weight, margin, strength):
     return _value_and_gradient(total, leaf)
 
 
+def slow_powell(predicted, time, limit, weight, taus):
+    """Check loss of predictions cut at their row's censoring time, gradient by autograd."""
+    leaf = _leaf(predicted)
+    total = 0.0
+    for i, y in enumerate(time.tolist()):
+        for k, tau in enumerate(taus.tolist()):
+            end = limit.tolist()[i]
+            # Beyond the end and at it the prediction does not count.
+            value = leaf[i, k] if leaf[i, k] < end else torch.tensor(end).double()
+            total = total + weight.tolist()[i] * check_loss(y, value, tau)
+    return _value_and_gradient(total / len(time), leaf)
+
+
+def slow_location_scale(output, time, event, weight, family):
+    """Censored negative log-likelihood of a "normal" or "gumbel", gradient by autograd."""
+    leaf = _leaf(output)
+    rows = []
+    for i, y in enumerate(time.tolist()):
+        scale = torch.nn.functional.softplus(leaf[i, 1]) + 1e-6
+        u = (y - leaf[i, 0]) / scale
+        if family == "normal":
+            density = -0.5 * u**2 - 0.5 * np.log(2 * np.pi)
+            survival = torch.special.log_ndtr(-u)
+        else:
+            density, survival = u - torch.exp(u), -torch.exp(u)
+        log_likelihood = density - torch.log(scale) if event[i] else survival
+        rows.append(-weight.tolist()[i] * log_likelihood)
+    return _value_and_gradient(sum(rows) / len(time), leaf)
+
+
+def slow_asymmetric_laplace(output, time, event, weight):
+    """Censored negative log-likelihood, written side by side, gradient by autograd."""
+    leaf = _leaf(output)
+    rows = []
+    for i, y in enumerate(time.tolist()):
+        theta, sigma, kappa = leaf[i, 0], torch.exp(leaf[i, 1]), torch.exp(leaf[i, 2])
+        rate = np.sqrt(2) / sigma
+        if y > theta:
+            tail = torch.exp(-rate * kappa * (y - theta))
+            survival = tail / (1 + kappa**2)
+        else:
+            tail = torch.exp(-rate / kappa * (theta - y))
+            survival = 1 - tail * kappa**2 / (1 + kappa**2)
+        density = rate * kappa / (1 + kappa**2) * tail
+        rows.append(-weight.tolist()[i] * torch.log(density if event[i] else survival))
+    return _value_and_gradient(sum(rows) / len(time), leaf)
+
+
 def slow_marginal_pinball(predicted, time, event, tau, curve_times, curve_values):
     """Marginal check loss of one row at one level, given the censoring curve's steps."""
     loss = tau * max(time - predicted, 0.0)

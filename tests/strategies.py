@@ -62,3 +62,29 @@ def loss_rows(draw, *, dtype=np.float64, max_rows=5, max_levels=5):
         level=column(-31, 31, 1 / 32),
         taus=np.sort(np.array(taus, dtype=dtype)) * dtype(1 / 32),
     )
+
+
+class LikelihoodRows(NamedTuple):
+    """What a likelihood kernel takes, all of one floating type."""
+
+    output: np.ndarray
+    time: np.ndarray
+    event: np.ndarray
+    weight: np.ndarray
+
+
+@st.composite
+def likelihood_rows(draw, n_outputs, *, dtype=np.float64, max_rows=5):
+    """Rows for a likelihood kernel, with parameters of a usual size."""
+    n_rows = draw(st.integers(1, max_rows))
+
+    def column(low, high, unit, size=n_rows):
+        numbers = draw(st.lists(st.integers(low, high), min_size=size, max_size=size))
+        return np.array(numbers, dtype=dtype) * dtype(unit)
+
+    return LikelihoodRows(
+        output=column(-12, 12, 0.125, n_rows * n_outputs).reshape(n_rows, n_outputs),
+        time=column(-16, 16, 0.25),
+        event=np.array(draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows))),
+        weight=column(0, 4, 0.5),
+    )

@@ -61,3 +61,9 @@ def check_sizes(name: str, value: Any) -> tuple[int, ...]:
     if isinstance(sizes, str | Iterator) or not isinstance(sizes, Iterable):
         raise TypeError(f"{name} must be a sequence of positive integers, got {value!r}.")
     return tuple(check_integer(f"Every entry of {name}", size, minimum=1) for size in sizes)
+
+
+def check_n_jobs(value: Any) -> None:
+    """Refuse a number of threads that scikit-learn would not take either."""
+    if value is not None and check_integer("n_jobs", value, minimum=-(2**31)) == 0:
+        raise ValueError("n_jobs must be None or an integer other than 0, got 0.")

@@ -2,7 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from censquant._validation import check_choice, check_flag, check_integer, check_number, check_sizes
+from censquant._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_n_jobs,
+    check_number,
+    check_sizes,
+)
 from censquant.networks import ACTIVATIONS
 from censquant.training import TrainingConfig
 
@@ -31,8 +38,7 @@ def checked_config(model: "BaseNeuralRegressor") -> TrainingConfig:
     check_choice("censoring", model.censoring, ("right", "left"))
     if not isinstance(model.verbose, bool):
         check_integer("verbose", model.verbose, minimum=0)
-    if model.n_jobs is not None and check_integer("n_jobs", model.n_jobs, minimum=-(2**31)) == 0:
-        raise ValueError("n_jobs must be None or an integer other than 0, got 0.")
+    check_n_jobs(model.n_jobs)
     if model.network is not None and not callable(model.network):
         raise TypeError(
             "network must be a function (input_shape, n_outputs) -> torch.nn.Module, "

@@ -6,7 +6,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant._validation import check_choice, check_flag, check_integer, check_number
+from censquant._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_n_jobs,
+    check_number,
+)
 from censquant.estimators._base import default_times
 from censquant.estimators._seeds import seed_sequence
 from censquant.exceptions import IdentifiabilityWarning
@@ -270,8 +276,7 @@ class LinearCQR(LinearModel):
         check_choice("censoring", self.censoring, ("right", "left"))
         check_integer("n_bootstrap", self.n_bootstrap, minimum=0)
         check_choice("bootstrap", self.bootstrap, _BOOTSTRAPS)
-        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, minimum=-(2**31)) == 0:
-            raise ValueError("n_jobs must be None or an integer other than 0, got 0.")
+        check_n_jobs(self.n_jobs)
 
 
 def _outer(table: Floats, *, mirror: bool) -> Floats:

@@ -24,8 +24,11 @@ _LARGEST_LOG = 15.0  # bound on the logarithms of scale and asymmetry
 def _normal_hazard(u):
     """Return ``phi(u) / (1 - Phi(u))`` and ``-log(1 - Phi(u))``, accurate far out in both tails."""
     if u < 6.0:
-        survival = 0.5 * math.erfc(u / math.sqrt(2.0))
         density = math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
+        if u < 0.0:  # the survival function rounds to 1 there: its complement does not
+            below = 0.5 * math.erfc(-u / math.sqrt(2.0))
+            return density / (1.0 - below), -math.log1p(-below)
+        survival = 0.5 * math.erfc(u / math.sqrt(2.0))
         return density / survival, -math.log(survival)
     # Laplace's continued fraction for the tail, from the inside out.
     fraction = u
