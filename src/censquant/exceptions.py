@@ -6,6 +6,7 @@ __all__ = [
     "ModelFileError",
     "NoEventsError",
     "TrainingDivergedError",
+    "TruncationWarning",
 ]
 
 
@@ -77,4 +78,21 @@ class TrainingDivergedError(ArithmeticError):
     >>> from censquant.exceptions import TrainingDivergedError
     >>> issubclass(TrainingDivergedError, ArithmeticError)
     True
+    """
+
+
+class TruncationWarning(UserWarning):
+    """A score leaves out the times at which the training data cannot tell how it should count.
+
+    Metrics that undo the censoring divide by the chance of not being censored yet. Past the
+    training follow-up that chance is unknown or zero, so these times are left out of the score
+    instead of stopping a cross-validation. Scores are then comparable only where the same times
+    were left out.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from censquant.exceptions import TruncationWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", TruncationWarning)
     """

@@ -10,11 +10,13 @@ def pair_weights(
     rank: NDArray[np.intp],
     time: NDArray[np.float64],
     event: NDArray[np.bool_],
+    lead: NDArray[np.float64],
     weight: NDArray[np.float64],
     n_ranks: int,
 ) -> tuple[float, float, float]:
     """Weight of the concordant pairs, of those tied in rank, and of all comparable ones.
 
+    A pair weighs ``lead`` of the row whose event comes first times ``weight`` of its partner.
     Rows come by falling time, and censored before events at a tie. So the partners of an event
     are exactly the rows that a single pass has met before it, less the events of its own time. A
     Fenwick tree over the ranks adds a row and sums the ranks above one in log(n) steps.
@@ -39,7 +41,7 @@ def pair_weights(
             while node > 0:
                 above += tree[node]
                 node -= node & -node
-            concordant += weight[row] * above
-            tied += weight[row] * at_rank[rank[row]]
-            comparable += weight[row] * met
+            concordant += lead[row] * above
+            tied += lead[row] * at_rank[rank[row]]
+            comparable += lead[row] * met
     return concordant, tied, comparable

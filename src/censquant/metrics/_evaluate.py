@@ -1,0 +1,214 @@
+"""One call that judges a model on held-out rows."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from censquant._validation import check_integer
+from censquant.exceptions import TruncationWarning
+from censquant.metrics._a_calibration import a_calibration
+from censquant.metrics._absolute_error import mean_absolute_error_censored
+from censquant.metrics._brier import integrated_brier_score
+from censquant.metrics._calibration import pit_deviation
+from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
+from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
+from censquant.metrics._intervals import bootstrap_interval, own_generator
+from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
+from censquant.metrics._read import read_quantile_rows
+from censquant.metrics._scorers import brier_times, last_step
+from censquant.quantiles import QuantileCurve
+from censquant.survival import Target, censoring_kaplan_meier, read_target
+
+# A quantile is identified while this share of rows, had they no event, is still followed.
+_SMALLEST_SHARE = 0.05
+# A level is the identified one if it differs by rounding only.
+_ROUNDING = 1e-12
+
+
+def evaluate(
+    model_or_quantiles: Any,
+    y_train: object,
+    X_test: Any,
+    y_test: object,
+    *,
+    taus: ArrayLike | None = None,
+    n_resamples: int = 200,
+    random_state: Any = None,
+) -> Evaluation:
+    """Scores of a model on held-out rows, with intervals and a verdict a reader can use.
+
+    No single number tells whether predicted times can be trusted, so this puts those together
+    that answer different questions: are the rows in the right order (concordance), do as many
+    events happen by each quantile as it says (calibration), how close are the quantiles and the
+    medians (pinball loss, CRPS, Brier score, absolute error). Intervals are 95 % percentiles over
+    resampled test rows, the same draws for all scores; the model is taken as it is.
+
+    The weights that undo the censoring come from the Kaplan-Meier curve of ``y_train``, so they
+    suppose that censoring does not depend on the features. The verdict looks at the interval of
+    the concordance index and the p-value of `a_calibration`: with few events it cannot find much
+    fault, and with very many it finds fault with any model. Look at the table as well.
+
+    Parameters
+    ----------
+    model_or_quantiles : fitted estimator, or array-like of shape (n, k)
+        An estimator, or a Pipeline or search around one, with ``predict_quantiles``; or the
+        quantiles that any model predicted for the test rows.
+    y_train : target in any form
+        Times and events that the model was fitted to.
+    X_test : array-like or DataFrame of shape (n, n_features)
+        Features of the test rows; None where quantiles are given.
+    y_test : target in any form, of n rows
+        Times and events of the test rows.
+    taus : array-like of shape (k,), inside (0, 1), optional
+        Levels to judge, increasing, two at least; the fitted ones by default. Must be given where
+        quantiles are.
+    n_resamples : int, at least 2, default=200
+        Number of bootstrap draws.
+    random_state : int, Generator, RandomState or None
+        Source of the draws.
+
+    Returns
+    -------
+    evaluation : Evaluation
+        Print it, or take ``.to_frame()``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant import LinearCQR, Surv
+    >>> from censquant.metrics import evaluate
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(400, 1))
+    >>> time, end = 1 + X[:, 0] + rng.uniform(size=400), rng.uniform(1, 5, size=400)
+    >>> y = Surv.from_arrays(event=time <= end, time=np.minimum(time, end))
+    >>> model = LinearCQR([0.25, 0.5, 0.75]).fit(X[:200], y[:200])
+    >>> result = evaluate(model, y[:200], X[200:], y[200:], n_resamples=20, random_state=0)
+    >>> result["concordance_index"].lower > 0.6
+    True
+    >>> [row.metric for row in result.rows][:2]
+    ['concordance_index', 'concordance_index_ipcw']
+    """
+    train = read_target(y_train)
+    count = check_integer("n_resamples", n_resamples, minimum=2)
+    model, features = last_step(model_or_quantiles, X_test)
+    given, levels = _predictions(model, features, taus)
+    target, predicted, grid, _ = read_quantile_rows(y_test, given, levels, at_least=2)
+    lower = 0.0 if train.time.min() >= 0 else -np.inf
+    curve = QuantileCurve.from_predictions(predicted, grid, lower)
+    # One seed for all scores, so that they are judged on the same draws.
+    seed = int(own_generator(random_state).integers(2**31))
+    rows = [
+        _row(score, (target.time, target.event), count, seed)
+        for score in _scores(curve, target, train)
+    ]
+    calibration = a_calibration(y_test, predicted, grid)
+    rows += [
+        _largest_gap(target, curve),
+        EvaluationRow(
+            "a_calibration_p_value",
+            calibration.p_value,
+            np.nan,
+            np.nan,
+            "higher",
+            "a small value says that the predictions are not calibrated",
+        ),
+    ]
+    identified = _identified(model, features, curve, train)
+    return Evaluation(
+        rows=tuple(rows),
+        identified=identified,
+        verdict=verdict_of(rows[0], calibration, target.n_events, identified),
+        n_rows=len(target),
+        n_events=target.n_events,
+    )
+
+
+class _Score(NamedTuple):
+    """A metric with what it is called with after ``y``."""
+
+    metric: Callable[..., float]
+    direction: str
+    note: str
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+def _scores(curve: QuantileCurve, target: Target, train: Target) -> list[_Score]:
+    """Return the scores of the table, in its order."""
+    quantiles, median = (curve.values, curve.taus), (curve.at([0.5])[:, 0],)
+    times = brier_times(target, train)
+    survival = (curve.survival(times), times)
+    own = {"y_train": (train.time, train.event)}
+    return [
+        _Score(concordance_index, "higher", "order of the medians; 0.5 is chance", median, {}),
+        _Score(concordance_index_ipcw, "higher", "the same, freed from censoring", median, own),
+        _Score(pinball_loss_censored, "lower", "quantiles, in units of time", quantiles, own),
+        _Score(pinball_loss_ipcw, "lower", "the same, from weighted events", quantiles, own),
+        _Score(crps_censored, "lower", "whole distribution, in units of time", quantiles, own),
+        _Score(
+            integrated_brier_score, "lower", "chances of survival; 0.25 is chance", survival, own
+        ),
+        _Score(mean_absolute_error_censored, "lower", "medians, in units of time", median, own),
+    ]
+
+
+def _row(score: _Score, y: Any, n_resamples: int, seed: int) -> EvaluationRow:
+    """Return one line of the table; where the metric has no value, its note says why."""
+    name, direction, note = score.metric.__name__, score.direction, score.note
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", TruncationWarning)
+            interval = bootstrap_interval(
+                score.metric,
+                y,
+                *score.arguments,
+                n_resamples=n_resamples,
+                random_state=seed,
+                **score.options,
+            )
+    except ValueError as error:
+        return EvaluationRow(name, np.nan, np.nan, np.nan, direction, str(error))
+    note = "; ".join([note, *(str(entry.message) for entry in caught)])
+    return EvaluationRow(name, interval.value, interval.lower, interval.upper, direction, note)
+
+
+def _largest_gap(target: Target, curve: QuantileCurve) -> EvaluationRow:
+    """Return the line of `pit_deviation`, without an interval: resampling pushes a maximum up."""
+    value, note = np.nan, "worst gap between nominal and observed share of events"
+    try:
+        value = pit_deviation((target.time, target.event), curve.values, curve.taus)
+    except ValueError as error:
+        note = str(error)
+    return EvaluationRow("pit_deviation", value, np.nan, np.nan, "lower", note)
+
+
+def _predictions(model: Any, features: Any, taus: ArrayLike | None) -> tuple[Any, Any]:
+    """Return quantiles, predicted or given, and their levels."""
+    if hasattr(model, "predict_quantiles"):
+        levels = model.quantiles_ if taus is None else taus
+        return model.predict_quantiles(features, levels, beyond="extrapolate"), levels
+    if hasattr(model, "predict"):
+        raise TypeError(
+            "model_or_quantiles must have the method predict_quantiles or be an array of "
+            f"quantiles, got {type(model).__name__}."
+        )
+    if taus is None:
+        raise ValueError(
+            "taus must be given where model_or_quantiles is an array, one level for each column, "
+            "got None."
+        )
+    return model, taus
+
+
+def _identified(model: Any, features: Any, curve: QuantileCurve, train: Target) -> float:
+    """Return the share of the predicted quantiles that the training rows can speak for."""
+    if hasattr(model, "identified_level"):
+        reach = np.asarray(model.identified_level(features))[:, None]
+        return float((curve.taus <= reach + _ROUNDING).mean())
+    # Without a model the follow-up of all training rows has to do.
+    followed = censoring_kaplan_meier(train.time, train.event)
+    enough = followed(curve.values, side="left") >= _SMALLEST_SHARE
+    return float((enough & (curve.values <= train.time.max())).mean())

@@ -1,0 +1,134 @@
+"""The outcome of an evaluation: a table of scores and a verdict in words."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from censquant.metrics._a_calibration import ACalibration
+
+# Below this many events a test of calibration finds little fault with any model.
+_FEW_EVENTS = 50
+_SIGNIFICANT = 0.05
+# Observed over expected events: nearer to 1 than this the error has no common direction.
+_ONE_SIDED = 0.05
+
+
+class EvaluationRow(NamedTuple):
+    """One line of an `Evaluation`."""
+
+    metric: str
+    value: float
+    lower: float
+    upper: float
+    direction: str
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What a model is worth on held-out rows: scores with intervals, and a verdict in words.
+
+    Made by `evaluate`.
+
+    Parameters
+    ----------
+    rows : tuple of EvaluationRow
+        The table: ``metric``, ``value``, ``lower`` and ``upper`` end of its 95 % bootstrap
+        interval, ``direction`` ("higher" or "lower" is better) and a ``note`` that says how to
+        read it. A score that has no value is NaN, and its note says why.
+    identified : float in [0, 1]
+        Share of the predicted quantiles that the training rows can speak for.
+    verdict : str
+        Two sentences on the order, the calibration and the reach of the predictions.
+    n_rows, n_events : int
+        Rows judged, and events among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.metrics import evaluate
+    >>> rng = np.random.default_rng(0)
+    >>> time, taus = rng.uniform(size=100), np.array([0.25, 0.5, 0.75])
+    >>> result = evaluate([taus] * 100, time, None, time, taus=taus, random_state=0)
+    >>> result["concordance_index"].value
+    0.5
+    >>> result.identified
+    1.0
+    """
+
+    rows: tuple[EvaluationRow, ...]
+    identified: float
+    verdict: str
+    n_rows: int
+    n_events: int
+
+    def __getitem__(self, metric: str) -> EvaluationRow:
+        found = [row for row in self.rows if row.metric == metric]
+        if not found:
+            names = ", ".join(repr(row.metric) for row in self.rows)
+            raise KeyError(f"metric must be one of {names}, got {metric!r}.")
+        return found[0]
+
+    def __str__(self) -> str:
+        width = max(len(row.metric) for row in self.rows)
+        lines = [f"{self.n_rows} rows, {self.n_events} events", ""]
+        lines.append(f"{'metric':{width}}{'value':>10}{'95 % interval':>22}  better  note")
+        for row in self.rows:
+            ends = "" if np.isnan(row.lower) else f"{row.lower:.4g} to {row.upper:.4g}"
+            number = f"{row.metric:{width}}{row.value:>10.4g}{ends:>22}"
+            lines.append(f"{number}  {row.direction:6}  {row.note}")
+        return "\n".join([*lines, "", self.verdict])
+
+    def to_frame(self) -> Any:
+        """Return the table as a DataFrame, one row a metric.
+
+        Returns
+        -------
+        frame : DataFrame
+            With the columns ``metric``, ``value``, ``lower``, ``upper``, ``direction``, ``note``.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                'to_frame needs pandas: install it with pip install "censquant[pandas]".'
+            ) from None
+        return pd.DataFrame(list(self.rows), columns=list(EvaluationRow._fields))
+
+
+def verdict_of(
+    order: EvaluationRow, calibration: ACalibration, n_events: int, identified: float
+) -> str:
+    """Return two sentences on order, calibration and reach."""
+    share = f"{100 * identified:.0f} % of the predicted quantiles lie where the training rows can"
+    return f"{_order(order)}, {_calibrated(calibration, n_events)}. {share} speak."
+
+
+def _order(row: EvaluationRow) -> str:
+    """Return what the interval of the concordance index says."""
+    if np.isnan(row.value):
+        return "The order of the predictions could not be judged"
+    known = f"(concordance {row.value:.2f}, 95 % interval {row.lower:.2f} to {row.upper:.2f})"
+    if row.lower > 0.5:
+        return f"The rows are put in a better order than chance would {known}"
+    if row.upper < 0.5:
+        return f"The rows are put in a worse order than chance would {known}"
+    return f"The order of the predictions cannot be told from chance {known}"
+
+
+def _calibrated(result: ACalibration, n_events: int) -> str:
+    """Return what the test of calibration says, and which way the events miss."""
+    p_value = f"p = {result.p_value:.2g}" if result.p_value >= 0.001 else "p < 0.001"
+    if result.p_value >= _SIGNIFICANT:
+        text = f"and the predicted quantiles show no sign of miscalibration ({p_value})"
+        if n_events < _FEW_EVENTS:
+            text += f", though {n_events} events could hardly show one"
+        return text
+    expected = result.expected.sum()
+    ratio = result.observed.sum() / expected if expected > 0 else np.inf
+    if abs(ratio - 1) < _ONE_SIDED:
+        way = "the events are spread otherwise than predicted"
+    else:
+        way = f"the events come {'later' if ratio < 1 else 'sooner'} than predicted"
+    return f"but the predicted quantiles are not calibrated ({p_value}): {way}"

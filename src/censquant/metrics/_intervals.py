@@ -1,0 +1,255 @@
+"""Uncertainty of any metric, and of the difference between two models, by resampling rows."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._validation import check_integer, check_n_jobs, check_number
+from censquant.exceptions import TruncationWarning
+from censquant.metrics._read import Floats
+from censquant.survival import Target, read_target
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class BootstrapInterval:
+    """A score with its bootstrap interval, or the difference of two scores with its p-value.
+
+    Made by `bootstrap_interval`.
+
+    Parameters
+    ----------
+    value : float
+        The score on the rows as they are; for two models the first score less the second.
+    lower, upper : float
+        Ends of the interval.
+    standard_error : float
+        Standard deviation of the resampled values.
+    confidence : float in (0, 1)
+        Nominal coverage of the interval.
+    n_resamples : int
+        Number of resamples that the interval rests on.
+    n_undefined : int
+        Number of further resamples that had to be dropped, since the metric had no value there.
+    scores : tuple of float
+        The scores of the models on the rows as they are.
+    p_value : float in (0, 1], or None
+        Two-sided, for the hypothesis that both models score the same; None for one model.
+    distribution : ndarray of shape (n_resamples,)
+        The resampled values.
+
+    Examples
+    --------
+    >>> from censquant.metrics import bootstrap_interval, concordance_index
+    >>> interval = bootstrap_interval(
+    ...     concordance_index, [1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0], random_state=0
+    ... )
+    >>> interval.lower <= interval.value <= interval.upper
+    True
+    """
+
+    value: float
+    lower: float
+    upper: float
+    standard_error: float
+    confidence: float
+    n_resamples: int
+    n_undefined: int
+    scores: tuple[float, ...]
+    p_value: float | None = None
+    distribution: Floats = field(repr=False, default_factory=lambda: np.empty(0))
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.value:.4g} ({100 * self.confidence:g} % interval "
+            f"{self.lower:.4g} to {self.upper:.4g})"
+        )
+        return text if self.p_value is None else f"{text}, p = {self.p_value:.3g}"
+
+
+def bootstrap_interval(
+    metric: Callable[..., Any],
+    y: Any,
+    predicted: ArrayLike,
+    *args: Any,
+    other: ArrayLike | None = None,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    **kwargs: Any,
+) -> BootstrapInterval:
+    """Interval of a metric, or of the difference between two models, by resampling rows.
+
+    A score of 300 rows is itself a random number; this says how much it would move on other rows
+    of the same kind. Rows are drawn with replacement, together with their predictions, and the
+    ends are percentiles of the resampled values. With ``other`` both models are scored on the
+    same draws, so what is common to them cancels: the paired difference is far more telling than
+    a comparison of two separate intervals.
+
+    The model is taken as it is: the interval leaves out what another training set would change.
+    Rows must be independent; where several belong to one individual the interval is too narrow.
+    It is too narrow as well for a few dozen rows, and for metrics that square what they average
+    over bins, which resampling pushes up.
+
+    Parameters
+    ----------
+    metric : callable
+        Called as ``metric(y, predicted, *args, **kwargs)``; returns one number.
+    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
+        Times and events in any form that `censquant.survival.read_target` takes. The metric gets
+        rows of an array as an array, and of all else as a ``(time, event)`` tuple.
+    predicted : array-like of n rows
+        Predictions as the metric takes them: times, quantiles or survival probabilities.
+    *args : object
+        Further arguments of the metric, such as ``taus`` or ``times``, the same for all draws.
+    other : array-like of n rows, optional
+        Predictions of a second model; the result is then about the difference, first less second.
+    n_resamples : int, at least 2, default=1000
+        Number of draws.
+    confidence : float in (0, 1), default=0.95
+        Nominal coverage of the interval.
+    random_state : int, Generator, RandomState or None
+        Source of the draws; the same number gives the same interval, whatever ``n_jobs``.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn; one by default.
+    **kwargs : object
+        Keyword arguments of the metric. ``sample_weight`` is drawn along with its rows; the
+        others, such as ``y_train``, are the same for all draws.
+
+    Returns
+    -------
+    interval : BootstrapInterval
+        Draws on which the metric has no value, say for want of an event, are dropped and counted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.metrics import bootstrap_interval, concordance_index
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=200)
+    >>> time, event = np.exp(x + rng.normal(size=200)), rng.random(200) < 0.7
+    >>> print(bootstrap_interval(concordance_index, (time, event), x, random_state=0))
+    0.75... (95 % interval 0.7... to 0.7...)
+    >>> better = bootstrap_interval(
+    ...     concordance_index, (time, event), x, other=rng.normal(size=200), random_state=0
+    ... )
+    >>> better.lower > 0, better.p_value < 0.01
+    (True, True)
+    """
+    if not callable(metric):
+        raise TypeError(f"metric must be callable, got {metric!r}.")
+    target = read_target(y)
+    n_rows = len(target)
+    models = [_read_rows("predicted", predicted, n_rows)]
+    if other is not None:
+        models.append(_read_rows("other", other, n_rows))
+    count = check_integer("n_resamples", n_resamples, minimum=2)
+    share = check_number("confidence", confidence, minimum=0.0, below=1.0, exclude_minimum=True)
+    check_n_jobs(n_jobs)
+    weight = kwargs.pop("sample_weight", None)
+    if weight is not None:
+        weight = _read_rows("sample_weight", weight, n_rows)
+
+    def scores(rows: Rows | slice) -> tuple[float, ...]:
+        drawn = kwargs if weight is None else {**kwargs, "sample_weight": weight[rows]}
+        part = y[rows] if isinstance(y, np.ndarray) else _pair(target.take(rows))
+        return tuple(_number(metric(part, model[rows], *args, **drawn)) for model in models)
+
+    def resampled(generator: np.random.Generator) -> float:
+        try:
+            return _difference(scores(generator.integers(n_rows, size=n_rows)))
+        except (ValueError, ZeroDivisionError):
+            # The metric took all rows, so what is wrong can only be this draw.
+            return np.nan
+
+    own = scores(slice(None))
+    value = _difference(own)
+    if np.isnan(value):
+        raise ValueError("metric must have a value on the rows as they are, got nan.")
+    generators = own_generator(random_state).spawn(count)
+    values = _in_threads(resampled, generators, n_jobs)
+    defined = values[~np.isnan(values)]
+    if defined.size < max(2, count // 2):
+        raise ValueError(
+            "metric must have a value on most resamples, got none on "
+            f"{count - defined.size} of {count}: y holds too few rows or events."
+        )
+    lower, upper = np.quantile(defined, [(1 - share) / 2, (1 + share) / 2])
+    return BootstrapInterval(
+        value=value,
+        lower=float(lower),
+        upper=float(upper),
+        standard_error=float(defined.std(ddof=1)),
+        confidence=share,
+        n_resamples=defined.size,
+        n_undefined=count - defined.size,
+        scores=own,
+        p_value=None if other is None else _p_value(defined),
+        distribution=defined,
+    )
+
+
+def _in_threads(
+    task: Callable[[np.random.Generator], float],
+    generators: list[np.random.Generator],
+    n_jobs: int | None,
+) -> Floats:
+    """Return the task's value for each generator; what is truncated was said for all rows."""
+    from joblib import Parallel, delayed
+
+    # The filters belong to the process: set once around all threads, not inside each of them.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TruncationWarning)
+        run = Parallel(n_jobs=n_jobs, require="sharedmem")
+        return np.array(run(delayed(task)(generator) for generator in generators))
+
+
+def _difference(scores: tuple[float, ...]) -> float:
+    """Return the score of one model, or the first of two less the second."""
+    return scores[0] if len(scores) == 1 else scores[0] - scores[1]
+
+
+def _p_value(differences: Floats) -> float:
+    """Twice the share of differences on the rarer side of zero, never quite zero itself."""
+    rarer = min((differences <= 0).sum(), (differences >= 0).sum())
+    return float(min(1.0, 2 * (rarer + 1) / (differences.size + 1)))
+
+
+def own_generator(random_state: Any) -> np.random.Generator:
+    """Return a generator of one's own; the global one is neither read nor moved."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return np.random.default_rng(check_integer("random_state", random_state, minimum=0))
+
+
+def _read_rows(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """Return an array with one row for each row of y."""
+    array = np.asarray(values)
+    if array.ndim == 0 or len(array) != n_rows:
+        given = "a single value" if array.ndim == 0 else f"{len(array)} rows"
+        raise ValueError(f"{name} must have one row for each of the {n_rows} of y, got {given}.")
+    return array
+
+
+def _pair(target: Target) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return a form of y that every metric reads."""
+    return target.time, target.event
+
+
+def _number(score: Any) -> float:
+    """Return the score as a float, or raise if it is none."""
+    if isinstance(score, Real) or (isinstance(score, np.ndarray) and score.ndim == 0):
+        return float(score)
+    kind = f"shape {score.shape}" if isinstance(score, np.ndarray) else type(score).__name__
+    raise TypeError(
+        f"metric must return one number, got {kind}: wrap it in a function that picks one."
+    )

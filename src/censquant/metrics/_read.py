@@ -1,0 +1,150 @@
+"""Arguments of the metrics, read and checked in one place."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant.quantiles import check_quantiles
+from censquant.quantiles._matrix import sorted_rows
+from censquant.survival import (
+    KaplanMeier,
+    Target,
+    censoring_kaplan_meier,
+    read_numbers,
+    read_target,
+    read_weights,
+)
+from censquant.survival._columns import as_array, refuse_nan
+
+Floats = NDArray[np.float64]
+
+# Probabilities that a float32 model rounds may miss their range and their order by this much.
+_ROUNDING = 1e-6
+
+
+def read_quantile_rows(
+    y: object,
+    predicted: ArrayLike,
+    taus: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    raw: bool = False,
+    at_least: int = 1,
+) -> tuple[Target, Floats, Floats, Floats]:
+    """Target, predicted quantiles ``(n, k)``, levels and weights; rows sorted unless ``raw``.
+
+    Metrics that read the level of a time between quantiles ask for ``at_least=2`` levels.
+    """
+    target = read_target(y)
+    levels = check_quantiles(taus, name="taus")
+    if levels.size < at_least:
+        raise ValueError(
+            "taus must hold two levels or more, since the level of a time is read between "
+            f"quantiles, got {levels.size}."
+        )
+    values = read_matrix(predicted, (len(target), levels.size), "predicted", "taus")
+    rows = values if raw else sorted_rows(values)
+    return target, rows, levels, read_weights(sample_weight, len(target))
+
+
+def read_times(
+    y: object,
+    predicted: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    name: str = "predicted",
+    infinite: bool = False,
+) -> tuple[Target, Floats, Floats]:
+    """Target, one predicted time a row, and weights; infinite times only where allowed."""
+    target = read_target(y)
+    times = read_numbers(predicted, name=name)
+    if times.size != len(target):
+        raise ValueError(
+            f"{name} must have one time for each row of y, "
+            f"got {times.size} times for {len(target)} rows."
+        )
+    refuse_nan(times, name=name, noun="times")
+    unbounded = np.flatnonzero(np.isinf(times))
+    if unbounded.size and not infinite:
+        raise ValueError(
+            f"{name} must be finite, got infinity in {unbounded.size} of {times.size} rows, "
+            f"the first in row {unbounded[0]}."
+        )
+    return target, times, read_weights(sample_weight, len(target))
+
+
+def read_survival(
+    y: object,
+    survival: ArrayLike,
+    times: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[Target, Floats, Floats, Floats]:
+    """Target, survival probabilities ``(n, n_times)`` in [0, 1], times, and weights.
+
+    What rounding pushed out of [0, 1] is moved back to its ends.
+    """
+    target = read_target(y)
+    grid = read_numbers(times, name="times")
+    # Written so that a NaN is wrong.
+    if grid.size == 0 or not (np.isfinite(grid).all() and (np.diff(grid) > 0).all()):
+        raise ValueError(
+            "times must be one or more finite numbers in strictly increasing order, "
+            f"got {_shown(grid)}."
+        )
+    values = read_matrix(survival, (len(target), grid.size), "survival", "times")
+    low, high = values.min(), values.max()
+    if low < -_ROUNDING or high > 1 + _ROUNDING:
+        raise ValueError(
+            "survival must hold probabilities in [0, 1], got values from "
+            f"{low:g} to {high:g}: pass P(T > t), not a time or a risk."
+        )
+    rising = np.flatnonzero((np.diff(values, axis=1) > _ROUNDING).any(axis=1))
+    if rising.size:
+        raise ValueError(
+            f"survival must not rise along a row, but {rising.size} of {len(target)} rows do, "
+            f"the first of them row {rising[0]}: pass P(T > t), not P(T <= t)."
+        )
+    return target, np.clip(values, 0.0, 1.0), grid, read_weights(sample_weight, len(target))
+
+
+def read_train(y_train: object, target: Target) -> Target:
+    """Rows that the censoring curve is estimated from: the training rows, or those judged."""
+    return target if y_train is None else read_target(y_train)
+
+
+def censoring_curve(y_train: object, target: Target, weight: Floats) -> KaplanMeier:
+    """Kaplan-Meier curve of the censoring time of the training rows, or of those judged.
+
+    Only the rows judged have weights, so that a weight of k counts as k equal rows there too.
+    """
+    train = read_train(y_train, target)
+    return censoring_kaplan_meier(train.time, train.event, weight if y_train is None else None)
+
+
+def read_matrix(values: ArrayLike, shape: tuple[int, int], name: str, columns: str) -> Floats:
+    """Finite numbers of the expected shape, or one sentence about what they are instead."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "iufO":
+        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}.")
+    if array.shape != shape:
+        raise ValueError(
+            f"{name} must have one row for each row of y and one column for each of {columns}, "
+            f"shape {shape}, got shape {array.shape}."
+        )
+    try:
+        matrix = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must hold numbers, got dtype object with other things.") from None
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be finite, got NaN or infinity in {bad.size} of {shape[0]} rows, "
+            f"the first in row {bad[0]}."
+        )
+    return matrix
+
+
+def _shown(numbers: Floats) -> str:
+    """First numbers of a vector, for a message."""
+    if numbers.size == 0:
+        return "none"
+    return ", ".join([f"{n:g}" for n in numbers[:5]] + ["..."] * (numbers.size > 5))

@@ -1,0 +1,325 @@
+import builtins
+import re
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from censquant import LinearCQR
+from censquant.metrics._a_calibration import ACalibration, a_calibration
+from censquant.metrics._absolute_error import mean_absolute_error_censored
+from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
+from censquant.metrics._evaluate import evaluate
+from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
+from censquant.metrics._intervals import bootstrap_interval
+from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
+from censquant.survival import Surv
+
+TAUS = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+METRICS = [
+    "concordance_index",
+    "concordance_index_ipcw",
+    "pinball_loss_censored",
+    "pinball_loss_ipcw",
+    "crps_censored",
+    "integrated_brier_score",
+    "mean_absolute_error_censored",
+    "pit_deviation",
+    "a_calibration_p_value",
+]
+
+
+def simulated(n, seed):
+    """Uniform times on [x, x + 1] with their true quantiles."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=n)
+    latent, censoring = x + rng.uniform(size=n), rng.uniform(0, 3, size=n)
+    y = Surv.from_arrays(latent <= censoring, np.minimum(latent, censoring))
+    return x[:, None], y, x[:, None] + TAUS
+
+
+@pytest.fixture(scope="module")
+def judged():
+    X, y, _ = simulated(300, 0)
+    X_test, y_test, _ = simulated(200, 1)
+    model = LinearCQR(TAUS).fit(X, y)
+    result = evaluate(model, y, X_test, y_test, n_resamples=40, random_state=0)
+    return model, y, X_test, y_test, result
+
+
+def test_the_table_holds_all_metrics_with_intervals(judged):
+    result = judged[-1]
+    assert [row.metric for row in result.rows] == METRICS
+    for row in result.rows[:-2]:
+        assert row.lower <= row.value <= row.upper
+        assert row.direction == ("higher" if "concordance" in row.metric else "lower")
+    assert np.isnan([result[name].lower for name in METRICS[-2:]]).all()
+
+
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.TruncationWarning")
+def test_the_scores_are_the_metrics_of_the_predictions(judged):
+    model, y, X_test, y_test, result = judged
+    rows = model.predict_quantiles(X_test, beyond="extrapolate")
+    median, own = rows[:, 2], {"y_train": y}
+    expected = {
+        "concordance_index": concordance_index(y_test, median),
+        "concordance_index_ipcw": concordance_index_ipcw(y_test, median, **own),
+        "pinball_loss_censored": pinball_loss_censored(y_test, rows, TAUS, **own),
+        "pinball_loss_ipcw": pinball_loss_ipcw(y_test, rows, TAUS, **own),
+        "crps_censored": crps_censored(y_test, rows, TAUS, **own),
+        "mean_absolute_error_censored": mean_absolute_error_censored(y_test, median, **own),
+        "a_calibration_p_value": a_calibration(y_test, rows, TAUS).p_value,
+    }
+    assert {name: result[name].value for name in expected} == pytest.approx(expected, rel=1e-12)
+    assert 0 < result["integrated_brier_score"].value < 0.25
+    assert result.n_rows == 200
+    assert result.n_events == y_test["event"].sum()
+
+
+def test_all_scores_are_judged_on_the_same_draws(judged):
+    model, _, X_test, y_test, result = judged
+    median = model.predict_quantiles(X_test, [0.5], beyond="extrapolate")[:, 0]
+    seed = int(np.random.default_rng(0).integers(2**31))
+    interval = bootstrap_interval(
+        concordance_index, y_test, median, n_resamples=40, random_state=seed
+    )
+    row = result["concordance_index"]
+    assert (row.lower, row.upper) == (interval.lower, interval.upper)
+
+
+def test_the_identified_share_is_the_models_own(judged):
+    model, _, X_test, _, result = judged
+    level = model.identified_level(X_test)
+    assert result.identified == (level[:, None] + 1e-12 >= TAUS).mean()
+
+
+def test_quantiles_of_any_model_are_judged_as_those_of_an_estimator(judged):
+    model, y, X_test, y_test, result = judged
+    rows = model.predict_quantiles(X_test, beyond="extrapolate")
+    options = {"taus": TAUS, "n_resamples": 40, "random_state": 0}
+    again = evaluate(rows, y, None, y_test, **options)
+    assert str(again).splitlines()[:-1] == str(result).splitlines()[:-1]
+
+
+def test_other_levels_may_be_asked_for(judged):
+    model, y, X_test, y_test, _ = judged
+    result = evaluate(model, y, X_test, y_test, taus=[0.25, 0.75], n_resamples=2, random_state=0)
+    rows = model.predict_quantiles(X_test, [0.25, 0.75], beyond="extrapolate")
+    expected = pinball_loss_censored(y_test, rows, [0.25, 0.75], y_train=y)
+    assert result["pinball_loss_censored"].value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_pipeline_is_judged_as_its_last_step(judged):
+    _, y, X_test, y_test, _ = judged
+    X, _, _ = simulated(300, 0)
+    pipeline = make_pipeline(StandardScaler(), LinearCQR(TAUS)).fit(X, y)
+    result = evaluate(pipeline, y, X_test, y_test, n_resamples=2, random_state=0)
+    scaled = pipeline[0].transform(X_test)
+    expected = evaluate(pipeline[1], y, scaled, y_test, n_resamples=2, random_state=0)
+    assert str(result) == str(expected)
+
+
+def test_the_same_seed_gives_the_same_table():
+    X, y, rows = simulated(80, 3)
+    options = {"taus": TAUS, "n_resamples": 10, "random_state": 5}
+    first, second = (evaluate(rows, y, X, y, **options) for _ in range(2))
+    assert str(first) == str(second)
+
+
+def test_without_a_model_the_share_is_read_from_the_training_follow_up():
+    # Half of the rows are censored at 1, all others but one by 2: G is 1/2 and then 0.
+    y = (np.array([0.5, 1.0, 1.0, 1.5, 2.0]), np.array([1, 0, 0, 1, 0]))
+    rows = np.tile([0.5, 1.0, 1.5, 2.0], (5, 1))
+    taus = [0.2, 0.4, 0.6, 0.8]
+    assert evaluate(rows, y, None, y, taus=taus, n_resamples=20).identified == 1.0
+    assert evaluate(rows + 1, y, None, y, taus=taus, n_resamples=20).identified == 0.5
+
+
+def test_a_true_model_gets_a_good_verdict():
+    _, y_train, _ = simulated(1000, 4)
+    X, y, rows = simulated(500, 5)
+    verdict = evaluate(rows, y_train, X, y, taus=TAUS, n_resamples=30, random_state=0).verdict
+    assert re.fullmatch(
+        r"The rows are put in a better order than chance would \(concordance 0\.\d\d, 95 % "
+        r"interval 0\.\d\d to 0\.\d\d\), and the predicted quantiles show no sign of "
+        r"miscalibration \(p = 0\.\d+\)\. \d+ % of the predicted quantiles lie where the training "
+        r"rows can speak\.",
+        verdict,
+    )
+
+
+@pytest.mark.parametrize(("factor", "way"), [(0.5, "later"), (2.0, "sooner")])
+def test_a_miscalibrated_model_is_found_out(factor, way):
+    _, y_train, _ = simulated(300, 6)
+    X, y, rows = simulated(300, 7)
+    verdict = evaluate(
+        factor * rows, y_train, X, y, taus=TAUS, n_resamples=10, random_state=0
+    ).verdict
+    text = (
+        "but the predicted quantiles are not calibrated (p < 0.001): the events come "
+        f"{way} than predicted. "
+    )
+    assert text in verdict
+
+
+def line(value, lower, upper):
+    return EvaluationRow("concordance_index", value, lower, upper, "higher", "")
+
+
+def test_the_verdict_on_an_order_that_may_be_chance():
+    cells = np.array([30.0, 30.0]), np.array([30.0, 30.0]), np.array([0.0, 0.5, 0.9])
+    verdict = verdict_of(line(0.6, 0.4, 0.7), ACalibration(1.0, 2, 0.3, *cells), 60, 0.5)
+    assert verdict == (
+        "The order of the predictions cannot be told from chance (concordance 0.60, 95 % interval "
+        "0.40 to 0.70), and the predicted quantiles show no sign of miscalibration (p = 0.3). "
+        "50 % of the predicted quantiles lie where the training rows can speak."
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (line(np.nan, np.nan, np.nan), "The order of the predictions could not be judged, and"),
+        (line(0.3, 0.2, 0.4), "The rows are put in a worse order than chance would (concordance"),
+        (line(0.7, 0.6, 0.8), "The rows are put in a better order than chance would (concordance"),
+    ],
+)
+def test_the_verdict_on_the_order_follows_the_interval(row, words):
+    cells = np.array([30.0]), np.array([30.0]), np.array([0.0, 0.9])
+    assert verdict_of(row, ACalibration(0.0, 1, 1.0, *cells), 60, 1.0).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "observed", "expected", "n_events", "words"),
+    [
+        (0.3, 10.0, 12.0, 10, "(p = 0.3), though 10 events could hardly show one. "),
+        (0.01, 101.0, 100.0, 101, "(p = 0.01): the events are spread otherwise than predicted. "),
+        (0.0, 50.0, 100.0, 50, "(p < 0.001): the events come later than predicted. "),
+        (0.0, 50.0, 0.0, 50, "(p < 0.001): the events come sooner than predicted. "),
+    ],
+)
+def test_the_verdict_on_calibration_follows_the_test(p_value, observed, expected, n_events, words):
+    cells = np.array([observed]), np.array([expected]), np.array([0.0, 0.9])
+    result = ACalibration(9.0, 1, p_value, *cells)
+    assert words in verdict_of(line(0.7, 0.6, 0.8), result, n_events, 1.0)
+
+
+def test_a_score_without_a_value_says_why():
+    y = (np.array([1.0, 2.0, 3.0]), np.array([0, 0, 0]))
+    rows = np.tile([4.0, 5.0, 6.0], (3, 1))
+    train = ([1.0, 2.0, 9.0], [1, 1, 0])
+    result = evaluate(rows, train, None, y, taus=[0.2, 0.5, 0.8], n_resamples=5, random_state=0)
+    row = result["concordance_index"]
+    assert np.isnan([row.value, row.lower, row.upper]).all()
+    assert row.note == (
+        "y must hold a comparable pair, an event and a row known to outlive it, got none among "
+        "3 rows with 0 events."
+    )
+    assert result["pit_deviation"].note == (
+        "levels must hold one that follow-up reached for some row, got 0.2 as the lowest: every "
+        "row of y is censored before."
+    )
+    assert result.verdict.startswith("The order of the predictions could not be judged")
+
+
+def test_what_is_truncated_stands_in_the_note():
+    _, y_train, _ = simulated(200, 8)
+    X, y, rows = simulated(100, 9)
+    short = y_train.copy()
+    late = short["time"] > 0.8
+    short["time"][late], short["event"][late] = 0.8, False
+    result = evaluate(rows, short, X, y, taus=TAUS, n_resamples=5, random_state=0)
+    assert result["concordance_index_ipcw"].note.endswith(
+        "are left out of the concordance index: the censoring curve of y_train is zero or unknown "
+        "there."
+    )
+    assert result.identified < 0.6
+
+
+def test_it_reads_as_a_table_and_a_verdict():
+    rows = (
+        EvaluationRow("concordance_index", 0.71234, 0.65, 0.78, "higher", "order"),
+        EvaluationRow("p", 0.3, np.nan, np.nan, "higher", "calibrated"),
+    )
+    text = str(Evaluation(rows, 0.8, "All is well.", 200, 120))
+    assert text == (
+        "200 rows, 120 events\n"
+        "\n"
+        "metric                value         95 % interval  better  note\n"
+        "concordance_index    0.7123          0.65 to 0.78  higher  order\n"
+        "p                       0.3                        higher  calibrated\n"
+        "\n"
+        "All is well."
+    )
+
+
+def test_the_table_is_a_frame(judged):
+    frame = judged[-1].to_frame()
+    assert frame.columns.tolist() == ["metric", "value", "lower", "upper", "direction", "note"]
+    assert frame["metric"].tolist() == METRICS
+
+
+def test_a_frame_needs_pandas(judged, monkeypatch):
+    real = builtins.__import__
+
+    def without_pandas(name, *arguments, **options):
+        if name == "pandas":
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_pandas)
+    message = 'to_frame needs pandas: install it with pip install "censquant[pandas]".'
+    with pytest.raises(ImportError, match="^" + re.escape(message) + "$"):
+        judged[-1].to_frame()
+
+
+def test_an_unknown_metric_is_a_key_error(judged):
+    names = ", ".join(map(repr, METRICS))
+    with pytest.raises(KeyError, match=re.escape(f"metric must be one of {names}, got 'auc'.")):
+        judged[-1]["auc"]
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "kind", "message"),
+    [
+        (
+            LinearRegression(),
+            {},
+            TypeError,
+            "model_or_quantiles must have the method predict_quantiles or be an array of "
+            "quantiles, got LinearRegression.",
+        ),
+        (
+            [[1.0, 2.0]] * 2,
+            {},
+            ValueError,
+            "taus must be given where model_or_quantiles is an array, one level for each column, "
+            "got None.",
+        ),
+        (
+            [[1.0, 2.0]] * 3,
+            {"taus": [0.2, 0.8]},
+            ValueError,
+            "predicted must have one row for each row of y and one column for each of taus, "
+            "shape (2, 2), got shape (3, 2).",
+        ),
+        (
+            [[1.0], [2.0]],
+            {"taus": [0.5]},
+            ValueError,
+            "taus must hold two levels or more, since the level of a time is read between "
+            "quantiles, got 1.",
+        ),
+        (
+            [[1.0, 2.0]] * 2,
+            {"taus": [0.2, 0.8], "n_resamples": 0},
+            ValueError,
+            "n_resamples must be at least 2, got 0.",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(model, options, kind, message):
+    with pytest.raises(kind, match="^" + re.escape(message) + "$"):
+        evaluate(model, [1.0, 2.0], None, [1.0, 2.0], **options)

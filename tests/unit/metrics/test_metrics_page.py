@@ -1,0 +1,21 @@
+import re
+from pathlib import Path
+
+import pytest
+
+import censquant.metrics
+
+PAGE = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", censquant.metrics.__all__)
+def test_the_page_tells_of_every_metric(name):
+    assert re.search(rf"`(?:\w+\()?{name}\b", PAGE)
+
+
+def test_the_code_of_the_page_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names = {}
+    exec(code, names)
+    result = names["coverage"](names["y"], names["predicted"][:, 0], names["predicted"][:, -1])
+    assert abs(result.estimate - 0.8) < 3 * result.standard_error
