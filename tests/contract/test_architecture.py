@@ -15,9 +15,10 @@ PACKAGE = Path(censquant.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
-    {"exceptions", "_validation", "_version", "_files"},
+    {"exceptions", "_validation", "_version", "_files", "_seeds"},
     {"survival", "quantiles"},
-    {"losses", "networks", "metrics", "datasets"},
+    {"losses", "networks", "datasets"},
+    {"metrics"},
     {"training", "torch"},
     {"objectives"},
     {"estimators"},

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from censquant._seeds import seed_sequence
 from censquant._validation import check_sizes
 from censquant.estimators._base import BaseQuantileRegressor, default_times
 from censquant.estimators._follow_up import FollowUp
@@ -21,7 +22,6 @@ from censquant.estimators._preparation import (
     holdout,
     in_unit_free_order,
 )
-from censquant.estimators._seeds import seed_sequence
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.objectives import Powell
 from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._seeds import seed_sequence
 from censquant._validation import (
     check_choice,
     check_flag,
@@ -14,7 +15,6 @@ from censquant._validation import (
     check_number,
 )
 from censquant.estimators._base import default_times
-from censquant.estimators._seeds import seed_sequence
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.linear._design import DistinctRows
 from censquant.linear._inputs import read_censoring_time, read_transform

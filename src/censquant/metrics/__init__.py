@@ -1,8 +1,14 @@
-"""Scores of predicted quantiles that take censoring into account."""
+"""Scores of predicted times and quantiles that take censoring into account."""
 
 from censquant.metrics._a_calibration import ACalibration, a_calibration
+from censquant.metrics._absolute_error import mean_absolute_error_censored
+from censquant.metrics._brier import brier_score, integrated_brier_score
 from censquant.metrics._calibration import km_calibration, pit_curve, pit_deviation
-from censquant.metrics._concordance import concordance_index
+from censquant.metrics._concordance import (
+    concordance_index,
+    concordance_index_ipcw,
+    concordance_index_td,
+)
 from censquant.metrics._coverage import Coverage, coverage
 from censquant.metrics._d_calibration import (
     DCalibration,
@@ -10,6 +16,9 @@ from censquant.metrics._d_calibration import (
     d_calibration,
     uncensored_d_calibration,
 )
+from censquant.metrics._evaluate import evaluate
+from censquant.metrics._evaluation import Evaluation, EvaluationRow
+from censquant.metrics._intervals import BootstrapInterval, bootstrap_interval
 from censquant.metrics._likelihood import right_censored_log_likelihood
 from censquant.metrics._pinball import (
     crps_censored,
@@ -18,18 +27,31 @@ from censquant.metrics._pinball import (
     true_quantile_mse,
     uncensored_quantile_loss,
 )
+from censquant.metrics._scorers import SCORERS, get_scorer
 
 __all__ = [
+    "SCORERS",
     "ACalibration",
+    "BootstrapInterval",
     "Coverage",
     "DCalibration",
+    "Evaluation",
+    "EvaluationRow",
     "a_calibration",
+    "bootstrap_interval",
+    "brier_score",
     "censored_d_calibration",
     "concordance_index",
+    "concordance_index_ipcw",
+    "concordance_index_td",
     "coverage",
     "crps_censored",
     "d_calibration",
+    "evaluate",
+    "get_scorer",
+    "integrated_brier_score",
     "km_calibration",
+    "mean_absolute_error_censored",
     "pinball_loss_censored",
     "pinball_loss_ipcw",
     "pit_curve",

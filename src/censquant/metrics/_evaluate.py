@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._seeds import seed_sequence
 from censquant._validation import check_integer
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._a_calibration import a_calibration
@@ -15,7 +16,7 @@ from censquant.metrics._brier import integrated_brier_score
 from censquant.metrics._calibration import pit_deviation
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
 from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
-from censquant.metrics._intervals import bootstrap_interval, own_generator
+from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._read import read_quantile_rows
 from censquant.metrics._scorers import brier_times, last_step
@@ -99,7 +100,7 @@ def evaluate(
     lower = 0.0 if train.time.min() >= 0 else -np.inf
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
     # One seed for all scores, so that they are judged on the same draws.
-    seed = int(own_generator(random_state).integers(2**31))
+    seed = int(seed_sequence(random_state).generate_state(1)[0])
     rows = [
         _row(score, (target.time, target.event), count, seed)
         for score in _scores(curve, target, train)

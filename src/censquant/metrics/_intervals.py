@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._seeds import seed_sequence
 from censquant._validation import check_integer, check_n_jobs, check_number
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._read import Floats
@@ -173,7 +174,8 @@ def bootstrap_interval(
     value = _difference(own)
     if np.isnan(value):
         raise ValueError("metric must have a value on the rows as they are, got nan.")
-    generators = own_generator(random_state).spawn(count)
+    seeds = seed_sequence(random_state).spawn(count)
+    generators = [np.random.default_rng(seed) for seed in seeds]
     values = _in_threads(resampled, generators, n_jobs)
     defined = values[~np.isnan(values)]
     if defined.size < max(2, count // 2):
@@ -220,15 +222,6 @@ def _p_value(differences: Floats) -> float:
     """Twice the share of differences on the rarer side of zero, never quite zero itself."""
     rarer = min((differences <= 0).sum(), (differences >= 0).sum())
     return float(min(1.0, 2 * (rarer + 1) / (differences.size + 1)))
-
-
-def own_generator(random_state: Any) -> np.random.Generator:
-    """Return a generator of one's own; the global one is neither read nor moved."""
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return np.random.default_rng(random_state)
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    return np.random.default_rng(check_integer("random_state", random_state, minimum=0))
 
 
 def _read_rows(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:

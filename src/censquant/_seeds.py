@@ -1,4 +1,4 @@
-"""The source of all randomness of a fit."""
+"""The source of all randomness."""
 
 from typing import Any
 
