@@ -203,6 +203,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
             for member, history in enumerate(histories)
             for record in history
         ]
+        self._fit_parameters = self.get_params(deep=False)
         self._feature_scale = scale
         self._objective = objective
         self._networks = networks
