@@ -1,12 +1,24 @@
 """Errors and warnings that a caller may want to catch by name."""
 
 __all__ = [
+    "ConstantFeatureWarning",
     "ExtrapolationWarning",
     "IdentifiabilityWarning",
     "ModelFileError",
     "NoEventsError",
     "TrainingDivergedError",
 ]
+
+
+class ConstantFeatureWarning(UserWarning):
+    """Features that are the same in all rows of a fit: nothing can be learned from them.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import ConstantFeatureWarning
+    >>> issubclass(ConstantFeatureWarning, UserWarning)
+    True
+    """
 
 
 class ExtrapolationWarning(UserWarning):
