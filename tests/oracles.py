@@ -1,5 +1,6 @@
 """Slow and obvious versions of what the library computes fast."""
 
+from decimal import Decimal, localcontext
 from itertools import pairwise
 
 import numpy as np
@@ -149,7 +150,7 @@ def slow_powell(predicted, time, limit, weight, taus):
 
 
 def slow_location_scale(output, time, event, weight, family):
-    """Censored negative log-likelihood of a "normal" or "gumbel", gradient by autograd."""
+    """Censored negative log-likelihood by the family's name, gradient by autograd."""
     leaf = _leaf(output)
     rows = []
     for i, y in enumerate(time.tolist()):
@@ -158,8 +159,11 @@ def slow_location_scale(output, time, event, weight, family):
         if family == "normal":
             density = -0.5 * u**2 - 0.5 * np.log(2 * np.pi)
             survival = torch.special.log_ndtr(-u)
-        else:
+        elif family == "gumbel":
             density, survival = u - torch.exp(u), -torch.exp(u)
+        else:
+            density = -u - torch.exp(-u)
+            survival = torch.log(-torch.expm1(-torch.exp(-u)))
         log_likelihood = density - torch.log(scale) if event[i] else survival
         rows.append(-weight.tolist()[i] * log_likelihood)
     return _value_and_gradient(sum(rows) / len(time), leaf)
@@ -181,6 +185,29 @@ def slow_asymmetric_laplace(output, time, event, weight):
         density = rate * kappa / (1 + kappa**2) * tail
         rows.append(-weight.tolist()[i] * torch.log(density if event[i] else survival))
     return _value_and_gradient(sum(rows) / len(time), leaf)
+
+
+def precise_asymmetric_laplace(parameters, time, event):
+    """Censored negative log-likelihood of one row and its gradient, with 80 digits."""
+    with localcontext() as context:
+        context.prec = 80
+
+        def loss(theta, log_scale, log_kappa):
+            kappa = log_kappa.exp()
+            rate, y = Decimal(2).sqrt() / log_scale.exp(), Decimal(time)
+            depth = rate * kappa * (y - theta) if y > theta else rate / kappa * (theta - y)
+            if event:
+                return depth - (rate * kappa / (1 + kappa**2)).ln()
+            if y > theta:
+                return depth + (1 + kappa**2).ln()
+            return -(1 - (-depth).exp() * kappa**2 / (1 + kappa**2)).ln()
+
+        at, step = [Decimal(value) for value in parameters], Decimal("1e-25")
+        gradient = []
+        for k in range(3):
+            sides = [[*at[:k], at[k] + sign * step, *at[k + 1 :]] for sign in (1, -1)]
+            gradient.append(float((loss(*sides[0]) - loss(*sides[1])) / (2 * step)))
+        return float(loss(*at)), np.array(gradient)
 
 
 def slow_marginal_pinball(predicted, time, event, tau, curve_times, curve_values):

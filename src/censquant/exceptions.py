@@ -1,6 +1,7 @@
 """Errors and warnings that a caller may want to catch by name."""
 
 __all__ = [
+    "ConstantFeatureWarning",
     "ExtrapolationWarning",
     "IdentifiabilityWarning",
     "ModelFileError",
@@ -8,6 +9,17 @@ __all__ = [
     "TrainingDivergedError",
     "TruncationWarning",
 ]
+
+
+class ConstantFeatureWarning(UserWarning):
+    """Features that are the same in all rows of a fit: nothing can be learned from them.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import ConstantFeatureWarning
+    >>> issubclass(ConstantFeatureWarning, UserWarning)
+    True
+    """
 
 
 class ExtrapolationWarning(UserWarning):

@@ -203,6 +203,11 @@ class CQRNN(BaseNeuralRegressor):
         -------
         self
         """
+        if censoring_time is not None and (self.crossing_penalty or self.em_epochs is not None):
+            raise ValueError(
+                "crossing_penalty and em_epochs belong to Portnoy's loss and must be left at their "
+                "defaults with censoring_time, which takes Powell's."
+            )
         return self._fit(
             X,
             y,
@@ -226,6 +231,7 @@ class CQRNN(BaseNeuralRegressor):
             **far_times(self.y_star, target, transform),
             crossing_margin=check_number("crossing_margin", self.crossing_margin, minimum=0.0),
             crossing_strength=check_number("crossing_penalty", self.crossing_penalty, minimum=0.0),
+            frozen_epochs=self.em_epochs,
         )
 
     def _train_member(

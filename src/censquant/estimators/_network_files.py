@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import Arrays, check_shapes, restored
+from censquant.estimators._persistence import Arrays, check_shapes, plain, restored
 from censquant.estimators._preparation import FeatureScale
 from censquant.exceptions import ModelFileError
 from censquant.networks import Network, State
@@ -20,11 +20,14 @@ Neural = TypeVar("Neural", bound="BaseNeuralRegressor")
 def network_entries(estimator: "BaseNeuralRegressor") -> tuple[dict[str, Any], Arrays]:
     """Return entries of the header and arrays."""
     scale, follow_up = estimator._feature_scale, estimator._follow_up
+    # Those of the fit: a parameter that was set afterwards does not describe these networks.
+    parameters = estimator._fit_parameters
     header = {
+        "parameters": {name: plain(value) for name, value in parameters.items()},
         "input_shape": list(estimator._input_shape),
         "n_members": len(estimator._networks),
         "history": estimator.history_,
-        "custom_network": estimator.network is not None,
+        "custom_network": parameters["network"] is not None,
         "any_censored": follow_up is not None,
         "standardized": scale.center is not None,
     }
@@ -52,6 +55,7 @@ def restored_networks(
     estimator = restored(cls, header, arrays)
     if header["custom_network"]:
         estimator.network = network
+    estimator._fit_parameters = estimator.get_params(deep=False)
     estimator._input_shape = tuple(header["input_shape"])
     estimator.n_features_in_ = estimator._input_shape[0]
     estimator.history_ = header["history"]

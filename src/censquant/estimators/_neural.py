@@ -21,6 +21,7 @@ from censquant.estimators._preparation import (
     arrangement,
     holdout,
     in_unit_free_order,
+    warn_of_constant_features,
 )
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.objectives import Powell
@@ -168,6 +169,9 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
         order, weight = arrangement(weight, features, target.time, target.event, *known)
         features, target = features[order], target.take(order)
         require_events(target)
+        if features.ndim == 2:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(features.shape[1])])
+            warn_of_constant_features(features, names, stacklevel=3)
 
         transform = self._fit_transform(target, weight, mirror=left)
         scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
@@ -203,6 +207,7 @@ class BaseNeuralRegressor(BaseQuantileRegressor):
             for member, history in enumerate(histories)
             for record in history
         ]
+        self._fit_parameters = self.get_params(deep=False)
         self._feature_scale = scale
         self._objective = objective
         self._networks = networks

@@ -163,7 +163,7 @@ feature_names_in_
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> GumbelLikelihood:
-        return GumbelLikelihood()
+        return GumbelLikelihood(mirrored=transform.mirror)
 
 
 class AsymmetricLaplaceNN(BaseParametricRegressor):

@@ -59,10 +59,10 @@ def save_estimator(estimator: Storable, path: str | os.PathLike[str]) -> None:
         "censquant": __version__,
         "class": type(estimator).__name__,
         "parameters": {
-            name: _plain(value) for name, value in estimator.get_params(deep=False).items()
+            name: plain(value) for name, value in estimator.get_params(deep=False).items()
         },
         "quantiles": estimator.quantiles_.tolist(),
-        "feature_names": _plain(getattr(estimator, "feature_names_in_", None)),
+        "feature_names": plain(getattr(estimator, "feature_names_in_", None)),
         "time_transform": estimator.time_transform_.to_dict(),
         "follow_up": list(estimator.follow_up_),
         **own_header,
@@ -157,18 +157,18 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], expected: dict[str, tuple[i
         )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a constructor parameter as JSON can hold it."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple | list):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     # A factory or a generator cannot be stored; the fitted model does not need it.
     return value if value is None or isinstance(value, bool | int | float | str) else None
 
 
 def _restored(value: Any) -> Any:
-    """Undo :func:`_plain`: sequences are tuples among constructor parameters."""
+    """Undo :func:`plain`: sequences are tuples among constructor parameters."""
     return tuple(value) if isinstance(value, list) else value

@@ -1,6 +1,8 @@
 """From the user's arrays to the rows that a network trains on."""
 
 import math
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators._row_order import canonical_order, copies_of
+from censquant.exceptions import ConstantFeatureWarning
 from censquant.training import Rows
 
 # A spread below this share of the values' size is rounding: the feature is constant.
@@ -58,6 +61,20 @@ class FeatureScale:
         if self.center is None:
             return x
         return (x - self.center) / self.scale
+
+
+def warn_of_constant_features(x: NDArray[Any], names: Sequence[str], *, stacklevel: int) -> None:
+    """Say which columns are the same in all rows; ``stacklevel`` as if the caller warned."""
+    constant = np.flatnonzero((x == x[0]).all(axis=0))
+    if len(constant):
+        listed = ", ".join(repr(names[column]) for column in constant[:5])
+        more = ", ..." if len(constant) > 5 else ""
+        warnings.warn(
+            f"X has {len(constant)} of {x.shape[1]} features that are the same in all rows "
+            f"({listed}{more}): nothing can be learned from them.",
+            ConstantFeatureWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def arrangement(

@@ -3,6 +3,7 @@
 from censquant.losses._crossing import add_crossing_penalty
 from censquant.losses._likelihood import (
     GUMBEL,
+    MIRRORED_GUMBEL,
     NORMAL,
     SMALLEST_SCALE,
     asymmetric_laplace,
@@ -16,6 +17,7 @@ from censquant.losses._powell import powell
 __all__ = [
     "GUMBEL",
     "LEVEL_RULES",
+    "MIRRORED_GUMBEL",
     "NORMAL",
     "SMALLEST_SCALE",
     "MarginalPinball",

@@ -13,6 +13,9 @@ NORMAL = 0
 GUMBEL = 1
 """Family of the minimum Gumbel distribution, the logarithm of a Weibull time."""
 
+MIRRORED_GUMBEL = 2
+"""Family of the maximum Gumbel distribution, minus the logarithm of a Weibull time."""
+
 SMALLEST_SCALE = 1e-6
 """Added to every scale, so that no row can be given all of the likelihood."""
 
@@ -48,6 +51,17 @@ def _exponential(u):
 
 
 @exact
+def _mirrored_gumbel_survival(u):
+    """Return ``-log(1 - exp(-exp(-u)))`` and its derivative, accurate far out in both tails."""
+    if u > _LARGEST_EXPONENT:
+        return u, 1.0
+    e, _ = _exponential(-u)
+    survival = -math.expm1(-e)
+    loss = -math.log1p(-math.exp(-e)) if e > 0.5 else -math.log(survival)
+    return loss, e * math.exp(-e) / survival
+
+
+@exact
 def _softplus(raw):
     """Return ``log(1 + exp(raw))`` and its derivative."""
     e = math.exp(-abs(raw))
@@ -73,7 +87,8 @@ def location_scale(output, time, event, weight, family, gradient):
     weight : array of shape (n,)
         Row weights; the mean divides by ``n``, not by their sum.
     family : int
-        ``NORMAL``, or ``GUMBEL`` for the minimum Gumbel distribution, the logarithm of a Weibull.
+        ``NORMAL``, ``GUMBEL`` for the minimum Gumbel distribution, the logarithm of a Weibull, or
+        ``MIRRORED_GUMBEL`` for the maximum one.
     gradient : array of shape (n, 2)
         Receives the derivative by ``output``.
 
@@ -106,6 +121,12 @@ def location_scale(output, time, event, weight, family, gradient):
                 loss, by_u = 0.5 * u * u + 0.5 * math.log(2.0 * math.pi), u
             else:
                 by_u, loss = _normal_hazard(u)
+        elif family == MIRRORED_GUMBEL:
+            if event[i]:
+                value, derivative = _exponential(-u)
+                loss, by_u = value + u, 1.0 - derivative
+            else:
+                loss, by_u = _mirrored_gumbel_survival(u)
         else:
             value, derivative = _exponential(u)
             loss, by_u = value, derivative
@@ -169,7 +190,11 @@ def asymmetric_laplace(output, time, event, weight, gradient):
         log_kappa = min(max(float(output[i, 2]), -_LARGEST_LOG), _LARGEST_LOG)
         rate = math.sqrt(2.0) * math.exp(-log_scale)
         kappa = math.exp(log_kappa)
-        below = 1.0 / (1.0 + math.exp(-2.0 * log_kappa))  # probability of a time below theta
+        # Probabilities of a time below and above theta, and minus the logarithm of the latter; one
+        # minus the former would have few digits left where kappa is large.
+        below = 1.0 / (1.0 + math.exp(-2.0 * log_kappa))
+        above = 1.0 / (1.0 + math.exp(2.0 * log_kappa))
+        far, _ = _softplus(2.0 * log_kappa)
         distance = float(time[i]) - float(output[i, 0])
         # How far the row lies in units of its side's mean, and what that means for theta.
         if distance > 0:
@@ -177,20 +202,21 @@ def asymmetric_laplace(output, time, event, weight, gradient):
         else:
             depth, by_location, by_kappa = -rate * distance / kappa, rate / kappa, -1.0
         if event[i]:
-            loss = depth - math.log(rate) - log_kappa - math.log1p(-below)
+            loss = depth - math.log(rate) - log_kappa + far
             by_scale = 1.0 - depth
             by_kappa = by_kappa * depth - 1.0 + 2.0 * below
         elif distance > 0:
-            loss = depth - math.log1p(-below)
+            loss = depth + far
             by_scale = -depth
             by_kappa = depth + 2.0 * below
         else:
             inside = below * math.exp(-depth)  # probability of an event before the row's time
-            odds = inside / (1.0 - inside)
-            loss = -math.log1p(-inside)
+            outside = above - below * math.expm1(-depth)
+            odds = inside / outside
+            loss = -math.log1p(-inside) if inside < 0.5 else -math.log(outside)
             by_location *= -odds
             by_scale = odds * depth
-            by_kappa = odds * (2.0 * (1.0 - below) + depth)
+            by_kappa = odds * (2.0 * above + depth)
         share = weight[i] / n
         gradient[i, 0] = by_location * share
         gradient[i, 1] = by_scale * share if abs(output[i, 1]) < _LARGEST_LOG else 0.0

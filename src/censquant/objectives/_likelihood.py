@@ -6,7 +6,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.losses import GUMBEL, NORMAL, SMALLEST_SCALE, asymmetric_laplace, location_scale
+from censquant.losses import (
+    GUMBEL,
+    MIRRORED_GUMBEL,
+    NORMAL,
+    SMALLEST_SCALE,
+    asymmetric_laplace,
+    location_scale,
+)
 from censquant.networks import FloatArray
 from censquant.training import Rows
 
@@ -64,6 +71,13 @@ class NormalLikelihood(_Likelihood):
 class GumbelLikelihood(_Likelihood):
     """Minimum Gumbel distribution on the scale of training: Weibull times if it is logarithmic.
 
+    Parameters
+    ----------
+    mirrored : bool, default False
+        Whether the scale of training is negated, as it is for left-censored times: the maximum
+        Gumbel distribution there. The normal and the asymmetric Laplace distribution are families
+        that contain their mirror images.
+
     Examples
     --------
     >>> import numpy as np
@@ -72,6 +86,8 @@ class GumbelLikelihood(_Likelihood):
     array([[2.]])
     """
 
+    mirrored: bool = False
+
     @property
     def n_outputs(self) -> int:
         """Location, and a number whose softplus is the scale."""
@@ -79,11 +95,15 @@ class GumbelLikelihood(_Likelihood):
 
     def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
         """Return the mean negative log-likelihood and write its gradient."""
-        return float(location_scale(output, batch.time, batch.event, batch.weight, GUMBEL, out))
+        family = MIRRORED_GUMBEL if self.mirrored else GUMBEL
+        return float(location_scale(output, batch.time, batch.event, batch.weight, family, out))
 
     def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:
         """Return the exact quantiles at any levels."""
-        return _stretched(output, np.log(-np.log1p(-np.asarray(taus, dtype=np.float64))))
+        levels = np.asarray(taus, dtype=np.float64)
+        if self.mirrored:
+            return _stretched(output, -np.log(-np.log(levels)))
+        return _stretched(output, np.log(-np.log1p(-levels)))
 
 
 @dataclass(frozen=True)

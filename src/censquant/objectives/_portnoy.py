@@ -28,6 +28,8 @@ class Portnoy(GridObjective):
         Weight of a censored row at levels below its own.
     crossing_margin, crossing_strength : float, default 0
         Penalty on neighbouring quantiles that are nearer than the margin.
+    frozen_epochs : int, optional
+        Epochs for which :class:`FrozenLevels` keeps the levels of censoring times, if it does.
     judge : MarginalPinball, optional
         The loss of validation rows; :meth:`bind` sets it.
 
@@ -44,6 +46,7 @@ class Portnoy(GridObjective):
     weight_below: float = 1.0
     crossing_margin: float = 0.0
     crossing_strength: float = 0.0
+    frozen_epochs: int | None = None
     judge: MarginalPinball | None = None
 
     def bind(self, train: Rows) -> "Portnoy":

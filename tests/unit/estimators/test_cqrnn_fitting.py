@@ -1,10 +1,13 @@
 """How the parameters of CQRNN and the arguments of fit change what is learned."""
 
+import re
+
 import numpy as np
 import pytest
 
 from censquant import CQRNN
 from censquant.datasets import make_norm_linear, make_norm_uniform
+from censquant.exceptions import ConstantFeatureWarning
 
 DATA = make_norm_linear(150, random_state=0)
 X, Y = np.hstack([DATA.X, np.cos(5 * DATA.X)]), DATA.y
@@ -159,7 +162,13 @@ def test_features_are_scaled_inside_unless_told_otherwise():
 
 def test_a_constant_feature_is_as_good_as_any_other_constant():
     seven, nine = (np.column_stack([X, np.full(len(X), c)]) for c in (7.0, 1e9))
-    first, second = small().fit(seven, Y), small().fit(nine, Y)
+    message = (
+        "X has 1 of 3 features that are the same in all rows ('x2'): nothing can be learned from "
+        "them."
+    )
+    with pytest.warns(ConstantFeatureWarning, match=re.escape(message)) as caught:
+        first, second = small().fit(seven, Y), small().fit(nine, Y)
+    assert {warning.filename for warning in caught} == {__file__}
     # The order of rows depends on what they hold, so sums are rounded elsewhere.
     scaled = first._feature_scale.apply(seven)
     np.testing.assert_allclose(second._feature_scale.apply(nine), scaled, atol=1e-13)

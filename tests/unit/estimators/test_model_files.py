@@ -337,3 +337,15 @@ def test_a_network_of_other_size_is_refused(saved):
         parameters = json.loads(file.metadata()["censquant"])["parameters"]
     rewrite(saved, parameters={**parameters, "hidden_layer_sizes": [9]})
     refused(saved, DAMAGED)
+
+
+def test_parameters_set_after_the_fit_do_not_spoil_the_file(path):
+    model = small().fit(X, Y)
+    before = quantiles(model)
+    model.set_params(hidden_layer_sizes=(3, 3), head="increasing", n_members=4, activation="tanh")
+    model.save(path)
+    loaded = censquant.load(path)
+    np.testing.assert_array_equal(quantiles(loaded), before)
+    assert loaded.hidden_layer_sizes == (8,)
+    loaded.save(path)
+    np.testing.assert_array_equal(quantiles(censquant.load(path)), before)

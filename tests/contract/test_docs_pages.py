@@ -1,0 +1,179 @@
+"""What the pages in docs/ show is run, and what they point at exists."""
+
+import ast
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+import censquant
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+METHODS = (DOCS / "methods.md").read_text(encoding="utf-8")
+ADDING = (DOCS / "adding-a-method.md").read_text(encoding="utf-8")
+OBJECTIVE = "AdaptedCheck"
+
+
+def blocks(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def run_page(text, name):
+    """Names that the blocks of a page leave behind; they share one namespace."""
+    namespace = {"__name__": name}
+    for number, block in enumerate(blocks(text)):
+        exec(compile(block, f"{name}, block {number}", "exec"), namespace)
+    return namespace
+
+
+def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run_page(METHODS, "methods")
+    levels, true_levels = found["NINE"], found["true_levels"]
+    assert true_levels["nearest"][0] > 0.22
+    np.testing.assert_allclose(true_levels["interpolate"], levels, atol=0.03)
+    assert found["frozen"][2] > 10 * found["every_step"][2]
+    with_known, without = found["known"]["make_lognorm"]
+    assert with_known[2] > 2 * without[2]
+    medians = found["medians"]
+    truth = 10.0 * np.log(2.0) ** 0.5
+    assert abs(medians["CQRNN"] - truth).max() < 1.0
+    assert medians["UncensoredOnlyNN"][0] < medians["DeepQuantReg"][0] < truth - 2.0
+    families = found["families"]
+    assert (
+        families["LogNormalNN", "make_norm_uniform"][2]
+        > 5 * families["CQRNN", "make_norm_uniform"][2]
+    )
+    assert families["WeibullNN", "make_weibull"][2] < families["CQRNN", "make_weibull"][2]
+    (*linear, network), (*bent, curved) = found["straight"].values()
+    assert all(fit.sum() < network.sum() for fit in linear)
+    assert all(fit.sum() > 5 * curved.sum() for fit in bent)
+
+
+def test_code_of_the_page_on_adding_a_method_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run_page(ADDING, "adding")
+    assert found["model"].predict(found["data"].X[:2]).shape == (2,)
+    assert found["times_faster"] > 0
+
+
+def class_source(text, name):
+    """Source of a class with its decorators."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+    raise LookupError(name)
+
+
+@pytest.mark.parametrize("name", [OBJECTIVE, f"{OBJECTIVE}NN"])
+def test_the_page_and_the_example_show_the_same_code(name):
+    page = "\n".join(blocks(ADDING))
+    example = (ROOT / "examples" / "adapted_check_loss.py").read_text(encoding="utf-8")
+    assert class_source(page, name) == class_source(example, name)
+
+
+def test_the_objective_with_its_imports_is_under_forty_lines():
+    block = next(block for block in blocks(ADDING) if f"class {OBJECTIVE}(" in block)
+    assert len(block.splitlines()) < 40
+
+
+def test_the_objective_is_not_in_the_package():
+    assert not hasattr(censquant.objectives, OBJECTIVE)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_run_without_a_warning(path, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def estimators():
+    values = {name: getattr(censquant, name) for name in censquant.__all__}
+    return [
+        name
+        for name, value in values.items()
+        if inspect.isclass(value) and issubclass(value, BaseEstimator)
+    ]
+
+
+def section(name):
+    """Text from a heading of the methods page to the next one of its rank."""
+    return re.search(rf"^## {name}\n(.*?)(?=^## )", METHODS, re.DOTALL | re.MULTILINE)[1]
+
+
+@pytest.mark.parametrize("name", estimators())
+def test_every_estimator_has_a_row_and_a_section(name):
+    table = METHODS.split("\n## ")[0]
+    assert re.search(rf"^\|[^|]+\| `{name}` \|", table, re.MULTILINE)
+    text = section(name)
+    assert "$$" in text
+    for part in ("Idea", "Assumes", "Misleads", "Pick it"):
+        assert f"**{part}" in text
+    assert re.search(r"\((?:19|20)\d\d\)", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("CQRNN", "`level_rule`"),
+        ("CQRNN", "`y_star`"),
+        ("CQRNN", "`head`"),
+        ("CQRNN", "`crossing_penalty`"),
+        ("CQRNN", "`em_epochs`"),
+        ("CQRNN", "`censoring_time`"),
+        ("LinearCQR", '`method="portnoy"`'),
+        ("LinearCQR", '`method="peng-huang"`'),
+        ("LinearCQR", '`method="powell"`'),
+    ],
+)
+def test_options_that_change_a_method_have_a_section(name, heading):
+    assert f"\n### {heading}\n" in section(name)
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def test_the_table_of_published_numbers_is_that_of_the_results():
+    results = {}
+    text = (ROOT / "benchmarks" / "results" / "paper_synthetic.md").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("| ") and not line.startswith("| set"):
+            dataset, method, error, published, *_ = cells(line)
+            results[dataset, method] = error, published
+    shown = METHODS.split("## What the published numbers are")[1]
+    rows = [cells(line) for line in shown.splitlines() if "±" in line]
+    assert len(rows) == 14
+    for dataset, *numbers in rows:
+        expected = [
+            *reversed(results[dataset, "DeepQuantReg"]),
+            results[dataset, "DeepQuantReg, as published"][0],
+            *reversed(results[dataset, "LogNorm MLE"]),
+            results[dataset, "LogNorm MLE, exact"][0],
+        ]
+        assert numbers == expected
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda path: path.name)
+def test_links_of_the_pages_exist(path):
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
+    own = [target for target in targets if not re.match(r"[a-z]+:", target)]
+    assert [target for target in own if not (path.parent / target).exists()] == []
