@@ -15,7 +15,26 @@ _ONE_SIDED = 0.05
 
 
 class EvaluationRow(NamedTuple):
-    """One line of an `Evaluation`."""
+    """One line of an `Evaluation`.
+
+    Parameters
+    ----------
+    metric : str
+    value : float
+        NaN where the score has none.
+    lower, upper : float
+        Ends of its 95 % bootstrap interval; NaN where there is none.
+    direction : {"higher", "lower"}
+        Which is better.
+    note : str
+        How to read it, or why it has no value.
+
+    Examples
+    --------
+    >>> from censquant.metrics import EvaluationRow
+    >>> EvaluationRow("concordance_index", 0.7, 0.65, 0.75, "higher", "0.5 is chance").value
+    0.7
+    """
 
     metric: str
     value: float

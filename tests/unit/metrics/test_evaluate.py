@@ -81,7 +81,7 @@ def test_the_scores_are_the_metrics_of_the_predictions(judged):
 def test_all_scores_are_judged_on_the_same_draws(judged):
     model, _, X_test, y_test, result = judged
     median = model.predict_quantiles(X_test, [0.5], beyond="extrapolate")[:, 0]
-    seed = int(np.random.default_rng(0).integers(2**31))
+    seed = int(np.random.SeedSequence(0).generate_state(1)[0])
     interval = bootstrap_interval(
         concordance_index, y_test, median, n_resamples=40, random_state=seed
     )
