@@ -1,9 +1,12 @@
 """Checks of plain parameters, each with the one sentence a user needs."""
 
+import difflib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
+
+Entry = TypeVar("Entry")
 
 
 def check_integer(name: str, value: Any, *, minimum: int) -> int:
@@ -45,6 +48,15 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
         listed = ", ".join(repr(choice) for choice in allowed)
         raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
     return value
+
+
+def look_up(what: str, name: Any, table: Mapping[str, Entry]) -> Entry:
+    """Return the entry called ``name``; an unknown name is told the ones that are near."""
+    if isinstance(name, str) and name in table:
+        return table[name]
+    near = difflib.get_close_matches(str(name).lower(), table, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(table)}."
+    raise ValueError(f"There is no {what} {name!r}; {hint}")
 
 
 def check_flag(name: str, value: Any) -> bool:

@@ -1,0 +1,229 @@
+"""A cell of a table: one method on one data set, fitted and scored under several seeds."""
+
+import math
+import platform
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant._version import __version__
+from censquant.benchmark._datasets import BenchmarkDataset
+from censquant.benchmark._fitted import n_parameters, n_steps, unordered_quantiles
+from censquant.benchmark._methods import BenchmarkMethod
+from censquant.benchmark._plain_loop import plain_step_seconds
+from censquant.benchmark._problem import Problem
+from censquant.benchmark._score import scores
+from censquant.benchmark._trace import QuantileTrace
+from censquant.training import side_by_side
+
+Row = dict[str, Any]
+Key = tuple[str, ...]
+
+KEY_COLUMNS = ("suite", "dataset", "method", "split", "variant", "seed")
+"""Columns that name a row: no two rows of a results file have all of them in common."""
+
+FIRST_SEED = 111
+"""Seed of the first run, as in the paper."""
+
+_WARM_UP_ROWS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One method on one data set.
+
+    Parameters
+    ----------
+    suite : str
+        Name of the experiment.
+    dataset : BenchmarkDataset
+        Where the rows come from.
+    method : BenchmarkMethod
+        What is fitted.
+    split : {"random", "grouped"}
+        How rows are divided.
+    variant : str, default ""
+        What is special about the method's parameters here.
+    options : mapping
+        Those parameters.
+    n_train : int, optional
+        Number of training rows, where it is not the usual one.
+    seeds : tuple of int
+        Runs that the cell should have.
+    traced : bool, default False
+        Whether the error on rows with known quantiles is noted after every epoch.
+    """
+
+    suite: str
+    dataset: BenchmarkDataset
+    method: BenchmarkMethod
+    split: str = "random"
+    variant: str = ""
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    n_train: int | None = None
+    seeds: tuple[int, ...] = (FIRST_SEED,)
+    traced: bool = False
+
+    def key(self, seed: int) -> Key:
+        """Return the values of `KEY_COLUMNS` as text."""
+        names = (self.suite, self.dataset.name, self.method.name, self.split, self.variant)
+        return (*names, str(seed))
+
+    def problem(self, seed: int) -> Problem:
+        """Return what a run sees."""
+        return self.dataset.problem(seed, self.split, self.n_train)
+
+
+def run_cell(cell: Cell, seeds: Sequence[int], *, n_threads: int = 1, n_slots: int = 1) -> list[Row]:
+    """Fit the method under each seed, side by side in threads, and return a row of scores each.
+
+    Parameters
+    ----------
+    cell : Cell
+        What to fit.
+    seeds : sequence of int
+        Runs that are still missing.
+    n_threads : int, default 1
+        Fits at a time. Compiled kernels release the interpreter, so that threads are enough.
+    n_slots : int, default 1
+        Fits at a time on the whole machine, which the row notes beside its time.
+
+    Raises
+    ------
+    DataNotFoundError
+        If files of the data set are neither here nor to be had; no row is made up for that.
+    """
+    options = _resolved(cell)
+    problems = {seed: cell.problem(seed) for seed in seeds}
+    _warm_up(cell, options, problems[seeds[0]])
+    fits = side_by_side([_fit_task(cell, options, seed, problems[seed]) for seed in seeds], n_threads)
+    plain = plain_step_seconds(fits[0].model, problems[seeds[0]])
+    return [
+        {
+            **dict(zip(KEY_COLUMNS, (*cell.key(seed)[:-1], seed), strict=True)),
+            **_described(problems[seed], fit),
+            **_scored(problems[seed], fit),
+            "plain_step_seconds": plain,
+            "n_slots": n_slots,
+            "censquant": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        }
+        for seed, fit in zip(seeds, fits, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    model: Any
+    taus: NDArray[np.float64]
+    seconds: float
+    trace: QuantileTrace | None
+    error: str = ""
+
+
+def _resolved(cell: Cell) -> dict[str, Any]:
+    """Return the options; a far time given as a factor is that of the first run, as published."""
+    options = dict(cell.options)
+    if cell.dataset.kind == "own":
+        return options
+    factor = options.get("y_star", "1.2max")
+    if isinstance(factor, str):
+        latest = cell.problem(FIRST_SEED).y["time"].max()
+        options["y_star"] = float(factor.removesuffix("max")) * float(latest)
+    return options
+
+
+def _training_rows(cell: Cell, problem: Problem) -> tuple[NDArray[Any], NDArray[np.void]]:
+    X, y = problem.X, problem.y
+    if cell.method.positive_times and (y["time"] <= 0).any():
+        kept = y["time"] > 0
+        return X[kept], y[kept]
+    return X, y
+
+
+def _warm_up(cell: Cell, options: Mapping[str, Any], problem: Problem) -> None:
+    """Load what is compiled before anything is timed."""
+    if cell.dataset.heavy:
+        return
+    X, y = _training_rows(cell, problem)
+    chosen = np.sort(np.argsort(~y["event"], kind="stable")[:_WARM_UP_ROWS])
+    model = cell.method.build(cell.dataset, {**options, "max_epochs": 1}, FIRST_SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(X[chosen], y[chosen])
+        except Exception:  # the fit itself will fail too, and say so in its row
+            return
+
+
+def _fit_task(
+    cell: Cell, options: Mapping[str, Any], seed: int, problem: Problem
+) -> Callable[[threading.Event], _Fit]:
+    def task(stopping: threading.Event) -> _Fit:
+        X, y = _training_rows(cell, problem)
+        model = cell.method.build(cell.dataset, options, seed)
+        taus = np.asarray(options.get("quantiles", cell.dataset.taus), dtype=np.float64)
+        trace = QuantileTrace(problem, taus) if cell.traced else None
+        extra = {} if trace is None else {"callbacks": [trace]}
+        start = time.perf_counter()
+        try:
+            model.fit(X, y, **extra)
+        except Exception as error:
+            # One method that fails on one set must not end a run of hours: its row says why.
+            sentence = f"{type(error).__name__}: {error}"
+            return _Fit(model, taus, math.nan, trace, sentence)
+        return _Fit(model, taus, time.perf_counter() - start, trace)
+
+    return task
+
+
+def _described(problem: Problem, fit: _Fit) -> Row:
+    n_rows = len(problem.y)
+    return {
+        "n_train": n_rows,
+        "n_test": len(problem.y_test),
+        "n_features": int(np.prod(problem.X.shape[1:])),
+        "n_levels": len(fit.taus),
+        "censored_share": problem.censored_share,
+        "fit_seconds": fit.seconds,
+        "n_parameters": math.nan if fit.error else n_parameters(fit.model),
+        "n_steps": math.nan if fit.error else n_steps(fit.model, n_rows),
+        "error": fit.error,
+    }
+
+
+def _scored(problem: Problem, fit: _Fit) -> Row:
+    if fit.error:
+        return {}
+    model, taus = fit.model, fit.taus
+    seconds = 0.0
+
+    def predict(X: NDArray[Any]) -> NDArray[np.float64]:
+        nonlocal seconds
+        start = time.perf_counter()
+        with warnings.catch_warnings():
+            # Scores are taken of what a method says past the last follow-up too.
+            warnings.simplefilter("ignore")
+            found = np.asarray(model.predict_quantiles(X, taus), dtype=np.float64)
+        seconds += time.perf_counter() - start
+        return found
+
+    def raw(X: NDArray[Any]) -> NDArray[np.float64]:
+        found = unordered_quantiles(model, X, taus)
+        return predict(X) if found is None else found
+
+    predict(problem.X_test)
+    row: Row = {"predict_seconds": seconds}
+    row |= scores(problem, taus, predict, raw)
+    if fit.trace is not None:
+        row |= {"trace_loss": [record["loss"] for record in model.history_]}
+        row |= {"trace_tqmse": fit.trace.errors}
+    return row

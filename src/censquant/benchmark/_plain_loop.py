@@ -1,0 +1,39 @@
+"""How long a plain torch loop would take a step: the yardstick for training times."""
+
+import importlib.util
+import math
+from typing import Any
+
+import numpy as np
+
+from censquant.benchmark._problem import Problem
+from censquant.estimators import CQRNN, SequentialGridNN
+from censquant.estimators._neural import BaseNeuralRegressor
+from censquant.estimators._parametric import BaseParametricRegressor
+from censquant.training import Rows
+
+
+def plain_step_seconds(model: Any, problem: Problem) -> float:
+    """Return the seconds a step that a plain torch loop takes for this fit on one core.
+
+    Measured beside the fits themselves, so that a busy machine slows both. Not a number where
+    torch is not installed or the model is no dense network.
+    """
+    is_dense = isinstance(model, BaseNeuralRegressor) and model.network is None
+    if not is_dense or importlib.util.find_spec("torch") is None:
+        return math.nan
+    from censquant.torch import _plain_loop as plain
+
+    taus = [float(tau) for tau in model.quantiles]
+    far = 1.2 * float(problem.y["time"].max())
+    if isinstance(model, BaseParametricRegressor):
+        n_outputs, loss = 2, plain.plain_lognormal()
+    elif isinstance(model, SequentialGridNN):
+        n_outputs, loss = 1, plain.plain_portnoy([0.5], far)
+    elif isinstance(model, CQRNN):
+        n_outputs, loss = len(taus), plain.plain_portnoy(taus, far)
+    else:
+        n_outputs, loss = len(taus), plain.plain_pinball(taus)
+    time, event = problem.y["time"], np.ascontiguousarray(problem.y["event"])
+    rows = Rows.from_arrays(problem.X, time=time, event=event)
+    return plain.plain_step_seconds(rows, n_outputs, loss, activation=model.activation)

@@ -1,0 +1,53 @@
+"""What one run of the benchmark sees: rows to fit, rows to judge by, and the answer where known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Training and test rows of one data set under one seed.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, ...)
+        Features to fit.
+    y : structured array of shape (n,)
+        ``event`` and ``time`` to fit.
+    X_test : ndarray of shape (m, ...)
+        Features to judge by.
+    y_test : structured array of shape (m,)
+        Their times, censored like those of `y`.
+    X_known : ndarray of shape (k, ...), optional
+        Features of rows whose time of the event is known without censoring, where there are any.
+    time_known : ndarray of shape (k,), optional
+        Those times.
+    true_quantiles : callable, optional
+        Takes levels and returns the true quantiles at `X_known`, in synthetic data.
+
+    Examples
+    --------
+    >>> from censquant.benchmark import get_dataset
+    >>> problem = get_dataset("norm_linear").problem(seed=111)
+    >>> problem.X.shape, problem.X_test.shape, problem.true_quantiles([0.5]).shape
+    ((500, 1), (1000, 1), (1000, 1))
+    """
+
+    X: NDArray[Any]
+    y: NDArray[np.void]
+    X_test: NDArray[Any]
+    y_test: NDArray[np.void]
+    X_known: NDArray[Any] | None = None
+    time_known: Floats | None = None
+    true_quantiles: Callable[[Any], Floats] | None = None
+
+    @property
+    def censored_share(self) -> float:
+        """Share of training rows whose event was not seen."""
+        return float(1.0 - self.y["event"].mean())

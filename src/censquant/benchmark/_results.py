@@ -1,0 +1,134 @@
+"""A file of results that grows row by row and survives whatever ends the run."""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+from censquant._version import __version__
+from censquant.benchmark._cells import KEY_COLUMNS, Key, Row
+
+RESULTS_FORMAT = 1
+"""Raised by one whenever rows change their meaning."""
+
+
+class ResultsFile:
+    """Rows in a text file, one line of JSON each, below a line that says what wrote them.
+
+    A row is on disk before the next begins. A line that was cut short when a run was killed is
+    dropped when the file is opened again, and its row is made anew; a row that is there is never
+    made again.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; it is begun if there is none.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from censquant.benchmark import ResultsFile
+    >>> row = {"suite": "main", "dataset": "gbsg", "method": "cqrnn", "split": "random",
+    ...        "variant": "", "seed": 111, "cindex": 0.67}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with ResultsFile(pathlib.Path(folder) / "rows.jsonl") as results:
+    ...         results.append([row])
+    ...         print(results.finished)
+    {('main', 'gbsg', 'cqrnn', 'random', '', '111')}
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.rows: list[Row] = []
+        self.finished: set[Key] = set()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+b")
+        try:
+            _lock(self._file, self.path)
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; its rows stay readable."""
+        self._file.close()
+
+    def append(self, rows: Iterable[Row]) -> None:
+        """Write rows to the end of the file, each only if it is not there yet.
+
+        Parameters
+        ----------
+        rows : iterable of dict
+            Each with the columns of its key.
+        """
+        for row in rows:
+            key = _key(row)
+            if key in self.finished:
+                continue
+            self._write(row)
+            self.rows.append(row)
+            self.finished.add(key)
+
+    def _write(self, content: Row) -> None:
+        self._file.write(json.dumps(content).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        content = self._file.read()
+        if not content:
+            self._write({"format": RESULTS_FORMAT, "censquant": __version__})
+            return
+        complete = content[: content.rfind(b"\n") + 1]
+        header, *lines = complete.split(b"\n")[:-1] or [b""]
+        self._check(header)
+        if len(complete) < len(content):
+            self._file.truncate(len(complete))
+        for line in lines:
+            row = json.loads(line)
+            self.rows.append(row)
+            self.finished.add(_key(row))
+
+    def _check(self, line: bytes) -> None:
+        try:
+            header = json.loads(line)
+            wrote, version = header["format"], header["censquant"]
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(
+                f"{str(self.path)!r} is not a results file of censquant, so nothing was written to "
+                "it; choose another folder."
+            ) from None
+        if (wrote, version) != (RESULTS_FORMAT, __version__):
+            raise ValueError(
+                f"{str(self.path)!r} holds results of censquant {version} (format {wrote}), which "
+                f"are not mixed with those of {__version__} (format {RESULTS_FORMAT}); choose "
+                "another folder."
+            )
+
+
+def _key(row: Row) -> Key:
+    return tuple(str(row[column]) for column in KEY_COLUMNS)
+
+
+def _lock(file: Any, path: Path) -> None:
+    """Keep a second run from writing to the same file; the system frees it with the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows refuses the second writer's rename, not its rows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise ValueError(
+            f"{str(path)!r} is being written to by another run; wait for it or choose another "
+            "folder."
+        ) from None

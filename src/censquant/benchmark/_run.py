@@ -1,0 +1,131 @@
+"""Runs a plan: cells side by side on one machine or many, rows saved as they finish."""
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from censquant.benchmark._cells import Cell, Row, run_cell
+from censquant.benchmark._progress import Progress
+from censquant.benchmark._results import ResultsFile
+from censquant.exceptions import DataUnavailableError
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a worker gives back for a task: rows, or why the data could not be had."""
+
+    cell: Cell
+    rows: list[Row]
+    missing: str = ""
+
+
+def run_plan(
+    cells: Sequence[Cell],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    n_jobs: int = -1,
+    backend: str | None = None,
+    verbose: int = 0,
+) -> list[Row]:
+    """Run all cells that are not finished and return the rows of the plan.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        From `plan`.
+    out : path, optional
+        Results file. Rows that it holds already are not made again, so a run that was ended by
+        whatever cause goes on where it was.
+    n_jobs : int, default -1
+        Worker processes; -1 is one a core. Where there are fewer cells than cores, the seeds of a
+        cell train side by side in threads.
+    backend : str, optional
+        A backend of joblib: ``"loky"``, ``"threading"``, or, on a cluster, ``"dask"`` or ``"ray"``.
+        By default the one of an enclosing ``joblib.parallel_config``, else loky.
+    verbose : int, default 0
+        With 1 a bar shows the rows done and the time left.
+
+    Returns
+    -------
+    rows : list of dict
+        In the order of the plan.
+    """
+    with ExitStack() as stack:
+        results = None if out is None else stack.enter_context(ResultsFile(out))
+        finished = set() if results is None else results.finished
+        tasks = _tasks(cells, finished)
+        n_rows = sum(len(seeds) for _, seeds in tasks)
+        known = {} if results is None else {_key(row): row for row in results.rows}
+        progress = stack.enter_context(Progress(n_rows, shown=bool(verbose)))
+        missing: dict[str, str] = {}
+        for outcome in _outcomes(tasks, n_jobs, backend):
+            if outcome.missing:
+                missing[outcome.cell.dataset.title] = outcome.missing
+            if results is not None:
+                results.append(outcome.rows)
+            known |= {_key(row): row for row in outcome.rows}
+            progress.advance(max(1, len(outcome.rows)), outcome.cell.dataset.title)
+    for title, sentence in missing.items():
+        warnings.warn(f"{title} was left out: {sentence}", stacklevel=2)
+    keys = [cell.key(seed) for cell in cells for seed in cell.seeds]
+    return [known[key] for key in keys if key in known]
+
+
+def _key(row: Row) -> tuple[str, ...]:
+    from censquant.benchmark._cells import KEY_COLUMNS
+
+    return tuple(str(row[column]) for column in KEY_COLUMNS)
+
+
+def _tasks(
+    cells: Sequence[Cell], finished: set[tuple[str, ...]]
+) -> list[tuple[Cell, tuple[int, ...]]]:
+    """Return cells with their missing seeds; heavy ones seed by seed, so that each is saved."""
+    tasks = []
+    for cell in cells:
+        seeds = tuple(seed for seed in cell.seeds if cell.key(seed) not in finished)
+        if cell.dataset.heavy:
+            tasks += [(cell, (seed,)) for seed in seeds]
+        elif seeds:
+            tasks.append((cell, seeds))
+    return tasks
+
+
+def _outcomes(
+    tasks: Sequence[tuple[Cell, tuple[int, ...]]], n_jobs: int, backend: str | None
+) -> Iterator[Outcome]:
+    import joblib
+
+    with joblib.parallel_config(backend=backend) if backend else _as_is():
+        n_workers = max(1, min(joblib.effective_n_jobs(n_jobs), len(tasks)))
+        n_threads = max(1, joblib.cpu_count() // n_workers) if n_jobs != 1 else 1
+        slots = n_workers * n_threads
+        if n_workers == 1:
+            yield from (_work(cell, seeds, n_threads, slots) for cell, seeds in tasks)
+            return
+        parallel = joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        yield from parallel(
+            joblib.delayed(_work)(cell, seeds, n_threads, slots) for cell, seeds in tasks
+        )
+
+
+@contextmanager
+def _as_is() -> Iterator[None]:
+    yield
+
+
+def _work(cell: Cell, seeds: tuple[int, ...], n_threads: int, n_slots: int) -> Outcome:
+    try:
+        return Outcome(cell, run_cell(cell, seeds, n_threads=n_threads, n_slots=n_slots))
+    except DataUnavailableError as error:
+        return Outcome(cell, [], str(error))
+
+
+def frame_of(rows: Sequence[Row]) -> Any:
+    """Return rows as a pandas DataFrame, one column a score."""
+    import pandas as pd
+
+    return pd.DataFrame(list(rows))

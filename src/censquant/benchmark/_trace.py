@@ -1,0 +1,45 @@
+"""The error against the truth, noted while a network trains."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.benchmark._problem import Problem
+from censquant.benchmark._score import JUDGED_LEVELS
+from censquant.metrics import true_quantile_mse
+from censquant.training import Run
+
+
+class QuantileTrace:
+    """Callback that notes the error against the true quantiles after every epoch.
+
+    For fits on the scale of the data: ``standardize=False, time_transform=None``.
+
+    Parameters
+    ----------
+    problem : Problem
+        With true quantiles.
+    taus : ndarray of shape (k,)
+        Levels that are fitted.
+    """
+
+    def __init__(self, problem: Problem, taus: NDArray[np.float64]) -> None:
+        if problem.true_quantiles is None or problem.X_known is None:
+            raise ValueError("A trace needs a data set with known quantiles, a synthetic one.")
+        self._judged = [int(np.abs(taus - level).argmin()) for level in JUDGED_LEVELS]
+        self._taus = taus
+        self._X: NDArray[Any] = problem.X_known
+        self._true = problem.true_quantiles(taus[self._judged])
+        self.errors: list[float] = []
+
+    def on_start(self, run: Run) -> None:
+        """Nothing is known yet."""
+
+    def on_epoch(self, run: Run) -> None:
+        """Predict and compare."""
+        values = run.objective.quantiles(run.network.predict(self._X), self._taus)
+        self.errors.append(true_quantile_mse(values[:, self._judged], self._true))
+
+    def on_end(self, run: Run) -> None:
+        """All is noted."""
