@@ -1,6 +1,15 @@
-"""Data with a known answer to learn from, and real data that come with the package."""
+"""Data with a known answer to learn from, and real data, bundled or from their publishers."""
 
-from censquant.datasets._bundled import BundledData, load_gbsg2
+from censquant.datasets._bundled import load_gbsg2
+from censquant.datasets._catalogue import catalogue, describe, fetch_files, load
+from censquant.datasets._cbioportal import fetch_breast_msk, fetch_lgggbm, fetch_tmb_immuno
+from censquant.datasets._deepsurv import fetch_gbsg, fetch_metabric, fetch_support, fetch_whas
+from censquant.datasets._digits import fetch_mnist, fetch_survmnist
+from censquant.datasets._engines import fetch_cmapss, fetch_phm2008
+from censquant.datasets._info import DatasetInfo
+from censquant.datasets._observed import fetch_housing, fetch_protein, fetch_wine
+from censquant.datasets._real import RealData
+from censquant.datasets._registry import DataFile
 from censquant.datasets._synthetic import (
     SyntheticData,
     make_exponential,
@@ -14,8 +23,28 @@ from censquant.datasets._synthetic import (
 )
 
 __all__ = [
-    "BundledData",
+    "DataFile",
+    "DatasetInfo",
+    "RealData",
     "SyntheticData",
+    "catalogue",
+    "describe",
+    "fetch_breast_msk",
+    "fetch_cmapss",
+    "fetch_files",
+    "fetch_gbsg",
+    "fetch_housing",
+    "fetch_lgggbm",
+    "fetch_metabric",
+    "fetch_mnist",
+    "fetch_phm2008",
+    "fetch_protein",
+    "fetch_support",
+    "fetch_survmnist",
+    "fetch_tmb_immuno",
+    "fetch_whas",
+    "fetch_wine",
+    "load",
     "load_gbsg2",
     "make_exponential",
     "make_lognorm",

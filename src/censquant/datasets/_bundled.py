@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant.datasets._real import RealData, hand_out
 from censquant.survival import Surv
 
 _GBSG2_FEATURES = ("horTh", "age", "menostat", "tsize", "tgrade", "pnodes", "progrec", "estrec")
@@ -20,39 +20,6 @@ _GBSG2_CODES = {
     "tgrade": {"I": 1.0, "II": 2.0, "III": 3.0},
 }
 
-_GBSG2_DESCRIPTION = (
-    "German Breast Cancer Study Group, trial 2 (Schumacher et al. 1994): recurrence-free survival "
-    "in days of 686 women with node-positive breast cancer, 299 of them with a recurrence or death."
-)
-
-
-@dataclass(frozen=True, eq=False)
-class BundledData:
-    """A real data set with its names and a description.
-
-    Parameters
-    ----------
-    data : DataFrame or ndarray of shape (n_samples, n_features)
-        Features as numbers.
-    target : structured array of shape (n_samples,)
-        ``event`` and ``time``.
-    feature_names : tuple of str
-        Names of the columns of `data`.
-    description : str
-        What was measured, and by whom.
-
-    Examples
-    --------
-    >>> from censquant.datasets import load_gbsg2
-    >>> load_gbsg2(return_X_y=False, as_frame=False).feature_names[:3]
-    ('horTh', 'age', 'menostat')
-    """
-
-    data: Any
-    target: NDArray[np.void]
-    feature_names: tuple[str, ...]
-    description: str
-
 
 @overload
 def load_gbsg2(
@@ -61,12 +28,12 @@ def load_gbsg2(
 
 
 @overload
-def load_gbsg2(*, return_X_y: Literal[False], as_frame: bool = ...) -> BundledData: ...
+def load_gbsg2(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
 
 
 def load_gbsg2(
     *, return_X_y: bool = True, as_frame: bool = True
-) -> tuple[Any, NDArray[np.void]] | BundledData:
+) -> tuple[Any, NDArray[np.void]] | RealData:
     """Recurrence-free survival of 686 women with breast cancer, 56 % of them censored.
 
     The second trial of the German Breast Cancer Study Group [1]_. Times are in days, up to 2659;
@@ -92,7 +59,7 @@ def load_gbsg2(
         Features, float64.
     y : structured array of shape (686,)
         ``event``, True where it was seen, and ``time``.
-    data : BundledData
+    data : RealData
         Instead of both if `return_X_y` is False.
 
     References
@@ -110,30 +77,14 @@ def load_gbsg2(
     """
     resource = files("censquant.datasets") / "data" / "gbsg2.csv"
     rows = list(csv.DictReader(resource.read_text(encoding="utf-8").splitlines()))
-    X: Any = np.array([[_number(name, row[name]) for name in _GBSG2_FEATURES] for row in rows])
+    X = np.array([[_number(name, row[name]) for name in _GBSG2_FEATURES] for row in rows])
     y = Surv.from_arrays(
         event=np.array([row["cens"] == "1" for row in rows]),
         time=np.array([float(row["time"]) for row in rows]),
     )
-    if as_frame:
-        X = _as_frame(X, _GBSG2_FEATURES)
-    if return_X_y:
-        return X, y
-    return BundledData(X, y, _GBSG2_FEATURES, _GBSG2_DESCRIPTION)
+    return hand_out("gbsg2", X, y, _GBSG2_FEATURES, return_X_y=return_X_y, as_frame=as_frame)
 
 
 def _number(name: str, text: str) -> float:
     """Value of a cell, by its code where the column is in words."""
     return _GBSG2_CODES[name][text] if name in _GBSG2_CODES else float(text)
-
-
-def _as_frame(X: NDArray[np.float64], names: tuple[str, ...]) -> Any:
-    """Features as a pandas DataFrame."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(
-            "as_frame=True needs pandas; pass as_frame=False or install it with: "
-            'pip install "censquant[pandas]"'
-        ) from None
-    return pd.DataFrame(X, columns=list(names))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_choice, check_number
+from censquant.datasets._random import RandomState, generator
 from censquant.datasets._recipes import (
     CENSORING_4D,
     CENSORING_8D,
@@ -24,8 +25,6 @@ from censquant.survival import Surv
 Floats = NDArray[np.float64]
 
 _OFFSET_DRAWS = 10_000
-
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,7 +357,7 @@ def _make(
         raise TypeError(f"n_samples must be an integer, got {n_samples!r}.") from None
     if n_rows < 1:
         raise ValueError(f"n_samples must be at least 1, got {n_rows}.")
-    recipe, rng = RECIPES[name], _generator(random_state)
+    recipe, rng = RECIPES[name], generator(random_state)
     if not recipe.is_shifted:
         moved = 0.0
     elif offset is None:
@@ -374,21 +373,3 @@ def _make(
     censoring = draw(censoring_law, X, rng) if censored else np.full(n_rows, np.inf)
     y = Surv.from_arrays(event=target <= censoring, time=np.minimum(target, censoring))
     return SyntheticData(name, X, y, target, censoring, moved)
-
-
-def _generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:
-    """Return the generator meant by the argument."""
-    if isinstance(random_state, np.random.Generator | np.random.RandomState):
-        return random_state
-    if random_state is None:
-        return np.random.default_rng()
-    try:
-        seed = operator.index(random_state)
-    except TypeError:
-        raise TypeError(
-            "random_state must be None, an integer, a numpy Generator or a numpy RandomState, "
-            f"got {random_state!r}."
-        ) from None
-    if seed < 0:
-        raise ValueError(f"random_state must not be negative, got {seed}.")
-    return np.random.default_rng(seed)

@@ -10,7 +10,7 @@ import pytest
 from lifelines.datasets import load_gbsg2 as lifelines_gbsg2
 from numpy.testing import assert_array_equal
 
-from censquant.datasets import BundledData, load_gbsg2
+from censquant.datasets import RealData, load_gbsg2
 from censquant.survival import kaplan_meier
 
 NAMES = ("horTh", "age", "menostat", "tsize", "tgrade", "pnodes", "progrec", "estrec")
@@ -57,7 +57,7 @@ def test_no_value_is_missing():
 
 def test_all_of_it_comes_with_names_and_a_description():
     bundle = load_gbsg2(return_X_y=False, as_frame=False)
-    assert isinstance(bundle, BundledData)
+    assert isinstance(bundle, RealData)
     assert bundle.feature_names == NAMES
     assert "686 women" in bundle.description
     assert bundle.data.shape == (len(bundle.target), len(NAMES))

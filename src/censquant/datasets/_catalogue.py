@@ -1,0 +1,188 @@
+"""All data sets by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from censquant.datasets._bundled import load_gbsg2
+from censquant.datasets._cbioportal import fetch_breast_msk, fetch_lgggbm, fetch_tmb_immuno
+from censquant.datasets._deepsurv import fetch_gbsg, fetch_metabric, fetch_support, fetch_whas
+from censquant.datasets._digits import fetch_mnist, fetch_survmnist
+from censquant.datasets._engines import fetch_cmapss, fetch_phm2008
+from censquant.datasets._info import REAL, DatasetInfo
+from censquant.datasets._observed import fetch_housing, fetch_protein, fetch_wine
+from censquant.datasets._recipes import CENSORING_4D, CENSORING_8D, RECIPES
+from censquant.datasets._store import locate
+from censquant.datasets._synthetic import (
+    make_exponential,
+    make_lognorm,
+    make_lognorm_8d,
+    make_norm_4d,
+    make_norm_linear,
+    make_norm_nonlinear,
+    make_norm_uniform,
+    make_weibull,
+)
+
+_MAKERS: dict[str, tuple[str, int, Callable[..., Any]]] = {
+    "norm_linear": ("Norm linear", 500, make_norm_linear),
+    "norm_nonlinear": ("Norm non-linear", 500, make_norm_nonlinear),
+    "exponential": ("Exponential", 500, make_exponential),
+    "weibull": ("Weibull", 500, make_weibull),
+    "lognorm": ("LogNorm", 500, make_lognorm),
+    "norm_uniform": ("Norm uniform", 500, make_norm_uniform),
+    **{
+        f"norm_{censoring}": (f"Norm {censoring}", 2000, partial(make_norm_4d, censoring=censoring))
+        for censoring in CENSORING_4D
+    },
+    **{
+        f"lognorm_{censoring}": (
+            f"LogNorm {censoring}",
+            4000,
+            partial(make_lognorm_8d, censoring=censoring),
+        )
+        for censoring in CENSORING_8D
+    },
+}
+
+_LOADERS: dict[str, Callable[..., Any]] = {
+    **{name: make for name, (_, _, make) in _MAKERS.items()},
+    "gbsg2": load_gbsg2,
+    "metabric": fetch_metabric,
+    "whas": fetch_whas,
+    "support": fetch_support,
+    "gbsg": fetch_gbsg,
+    "tmb_immuno": fetch_tmb_immuno,
+    "breast_msk": fetch_breast_msk,
+    "lgggbm": fetch_lgggbm,
+    "housing": fetch_housing,
+    "protein": fetch_protein,
+    "wine": fetch_wine,
+    "phm2008": fetch_phm2008,
+    "cmapss": fetch_cmapss,
+    "mnist": fetch_mnist,
+    "survmnist": fetch_survmnist,
+}
+
+
+@cache
+def catalogue() -> tuple[DatasetInfo, ...]:
+    """All data sets: the synthetic ones, those in the package, those that are downloaded.
+
+    Nothing is read or downloaded.
+
+    Returns
+    -------
+    infos : tuple of DatasetInfo
+
+    Examples
+    --------
+    >>> from censquant.datasets import catalogue
+    >>> [info.name for info in catalogue() if info.kind == "bundled"]
+    ['gbsg2']
+    """
+    synthetic = tuple(_synthetic_info(name) for name in _MAKERS)
+    return synthetic + tuple(REAL.values())
+
+
+def describe(name: str) -> DatasetInfo:
+    """Facts about a data set, known before it is loaded.
+
+    Parameters
+    ----------
+    name : str
+        A name of the `catalogue`.
+
+    Returns
+    -------
+    info : DatasetInfo
+
+    Examples
+    --------
+    >>> from censquant.datasets import describe
+    >>> info = describe("metabric")
+    >>> info.n_samples, round(info.censored_share, 2)
+    (1904, 0.42)
+    """
+    infos = {info.name: info for info in catalogue()}
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string, got {name!r}.")
+    if name not in infos:
+        near = difflib.get_close_matches(name.lower(), infos, n=3)
+        listed = ", ".join(repr(one) for one in near or infos)
+        raise ValueError(
+            f"name must be a data set of the catalogue, got {name!r}; "
+            f"{'near it are' if near else 'these are there:'} {listed}."
+        )
+    return infos[name]
+
+
+def fetch_files(name: str) -> tuple[Path, ...]:
+    """Places of all files of a data set, downloaded now where they are not yet there.
+
+    Call it once where there is a network, and every later load works without one. Each file is
+    checked against its recorded checksum.
+
+    Parameters
+    ----------
+    name : str
+        A name of the `catalogue`.
+
+    Returns
+    -------
+    paths : tuple of Path
+        Empty for data that are drawn or come with the package.
+
+    Examples
+    --------
+    >>> from censquant.datasets import fetch_files
+    >>> fetch_files("gbsg2")
+    ()
+    """
+    return tuple(locate(file.path) for file in describe(name).files)
+
+
+def load(name: str, **options: Any) -> Any:
+    """Whatever the function of a data set returns: a way to it by name.
+
+    Parameters
+    ----------
+    name : str
+        A name of the `catalogue`.
+    **options : object
+        Arguments of the ``make_*``, ``load_*`` or ``fetch_*`` function behind the name.
+
+    Returns
+    -------
+    data : SyntheticData, RealData or tuple
+
+    Examples
+    --------
+    >>> from censquant.datasets import load
+    >>> load("norm_heavy", n_samples=10, random_state=0).X.shape
+    (10, 4)
+    >>> X, y = load("gbsg2", as_frame=False)
+    >>> X.shape
+    (686, 8)
+    """
+    return _LOADERS[describe(name).name](**options)
+
+
+def _synthetic_info(name: str) -> DatasetInfo:
+    title, n_samples, make = _MAKERS[name]
+    document = (make.func if isinstance(make, partial) else make).__doc__ or ""
+    return DatasetInfo(
+        name,
+        title,
+        "synthetic",
+        n_samples,
+        RECIPES[title].n_features,
+        None,
+        document.splitlines()[0],
+        "Pearce et al. (2022), NeurIPS 35",
+        "drawn anew, no terms",
+    )

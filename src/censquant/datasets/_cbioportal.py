@@ -1,0 +1,215 @@
+"""Survival of cancer patients from tables of the cBioPortal."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.datasets._info import REAL
+from censquant.datasets._real import RealData, copies, hand_out
+from censquant.datasets._store import locate
+from censquant.survival import Surv
+
+_TIME = "Overall Survival (Months)"
+_STATUS = "Overall Survival Status"
+_PATIENT = "Patient ID"
+_MISSING = ("", "NA")
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A feature: the published heading, and the word that becomes 1 where it holds words."""
+
+    heading: str
+    one: str | None = None
+
+    def value(self, row: Mapping[str, str]) -> float:
+        text = row[self.heading]
+        return float(text) if self.one is None else float(text == self.one)
+
+
+_FEATURES: dict[str, dict[str, _Column]] = {
+    "tmb_immuno": {
+        # The heading speaks of days, but the values run from 15 to 90.
+        "age": _Column("Age at Which Sequencing was Reported (Days)"),
+        "female": _Column("Sex", one="Female"),
+        "tmb": _Column("TMB (nonsynonymous)"),
+    },
+    "breast_msk": {
+        "er_positive": _Column("ER Status of the Primary", one="Positive"),
+        "her2_positive": _Column("Overall Patient HER2 Status", one="Positive"),
+        "hr_positive": _Column("Overall Patient HR Status", one="Positive"),
+        "mutation_count": _Column("Mutation Count"),
+        "tmb": _Column("TMB (nonsynonymous)"),
+    },
+    "lgggbm": {
+        "age": _Column("Diagnosis Age"),
+        "female": _Column("Sex", one="Female"),
+        "purity": _Column("Absolute Purity"),
+        "mutation_count": _Column("Mutation Count"),
+        "tmb": _Column("TMB (nonsynonymous)"),
+    },
+}
+
+
+@overload
+def fetch_tmb_immuno(
+    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
+) -> tuple[Any, NDArray[np.void]]: ...
+
+
+@overload
+def fetch_tmb_immuno(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
+
+
+def fetch_tmb_immuno(
+    *, return_X_y: bool = True, as_frame: bool = True
+) -> tuple[Any, NDArray[np.void]] | RealData:
+    """Survival of 1660 patients under immunotherapy, 50 % of them censored.
+
+    Several kinds of cancer; times are in months, and 30 of them are 0. Features: ``age`` in years,
+    ``female`` (0, 1), ``tmb`` nonsynonymous mutations per megabase. One row of the file with a
+    missing value is left out.
+
+    Parameters
+    ----------
+    return_X_y, as_frame
+        As in `load_gbsg2`.
+
+    Returns
+    -------
+    X : DataFrame or ndarray of shape (1660, 3)
+        Features, float64.
+    y : structured array of shape (1660,)
+        ``event``, True where it was seen, and ``time``.
+    data : RealData
+        Instead of both if `return_X_y` is False.
+
+    Examples
+    --------
+    >>> from censquant.datasets import describe, fetch_tmb_immuno
+    >>> info = describe("tmb_immuno")
+    >>> info.n_samples, info.n_features
+    (1660, 3)
+    >>> X, y = fetch_tmb_immuno()  # doctest: +SKIP
+    """
+    return _fetch("tmb_immuno", return_X_y, as_frame)
+
+
+@overload
+def fetch_breast_msk(
+    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
+) -> tuple[Any, NDArray[np.void]]: ...
+
+
+@overload
+def fetch_breast_msk(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
+
+
+def fetch_breast_msk(
+    *, return_X_y: bool = True, as_frame: bool = True
+) -> tuple[Any, NDArray[np.void]] | RealData:
+    """Survival by sample of breast cancer, 78 % of the 1834 samples censored.
+
+    Times are in months. Features: ``er_positive``, ``her2_positive`` and ``hr_positive`` (1
+    positive, 0 otherwise, also for 28 tumours of unknown oestrogen receptor status),
+    ``mutation_count``, ``tmb`` nonsynonymous mutations per megabase. Rows with a missing value are
+    left out. The samples come from 1683 patients, whose numbers are in ``groups``: a split that
+    parts them is too easy.
+
+    Parameters
+    ----------
+    return_X_y, as_frame
+        As in `load_gbsg2`.
+
+    Returns
+    -------
+    X : DataFrame or ndarray of shape (1834, 5)
+        Features, float64.
+    y : structured array of shape (1834,)
+        ``event``, True where it was seen, and ``time``.
+    data : RealData
+        Instead of both if `return_X_y` is False.
+
+    Examples
+    --------
+    >>> from censquant.datasets import describe, fetch_breast_msk
+    >>> info = describe("breast_msk")
+    >>> info.n_samples, info.n_features
+    (1834, 5)
+    >>> X, y = fetch_breast_msk()  # doctest: +SKIP
+    """
+    return _fetch("breast_msk", return_X_y, as_frame)
+
+
+@overload
+def fetch_lgggbm(
+    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
+) -> tuple[Any, NDArray[np.void]]: ...
+
+
+@overload
+def fetch_lgggbm(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
+
+
+def fetch_lgggbm(
+    *, return_X_y: bool = True, as_frame: bool = True
+) -> tuple[Any, NDArray[np.void]] | RealData:
+    """Survival of 638 patients with glioma, 62 % of them censored.
+
+    Gliomas of the TCGA of lower and of the highest grade; times are in months, and five of them
+    are 0. Features: ``age`` in years, ``female`` (0, 1), ``purity`` of the tumour,
+    ``mutation_count``, ``tmb`` nonsynonymous mutations per megabase. The 484 rows with a missing
+    value are left out.
+
+    Parameters
+    ----------
+    return_X_y, as_frame
+        As in `load_gbsg2`.
+
+    Returns
+    -------
+    X : DataFrame or ndarray of shape (638, 5)
+        Features, float64.
+    y : structured array of shape (638,)
+        ``event``, True where it was seen, and ``time``.
+    data : RealData
+        Instead of both if `return_X_y` is False.
+
+    Examples
+    --------
+    >>> from censquant.datasets import describe, fetch_lgggbm
+    >>> info = describe("lgggbm")
+    >>> info.n_samples, info.n_features
+    (638, 5)
+    >>> X, y = fetch_lgggbm()  # doctest: +SKIP
+    """
+    return _fetch("lgggbm", return_X_y, as_frame)
+
+
+def _fetch(name: str, return_X_y: bool, as_frame: bool) -> tuple[Any, NDArray[np.void]] | RealData:
+    """Read the one file of a set, without the rows that lack a value."""
+    info, columns = REAL[name], _FEATURES[name]
+    needed = [_TIME, _STATUS, *(column.heading for column in columns.values())]
+    with locate(info.files[0].path).open(encoding="utf-8", newline="") as file:
+        table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        rows = [row for row in table if not any(row[heading] in _MISSING for heading in needed)]
+    patients = np.array([row[_PATIENT] for row in rows])
+    return hand_out(
+        name,
+        np.array([[column.value(row) for column in columns.values()] for row in rows]),
+        Surv.from_arrays(
+            # "1:DECEASED" or "0:LIVING"
+            event=np.array([row[_STATUS].startswith("1") for row in rows]),
+            time=np.array([float(row[_TIME]) for row in rows]),
+        ),
+        tuple(columns),
+        groups=copies(patients) if info.groups else None,
+        return_X_y=return_X_y,
+        as_frame=as_frame,
+    )

@@ -1,0 +1,101 @@
+"""The form in which every real data set is handed out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant._validation import check_flag
+from censquant.datasets._info import REAL
+
+
+@dataclass(frozen=True, eq=False)
+class RealData:
+    """A real data set with its names, where it comes from, and which rows belong together.
+
+    Parameters
+    ----------
+    name : str
+        Name that `load` and `describe` take.
+    data : DataFrame or ndarray of shape (n_samples, n_features)
+        Features as numbers; an array of images has shape (n_samples, 1, height, width).
+    target : structured array of shape (n_samples,)
+        ``event`` and ``time``.
+    feature_names : tuple of str
+        Names of the columns of `data`.
+    description : str
+        What was measured, in which unit of time, and what to beware of.
+    source : str
+        Who measured it, and where the files come from.
+    licence : str
+        Terms as far as they are stated.
+    groups : ndarray of int of shape (n_samples,) or None
+        Rows with the same number belong together (copies of a row, samples of a patient, cycles of
+        an engine), and a split that parts them scores what was trained on. None where every row
+        stands for itself.
+
+    Examples
+    --------
+    >>> from censquant.datasets import load_gbsg2
+    >>> data = load_gbsg2(return_X_y=False, as_frame=False)
+    >>> data.feature_names[:3], round(data.censored_share, 2)
+    (('horTh', 'age', 'menostat'), 0.56)
+    """
+
+    name: str
+    data: Any
+    target: NDArray[Any]
+    feature_names: tuple[str, ...]
+    description: str
+    source: str
+    licence: str
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def censored_share(self) -> float:
+        """Share of the rows whose event was not seen; 0 where the target is no time."""
+        if self.target.dtype.names is None:
+            return 0.0
+        return float(1.0 - self.target["event"].mean())
+
+
+def hand_out(
+    name: str,
+    X: NDArray[Any],
+    y: NDArray[Any],
+    feature_names: tuple[str, ...],
+    *,
+    groups: NDArray[np.int64] | None = None,
+    return_X_y: bool,
+    as_frame: bool,
+) -> tuple[Any, NDArray[Any]] | RealData:
+    """Return what a loader was asked for: ``(X, y)`` or all of it, as a frame or an array."""
+    check_flag("return_X_y", return_X_y)
+    data = _as_frame(X, feature_names) if check_flag("as_frame", as_frame) else X
+    if return_X_y:
+        return data, y
+    info = REAL[name]
+    return RealData(
+        name, data, y, feature_names, info.description, info.source, info.licence, groups
+    )
+
+
+def copies(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Numbers that rows share exactly if they are the same in all columns."""
+    _, numbers = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64)
+
+
+def _as_frame(X: NDArray[Any], names: tuple[str, ...]) -> Any:
+    """Features as a pandas DataFrame, an image as one row of pixels."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError(
+            "as_frame=True needs pandas; pass as_frame=False or install it with: "
+            'pip install "censquant[pandas]"'
+        ) from None
+    return pd.DataFrame(X.reshape(len(X), -1), columns=list(names))

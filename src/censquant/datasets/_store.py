@@ -1,0 +1,109 @@
+"""Where published files lie: the user's folder, then the cache, then their publisher."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from censquant.datasets._progress import DownloadBar
+from censquant.datasets._registry import FILES, DataFile
+
+_FOLDER_VARIABLE = "CENSQUANT_DATA"
+_CACHE_VARIABLE = "CENSQUANT_CACHE"
+
+_Stamp = tuple[str, str, int, int]
+# A large file takes longer to check than to read, so each is checked once as long as it stays
+# as it is.
+_checked: set[_Stamp] = set()
+
+
+def locate(path: str) -> Path:
+    """Return the place of a registered file, downloaded into the cache where it is nowhere else."""
+    file = FILES[path]
+    folder = os.environ.get(_FOLDER_VARIABLE)
+    if folder and (own := Path(folder) / path).is_file():
+        if not _is_published(own, file):
+            raise ValueError(
+                f"{str(own)!r} in {_FOLDER_VARIABLE} is not the published file ({file.checksum} "
+                f"expected, {_digest(own, file)} found); replace it by {file.url} or move it away."
+            )
+        return own
+    cached = _cache() / path
+    if not (cached.is_file() and _is_published(cached, file)):
+        _download(file, cached)
+    return cached
+
+
+def _cache() -> Path:
+    """Folder for downloads."""
+    named = os.environ.get(_CACHE_VARIABLE)
+    if named:
+        return Path(named)
+    return Path(_pooch().os_cache("censquant"))
+
+
+def _download(file: DataFile, place: Path) -> None:
+    """Put a file into its place only when it is complete and the published one."""
+    pooch = _pooch()
+    # pooch itself downloads with requests, so it is there.
+    from requests.exceptions import RequestException
+
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_name(f".{place.name}.{secrets.token_hex(8)}")
+    try:
+        with DownloadBar.shown(file.path) as bar:
+            fetch = pooch.HTTPDownloader(progressbar=bar or False, chunk_size=2**16)
+            fetch(file.url, str(temporary), None)
+        found = _digest(temporary, file)
+        if found != file.checksum:
+            raise ValueError(
+                f"What {file.url} sent for {file.path!r} was deleted, because it is not the "
+                f"published file ({file.checksum} expected, {found} found); try again later or put "
+                f"the file at {str(place)!r}."
+            )
+        temporary.replace(place)
+    except RequestException as error:
+        raise ConnectionError(
+            f"{file.path!r} could not be downloaded from {file.url} ({type(error).__name__}); "
+            f"without a network, put the file at {str(place)!r} or, under the name {file.path!r}, "
+            f"into the folder that the environment variable {_FOLDER_VARIABLE} names."
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _is_published(path: Path, file: DataFile) -> bool:
+    """Whether a file holds what its publisher put into it."""
+    status = path.stat()
+    stamp = str(path), file.checksum, status.st_mtime_ns, status.st_size
+    if stamp not in _checked:
+        if _digest(path, file) != file.checksum:
+            return False
+        _checked.add(stamp)
+    return True
+
+
+def _digest(path: Path, file: DataFile) -> str:
+    """Checksum of a file, of the kind that is recorded for it."""
+    kind = file.checksum.partition(":")[0]
+    with path.open("rb") as stream:
+        if kind == "sha256":
+            return f"{kind}:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
+        content = stream.read()
+    # git puts this header before the content; it guards nothing here against an attacker.
+    header = b"blob %d\0" % len(content)
+    return f"{kind}:{hashlib.sha1(header + content, usedforsecurity=False).hexdigest()}"
+
+
+def _pooch() -> Any:
+    """Return the module that downloads."""
+    try:
+        import pooch  # type: ignore[import-untyped]
+    except ImportError:
+        raise ImportError(
+            'Downloading data needs pooch; install it with: pip install "censquant[data]"'
+        ) from None
+    return pooch
