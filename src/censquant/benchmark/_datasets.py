@@ -311,8 +311,8 @@ def _tabular(fetch: Callable[..., Any]) -> Callable[[int], tuple[Any, ...]]:
 
 def _digits(seed: int) -> tuple[Any, ...]:
     rng = np.random.RandomState(seed)
-    images, y = data.fetch_survmnist(random_state=rng)
-    return images, y["time"], None, rng
+    images, y = data.fetch_survmnist(random_state=rng, as_frame=False)
+    return images.astype(np.float32) / np.float32(255), y["time"], None, rng
 
 
 def _image_cnn(input_shape: tuple[int, ...], n_outputs: int) -> Any:
@@ -322,7 +322,7 @@ def _image_cnn(input_shape: tuple[int, ...], n_outputs: int) -> Any:
 
 
 # Rows that belong together: copies of a row, samples of a patient, cycles of an engine.
-_GROUPED = {"whas", "breast_msk", "phm2008", "cmapss_fd001", "wine", "protein"}
+_GROUPED = {"whas", "breast_msk", "phm2008", "cmapss", "wine", "protein"}
 
 _ALL = (
     _one_dimensional("norm_linear", "Norm linear", data.make_norm_linear),
@@ -351,7 +351,7 @@ _ALL = (
     _survival("tmb_immuno", "TMBImmuno", data.fetch_tmb_immuno, limit=5.0, time_limit=5.0),
     _survival("breast_msk", "BreastMSK", data.fetch_breast_msk, limit=5.0, time_limit=5.0),
     _survival("lgggbm", "LGGGBM", data.fetch_lgggbm, limit=3.0),
-    _overlay("cmapss_fd001", "C-MAPSS FD001", _tabular(data.fetch_cmapss)),
+    _overlay("cmapss", "C-MAPSS FD001", _tabular(data.fetch_cmapss)),
 )
 
 DATASETS: Mapping[str, BenchmarkDataset] = MappingProxyType({one.name: one for one in _ALL})

@@ -70,7 +70,7 @@ class ResultsFile:
             Each with the columns of its key.
         """
         for row in rows:
-            key = _key(row)
+            key = key_of(row)
             if key in self.finished:
                 continue
             self._write(row)
@@ -96,7 +96,7 @@ class ResultsFile:
         for line in lines:
             row = json.loads(line)
             self.rows.append(row)
-            self.finished.add(_key(row))
+            self.finished.add(key_of(row))
 
     def _check(self, line: bytes) -> None:
         try:
@@ -115,7 +115,8 @@ class ResultsFile:
             )
 
 
-def _key(row: Row) -> Key:
+def key_of(row: Row) -> Key:
+    """Return what names a row."""
     return tuple(str(row[column]) for column in KEY_COLUMNS)
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from censquant.benchmark._cells import Cell, Row, run_cell
 from censquant.benchmark._progress import Progress
-from censquant.benchmark._results import ResultsFile
-from censquant.exceptions import DataUnavailableError
+from censquant.benchmark._results import ResultsFile, key_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ def run_plan(
         finished = set() if results is None else results.finished
         tasks = _tasks(cells, finished)
         n_rows = sum(len(seeds) for _, seeds in tasks)
-        known = {} if results is None else {_key(row): row for row in results.rows}
+        known = {} if results is None else {key_of(row): row for row in results.rows}
         progress = stack.enter_context(Progress(n_rows, shown=bool(verbose)))
         missing: dict[str, str] = {}
         for outcome in _outcomes(tasks, n_jobs, backend):
@@ -66,18 +65,12 @@ def run_plan(
                 missing[outcome.cell.dataset.title] = outcome.missing
             if results is not None:
                 results.append(outcome.rows)
-            known |= {_key(row): row for row in outcome.rows}
+            known |= {key_of(row): row for row in outcome.rows}
             progress.advance(max(1, len(outcome.rows)), outcome.cell.dataset.title)
     for title, sentence in missing.items():
         warnings.warn(f"{title} was left out: {sentence}", stacklevel=2)
     keys = [cell.key(seed) for cell in cells for seed in cell.seeds]
     return [known[key] for key in keys if key in known]
-
-
-def _key(row: Row) -> tuple[str, ...]:
-    from censquant.benchmark._cells import KEY_COLUMNS
-
-    return tuple(str(row[column]) for column in KEY_COLUMNS)
 
 
 def _tasks(
@@ -120,7 +113,7 @@ def _as_is() -> Iterator[None]:
 def _work(cell: Cell, seeds: tuple[int, ...], n_threads: int, n_slots: int) -> Outcome:
     try:
         return Outcome(cell, run_cell(cell, seeds, n_threads=n_threads, n_slots=n_slots))
-    except DataUnavailableError as error:
+    except OSError as error:
         return Outcome(cell, [], str(error))
 
 

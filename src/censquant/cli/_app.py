@@ -1,5 +1,7 @@
 """Commands and their options."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+datasets_app = typer.Typer(help="List, describe and download data sets.", no_args_is_help=True)
+app.add_typer(datasets_app, name="datasets")
 
 
 def _show_version(wanted: bool) -> None:
@@ -38,14 +44,107 @@ def demo(
     ] = Path("demo-output"),
 ) -> None:
     """Fit the bundled breast-cancer data, print a table and draw two pictures."""
-    if output.exists() and not output.is_dir():
-        fail(f"--output must be a folder, but {str(output)!r} is a file.")
-    # Imported here, so that --help needs neither numba nor matplotlib.
-    from censquant.cli._demo import run_demo
+    _check_folder("--output", output)
+    with _one_sentence():
+        # Imported here, so that --help needs neither numba nor matplotlib.
+        from censquant.cli._demo import run_demo
 
-    try:
         run_demo(output)
-    except ImportError as error:
+
+
+@app.command()
+def bench(
+    suite: Annotated[str, typer.Option(help="The experiment; --list names them.")] = "main",
+    datasets: Annotated[
+        str | None,
+        typer.Option(help="Data sets or kinds, with commas between; the suite's own by default."),
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Methods, with commas between; the suite's own by default.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of every cell.")] = None,
+    splits: Annotated[
+        str | None, typer.Option(help="random, grouped or both with a comma between.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for rows, tables and figures; one folder a suite is made.")
+    ] = Path("bench-results"),
+    jobs: Annotated[
+        int, typer.Option(help="Worker processes; -1 is one a core.")
+    ] = -1,
+    backend: Annotated[
+        str | None, typer.Option(help="Backend of joblib: loky, threading, dask or ray.")
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--list", help="Say what suites, data sets and methods there are.")
+    ] = False,
+) -> None:
+    """Reproduce the paper's tables and figures, or any part of them.
+
+    Rows are kept as they finish: the same command goes on where an earlier one was ended.
+    """
+    _check_folder("--out", out)
+    with _one_sentence():
+        from censquant.cli._bench import list_benchmark, run_bench
+
+        if show:
+            list_benchmark()
+            return
+        run_bench(
+            suite,
+            datasets=_listed(datasets),
+            methods=_listed(methods),
+            seeds=seeds,
+            splits=_listed(splits),
+            out=out,
+            n_jobs=jobs,
+            backend=backend,
+        )
+
+
+@datasets_app.command("list")
+def list_datasets() -> None:
+    """Say what data sets there are."""
+    with _one_sentence():
+        from censquant.cli._datasets import list_datasets as show
+
+        show()
+
+
+@datasets_app.command()
+def describe(name: Annotated[str, typer.Argument(help="A name of the list.")]) -> None:
+    """Say what a data set holds, where it comes from and what to beware of."""
+    with _one_sentence():
+        from censquant.cli._datasets import describe_dataset
+
+        describe_dataset(name)
+
+
+@datasets_app.command()
+def fetch(names: Annotated[list[str], typer.Argument(help="Names of the list.")]) -> None:
+    """Download the files of data sets, check them, and say where they are."""
+    with _one_sentence():
+        from censquant.cli._datasets import fetch_dataset
+
+        for name in names:
+            fetch_dataset(name)
+
+
+def _listed(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _check_folder(option: str, path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        fail(f"{option} must be a folder, but {str(path)!r} is a file.")
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Turn what a user can mend into one sentence and exit code 2."""
+    try:
+        yield
+    except (ImportError, ValueError, OSError) as error:
         fail(str(error))
 
 
