@@ -33,6 +33,7 @@ FIRST_SEED = 111
 """Seed of the first run, as in the paper."""
 
 _WARM_UP_ROWS = 256
+_PAST_LATEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +142,14 @@ def _resolved(cell: Cell) -> dict[str, Any]:
     return options
 
 
+def _above(options: Mapping[str, Any], y: NDArray[np.void]) -> Mapping[str, Any]:
+    """Return the options with a far time that no row of this run lies past."""
+    far = options.get("y_star")
+    if not isinstance(far, float):
+        return options
+    return {**options, "y_star": max(far, (1.0 + _PAST_LATEST) * float(y["time"].max()))}
+
+
 def _training_rows(cell: Cell, problem: Problem) -> tuple[NDArray[Any], NDArray[np.void]]:
     X, y = problem.X, problem.y
     if cell.method.positive_times and (y["time"] <= 0).any():
@@ -169,7 +178,7 @@ def _fit_task(
 ) -> Callable[[threading.Event], _Fit]:
     def task(stopping: threading.Event) -> _Fit:
         X, y = _training_rows(cell, problem)
-        model = cell.method.build(cell.dataset, options, seed)
+        model = cell.method.build(cell.dataset, _above(options, y), seed)
         taus = np.asarray(options.get("quantiles", cell.dataset.taus), dtype=np.float64)
         trace = QuantileTrace(problem, taus) if cell.traced else None
         extra = {} if trace is None else {"callbacks": [trace]}
