@@ -31,15 +31,20 @@ def mean_absolute_error_censored(
 
     - ``"pseudo-observation"``: what the row adds to the mean of the training rows. With
       :math:`\hat\mu_n` the area under their Kaplan-Meier curve,
-      :math:`e_i = (n + 1)\hat\mu_{n + i} - n \hat\mu_n`. Weight :math:`1 - S(c_i)`;
+      :math:`e_i = (n + 1)\hat\mu_{n + i} - n \hat\mu_n`. Weight :math:`1 - S(c_i)`. A row that
+      was followed for longer than any training row joins them as censored at the last of their
+      times, and :math:`e_i` is :math:`c_i` at least;
     - ``"margin"``: the mean of the event times later than the censoring time,
       :math:`e_i = c_i + \int_{c_i}^\infty S(t) dt / S(c_i)`, with the same weight;
     - ``"hinge"``: the censoring time itself, and no error where the prediction is later;
     - ``"uncensored"``: nothing, censored rows are left out;
     - ``"ipcw"``: nothing, but every event stands for the censored rows with the weight
-      :math:`1 / G(y_i-)`, at most 50, where :math:`G` is the curve of the censoring time.
+      :math:`1 / G(y_i-)`, at most 50, where :math:`G` is the curve of the censoring time. Past
+      the last training time :math:`G` stays where it was.
 
-    In each the score is :math:`\sum_i w_i |e_i - \hat y_i| / \sum_i w_i` with
+    The areas are those under the steps of the Kaplan-Meier curve, as the definitions have them.
+    Programs that join the steps by straight lines find shorter lives, the more so the fewer the
+    training rows. In each method the score is :math:`\sum_i w_i |e_i - \hat y_i| / \sum_i w_i` with
     :math:`e_i = y_i` and, but for ``"ipcw"``, :math:`w_i = 1` for events.
 
     How it misleads: ``"uncensored"`` rewards predictions that are too early, ``"hinge"`` such

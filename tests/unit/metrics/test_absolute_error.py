@@ -43,9 +43,10 @@ def slow_surrogate(c, time, event, method):
         share = curve(c)
         return c + area_from(c, curve, last, end, time) / share if share > 0 else c
     mean = area_from(0.0, curve, last, end, time)
-    joined = np.append(time, c), np.append(event, False)
+    joined = np.append(time, min(c, last)), np.append(event, False)
     mean_with = area_from(0.0, *continued(*joined), joined[0])
-    return (len(time) + 1) * mean_with - len(time) * mean
+    share = (len(time) + 1) * mean_with - len(time) * mean
+    return max(share, c) if c > last else share
 
 
 def slow_error(y, predicted, train, method):
@@ -170,6 +171,17 @@ def test_pseudo_observations_recover_the_error_that_censoring_hides():
     assert got["margin"] == pytest.approx(truth, rel=0.02)
     assert got["ipcw"] == pytest.approx(truth, rel=0.02)
     assert got["uncensored"] > 1.02 * truth
+
+
+def test_a_shorter_follow_up_of_the_training_rows_does_not_blow_up_the_error():
+    rng = np.random.default_rng(7)
+    latent = rng.exponential(size=3000)
+    censoring = np.concatenate((rng.uniform(0, 3.2, 2000), rng.uniform(0, 1.0, 1000)))
+    time, event = np.minimum(latent, censoring), latent <= censoring
+    y, y_train = (time[:2000], event[:2000]), (time[2000:], event[2000:])
+    predicted = rng.uniform(0, 2.5, size=2000)
+    truth = np.abs(latent[:2000] - predicted).mean()
+    assert error(y, predicted, y_train=y_train) == pytest.approx(truth, rel=0.2)
 
 
 @pytest.mark.parametrize("method", ["margin", "pseudo-observation"])
