@@ -104,9 +104,10 @@ def mean_absolute_error_censored(
         error = np.abs(surrogate - times)
     total = weight @ share
     if not total > 0:
+        counted = target.take(weight > 0)
         raise ValueError(
             f"y must hold a row that tells of its event time for method={method!r}, got "
-            f"{len(target)} rows with {target.n_events} events: use method='hinge'."
+            f"{len(counted)} rows with {counted.n_events} events: use method='hinge'."
         )
     return float((weight * share) @ error / total)
 

@@ -25,9 +25,10 @@ class MeanLife:
             )
         curve = kaplan_meier(train.time, train.event, weight)
         if not curve.n_events.any():
+            n_rows = len(train) if weight is None else np.count_nonzero(weight)
             raise NoEventsError(
-                f"y_train has no event: {len(train)} of {len(train)} rows are censored, so their "
-                "mean is unknown."
+                f"y_train has no event: {n_rows} of {n_rows} rows are censored, so their mean is "
+                "unknown."
             )
         self._n_rows = len(train) if weight is None else weight.sum()
         self._last = float(curve.time[-1])

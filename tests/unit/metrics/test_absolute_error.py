@@ -223,6 +223,19 @@ def test_rows_censored_past_all_training_rows_are_finite(method):
             "y_train has no event: 2 of 2 rows are censored, so their mean is unknown.",
         ),
         (
+            ([1.0, 2.0], [1, 0]),
+            {"method": "ipcw", "sample_weight": [0, 1]},
+            ValueError,
+            "y must hold a row that tells of its event time for method='ipcw', got 1 rows "
+            "with 0 events: use method='hinge'.",
+        ),
+        (
+            ([1.0, 2.0], [1, 0]),
+            {"sample_weight": [0, 1]},
+            NoEventsError,
+            "y_train has no event: 1 of 1 rows are censored, so their mean is unknown.",
+        ),
+        (
             [-1.0, 2.0],
             {},
             ValueError,
