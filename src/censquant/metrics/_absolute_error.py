@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._validation import check_choice
+from censquant.metrics._known_censoring import warn_truncated
 from censquant.metrics._mean_life import MeanLife
-from censquant.metrics._read import Floats, read_times, read_train
-from censquant.survival import Target, censoring_kaplan_meier, inverse_censoring_weights
+from censquant.metrics._read import Floats, censoring_curve, read_times, read_train
+from censquant.survival import KaplanMeier, Target, inverse_censoring_weights
 
 _METHODS = ("pseudo-observation", "margin", "hinge", "uncensored", "ipcw")
 
@@ -39,8 +40,9 @@ def mean_absolute_error_censored(
     - ``"hinge"``: the censoring time itself, and no error where the prediction is later;
     - ``"uncensored"``: nothing, censored rows are left out;
     - ``"ipcw"``: nothing, but every event stands for the censored rows with the weight
-      :math:`1 / G(y_i-)`, at most 50, where :math:`G` is the curve of the censoring time. Past
-      the last training time :math:`G` stays where it was.
+      :math:`1 / G(y_i-)`, at most 50, where :math:`G` is the curve of the censoring time. Events
+      past the last training time, where :math:`G` is not known, are left out, with a
+      `censquant.exceptions.TruncationWarning`.
 
     The areas are those under the steps of the Kaplan-Meier curve, as the definitions have them.
     Programs that join the steps by straight lines find shorter lives, the more so the fewer the
@@ -95,10 +97,9 @@ def mean_absolute_error_censored(
     elif method in ("uncensored", "ipcw"):
         error, share = np.abs(target.time - times), target.event.astype(np.float64)
         if method == "ipcw":
-            train = read_train(y_train, target)
-            own = weight if y_train is None else None
-            curve = censoring_kaplan_meier(train.time, train.event, own)
+            curve = censoring_curve(y_train, target, weight)
             share = inverse_censoring_weights(target.time, target.event, curve=curve)
+            _leave_out_unknown(share, target, curve, weight)
     else:
         surrogate, share = _surrogates(method, target, y_train, weight)
         error = np.abs(surrogate - times)
@@ -116,6 +117,19 @@ def _hinge(target: Target, times: Floats) -> Floats:
     """Error that is sure: none where a censored row was predicted past its time."""
     error = target.time - times
     return np.where(target.event, np.abs(error), np.maximum(error, 0.0))
+
+
+def _leave_out_unknown(share: Floats, target: Target, curve: KaplanMeier, weight: Floats) -> None:
+    """Take the weight from events past the training rows, if these are censored at all."""
+    late = target.event & (weight > 0) & (target.time > curve.time[-1])
+    if curve.n_events.any() and late.any():
+        share[late] = 0.0
+        warn_truncated(
+            f"{int(late.sum())} of {target.n_events} events, from time "
+            f"{target.time[late].min():g} on, are left out of the absolute error: the censoring "
+            "curve of y_train is unknown there.",
+            stacklevel=4,
+        )
 
 
 def _surrogates(

@@ -233,14 +233,15 @@ def _warn_of_late_limits(
     if not curve.n_events.any():
         return
     end = float(curve.time[curve(curve.time, side="left") >= SMALLEST_CHANCE][-1])
+    target = target.take(weight > 0)
     train = read_train(y_train, target)
     outlived = (target.time > end).any() or (~train.event & (train.time >= end)).any()
     late = (np.isfinite(low) & (low > end)) | (np.isfinite(high) & (high > end))
     if outlived and weight @ late > _FEW * weight.sum():
         warn_truncated(
-            f"{int(late.sum())} of {len(target)} rows have a limit past {end:g}, the end of what "
-            "the rows of y_train tell of censoring: read the bounds, since the estimate rests on "
-            "no data there.",
+            f"{int(late[weight > 0].sum())} of {len(target)} rows have a limit past {end:g}, the end "
+            "of what the rows of y_train tell of censoring: read the bounds, since the estimate "
+            "rests on no data there.",
             stacklevel=4,
         )
 

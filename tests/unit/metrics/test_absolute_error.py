@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.exceptions import NoEventsError
+from censquant.exceptions import NoEventsError, TruncationWarning
 from censquant.metrics._absolute_error import mean_absolute_error_censored as error
 from censquant.survival import Surv, censoring_kaplan_meier, inverse_censoring_weights
 from oracles import loop_kaplan_meier, step_value
@@ -119,10 +119,27 @@ def test_events_stand_for_the_censored_rows_under_ipcw():
 
 def test_the_weights_of_ipcw_are_those_of_the_training_rows():
     rng = np.random.default_rng(2)
-    y, train = ((rng.exponential(size=50), rng.random(50) < 0.5) for _ in range(2))
+    y, train = ((rng.uniform(size=50), rng.random(50) < 0.5) for _ in range(2))
+    train[0][0] = 1.0
     weights = inverse_censoring_weights(*y, curve=censoring_kaplan_meier(*train))
     expected = np.average(np.abs(y[0] - 1.0), weights=weights)
     assert error(y, np.ones(50), method="ipcw", y_train=train) == pytest.approx(expected)
+
+
+def test_events_past_the_training_rows_are_left_out_of_ipcw_with_one_warning():
+    train = [1.0, 2.0, 3.0], [True, False, True]
+    y, predicted = ([1.0, 3.0, 4.0, 5.0], [1, 1, 1, 1]), [2.0, 1.0, 99.0, 99.0]
+    message = (
+        "2 of 4 events, from time 4 on, are left out of the absolute error: the censoring curve of "
+        "y_train is unknown there."
+    )
+    with pytest.warns(TruncationWarning, match="^" + re.escape(message) + "$") as told:
+        got = error(y, predicted, method="ipcw", y_train=train)
+    assert got == pytest.approx((1 + 2 * 2) / 3)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    # Where no training row is censored the curve is known everywhere.
+    assert error(y, predicted, method="ipcw", y_train=[1.0, 2.0]) == np.mean([1, 2, 95, 94])
 
 
 @pytest.mark.parametrize("method", METHODS)

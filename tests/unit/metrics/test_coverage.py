@@ -191,6 +191,13 @@ def test_limits_in_the_training_rows_that_others_outlive_are_told_of():
         coverage(([1.0, 2.0, 3.0, 5.0], [1, 1, 1, 1]), -INF, 4.0, y_train=y_train)
 
 
+def test_rows_without_weight_have_no_late_limits():
+    y, weight = ([1.0, 2.0, 9.0, 9.0], [True, False, True, False]), [1, 1, 1, 0]
+    assert coverage(y, -INF, [1.0, 1.0, 1.0, 20.0], sample_weight=weight).n == 3
+    # The one row that outlives 9 does not count, so all events are known.
+    assert coverage(y, -INF, 20.0, sample_weight=weight).estimate == pytest.approx(1)
+
+
 def test_late_limits_are_no_matter_where_they_are_few_or_no_row_is_left():
     y = (np.arange(1.0, 101), np.arange(100) % 2 == 1)
     y[1][-1] = True
