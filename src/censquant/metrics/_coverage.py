@@ -239,9 +239,9 @@ def _warn_of_late_limits(
     late = (np.isfinite(low) & (low > end)) | (np.isfinite(high) & (high > end))
     if outlived and weight @ late > _FEW * weight.sum():
         warn_truncated(
-            f"{int(late[weight > 0].sum())} of {len(target)} rows have a limit past {end:g}, the end "
-            "of what the rows of y_train tell of censoring: read the bounds, since the estimate "
-            "rests on no data there.",
+            f"{int(late[weight > 0].sum())} of {len(target)} rows have a limit past {end:g}, the "
+            "end of what the rows of y_train tell of censoring: read the bounds, since the "
+            "estimate rests on no data there.",
             stacklevel=4,
         )
 
