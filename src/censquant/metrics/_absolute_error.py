@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._validation import check_choice
+from censquant.metrics._known_censoring import warn_truncated
 from censquant.metrics._mean_life import MeanLife
-from censquant.metrics._read import Floats, read_times, read_train
-from censquant.survival import Target, censoring_kaplan_meier, inverse_censoring_weights
+from censquant.metrics._read import Floats, censoring_curve, read_times, read_train
+from censquant.survival import KaplanMeier, Target, inverse_censoring_weights
 
 _METHODS = ("pseudo-observation", "margin", "hinge", "uncensored", "ipcw")
 
@@ -31,15 +32,21 @@ def mean_absolute_error_censored(
 
     - ``"pseudo-observation"``: what the row adds to the mean of the training rows. With
       :math:`\hat\mu_n` the area under their Kaplan-Meier curve,
-      :math:`e_i = (n + 1)\hat\mu_{n + i} - n \hat\mu_n`. Weight :math:`1 - S(c_i)`;
+      :math:`e_i = (n + 1)\hat\mu_{n + i} - n \hat\mu_n`. Weight :math:`1 - S(c_i)`. A row that
+      was followed for longer than any training row joins them as censored at the last of their
+      times, and :math:`e_i` is :math:`c_i` at least;
     - ``"margin"``: the mean of the event times later than the censoring time,
       :math:`e_i = c_i + \int_{c_i}^\infty S(t) dt / S(c_i)`, with the same weight;
     - ``"hinge"``: the censoring time itself, and no error where the prediction is later;
     - ``"uncensored"``: nothing, censored rows are left out;
     - ``"ipcw"``: nothing, but every event stands for the censored rows with the weight
-      :math:`1 / G(y_i-)`, at most 50, where :math:`G` is the curve of the censoring time.
+      :math:`1 / G(y_i-)`, at most 50, where :math:`G` is the curve of the censoring time. Events
+      past the last training time, where :math:`G` is not known, are left out, with a
+      `censquant.exceptions.TruncationWarning`.
 
-    In each the score is :math:`\sum_i w_i |e_i - \hat y_i| / \sum_i w_i` with
+    The areas are those under the steps of the Kaplan-Meier curve, as the definitions have them.
+    Programs that join the steps by straight lines find shorter lives, the more so the fewer the
+    training rows. In each method the score is :math:`\sum_i w_i |e_i - \hat y_i| / \sum_i w_i` with
     :math:`e_i = y_i` and, but for ``"ipcw"``, :math:`w_i = 1` for events.
 
     How it misleads: ``"uncensored"`` rewards predictions that are too early, ``"hinge"`` such
@@ -90,18 +97,18 @@ def mean_absolute_error_censored(
     elif method in ("uncensored", "ipcw"):
         error, share = np.abs(target.time - times), target.event.astype(np.float64)
         if method == "ipcw":
-            train = read_train(y_train, target)
-            own = weight if y_train is None else None
-            curve = censoring_kaplan_meier(train.time, train.event, own)
+            curve = censoring_curve(y_train, target, weight)
             share = inverse_censoring_weights(target.time, target.event, curve=curve)
+            _leave_out_unknown(share, target, curve, weight)
     else:
         surrogate, share = _surrogates(method, target, y_train, weight)
         error = np.abs(surrogate - times)
     total = weight @ share
     if not total > 0:
+        counted = target.take(weight > 0)
         raise ValueError(
             f"y must hold a row that tells of its event time for method={method!r}, got "
-            f"{len(target)} rows with {target.n_events} events: use method='hinge'."
+            f"{len(counted)} rows with {counted.n_events} events: use method='hinge'."
         )
     return float((weight * share) @ error / total)
 
@@ -110,6 +117,19 @@ def _hinge(target: Target, times: Floats) -> Floats:
     """Error that is sure: none where a censored row was predicted past its time."""
     error = target.time - times
     return np.where(target.event, np.abs(error), np.maximum(error, 0.0))
+
+
+def _leave_out_unknown(share: Floats, target: Target, curve: KaplanMeier, weight: Floats) -> None:
+    """Take the weight from events past the training rows, if these are censored at all."""
+    late = target.event & (weight > 0) & (target.time > curve.time[-1])
+    if curve.n_events.any() and late.any():
+        share[late] = 0.0
+        warn_truncated(
+            f"{int(late.sum())} of {target.n_events} events, from time "
+            f"{target.time[late].min():g} on, are left out of the absolute error: the censoring "
+            "curve of y_train is unknown there.",
+            stacklevel=4,
+        )
 
 
 def _surrogates(

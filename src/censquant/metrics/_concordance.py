@@ -120,7 +120,7 @@ def concordance_index_ipcw(
     """
     target, times, weights = read_times(y, predicted, sample_weight, infinite=True)
     chance = known_censoring(y_train, target, weights)(target.time)
-    leads = target.event.copy()
+    leads = target.event & (weights > 0)
     if truncation is not None:
         leads &= target.time < check_number("truncation", truncation)
     unknown = leads & (chance == 0)

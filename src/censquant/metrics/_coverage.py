@@ -7,13 +7,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_choice, check_number
-from censquant.metrics._augmentation import chance_before
-from censquant.metrics._read import Floats, censoring_curve, read_quantile_rows, read_times
+from censquant.metrics._augmentation import SMALLEST_CHANCE, chance_before
+from censquant.metrics._known_censoring import warn_truncated
+from censquant.metrics._read import (
+    Floats,
+    censoring_curve,
+    read_quantile_rows,
+    read_times,
+    read_train,
+)
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target, read_target
 from censquant.survival._columns import as_array
 
 Method = Literal["ipcw", "doubly-robust"]
+
+# Fewer rows than this share cannot move the estimate by more than that.
+_FEW = 0.05
 
 
 @dataclass(frozen=True)
@@ -117,14 +127,17 @@ def coverage(
     where :math:`S_C` and :math:`\Lambda_C` are the survival and the cumulative hazard of the
     censoring time. ``method="ipcw"`` takes the first term alone: events count for those that
     censoring hid. It needs a censoring that does not depend on the features, and limits
-    before the end of follow-up: past it the events are missing, and coverage comes out too low.
+    before the end of follow-up: past it events are missing, or carry weights that nothing supports.
     ``method="doubly-robust"`` takes all three, with the predicted distribution to fill the gaps. It
     is right if either the censoring curve or the prediction is. Where both are wrong it can be
     further off than the first term alone, and so does a wrong model confirm itself.
 
     The bounds need no assumption at all; where they are far apart the data cannot settle the
-    coverage and the estimate is an assumption's. The standard error leaves the estimation
-    of the censoring curve aside, which makes it a little too large for ``"ipcw"``.
+    coverage and the estimate is an assumption's. So it is where limits lie past the time until
+    which a fiftieth of the training rows escape censoring, while rows outlive it. If more than
+    a twentieth of the rows have such a limit, a `censquant.exceptions.TruncationWarning` says so.
+    The standard error leaves the estimation of the censoring curve aside, which makes it a little
+    too large for ``"ipcw"``.
 
     Parameters
     ----------
@@ -188,6 +201,7 @@ def coverage(
         _, rows, levels, _ = read_quantile_rows(y, predicted, taus, at_least=2)
         model = QuantileCurve(rows, levels)
     curve = censoring_curve(y_train, target, weight)
+    _warn_of_late_limits(target, low, high, y_train, curve, weight)
     inside = _chance(target, high, curve, model) - _chance(target, low, curve, model)
     sure, possible = _known(target, low, high)
     table = np.column_stack((inside, sure, possible))
@@ -205,6 +219,31 @@ def _limits(
     """Target, limits of all rows and weights; a number holds for every row."""
     column = np.full(n_rows, limit) if np.ndim(limit) == 0 else limit
     return read_times(y, column, sample_weight, name=name, infinite=True)
+
+
+def _warn_of_late_limits(
+    target: Target,
+    low: Floats,
+    high: Floats,
+    y_train: object,
+    curve: KaplanMeier,
+    weight: Floats,
+) -> None:
+    """Say that limits lie where neither events nor censoring are known."""
+    if not curve.n_events.any():
+        return
+    end = float(curve.time[curve(curve.time, side="left") >= SMALLEST_CHANCE][-1])
+    target = target.take(weight > 0)
+    train = read_train(y_train, target)
+    outlived = (target.time > end).any() or (~train.event & (train.time >= end)).any()
+    late = (np.isfinite(low) & (low > end)) | (np.isfinite(high) & (high > end))
+    if outlived and weight @ late > _FEW * weight.sum():
+        warn_truncated(
+            f"{int(late[weight > 0].sum())} of {len(target)} rows have a limit past {end:g}, the "
+            "end of what the rows of y_train tell of censoring: read the bounds, since the "
+            "estimate rests on no data there.",
+            stacklevel=4,
+        )
 
 
 def _chance(
@@ -266,6 +305,8 @@ def _summary(table: Floats, weight: Floats, level: float) -> Coverage:
     mean, sure, possible = weight @ table / total
     error = float(np.sqrt(weight @ (table[:, 0] - mean) ** 2) / total)
     reach = float(ndtri((1 + level) / 2)) * error
-    estimate, low, high = (float(np.clip(v, 0, 1)) for v in (mean, mean - reach, mean + reach))
+    # Around the estimate as it is given: an impossible mean would leave no width to the interval.
+    estimate = float(np.clip(mean, 0, 1))
+    low, high = (float(np.clip(estimate + side * reach, 0, 1)) for side in (-1, 1))
     n_rows = int(np.count_nonzero(weight))
     return Coverage(estimate, error, low, high, float(sure), float(possible), n_rows)

@@ -18,10 +18,10 @@ from censquant.metrics._concordance import concordance_index, concordance_index_
 from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.metrics._read import read_quantile_rows
+from censquant.metrics._read import read_quantile_rows, read_training
 from censquant.metrics._scorers import brier_times, last_step
 from censquant.quantiles import QuantileCurve
-from censquant.survival import Target, censoring_kaplan_meier, read_target
+from censquant.survival import Target, censoring_kaplan_meier
 
 # A quantile is identified while this share of rows, had they no event, is still followed.
 _SMALLEST_SHARE = 0.05
@@ -92,7 +92,7 @@ def evaluate(
     >>> [row.metric for row in result.rows][:2]
     ['concordance_index', 'concordance_index_ipcw']
     """
-    train = read_target(y_train)
+    train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
     model, features = last_step(model_or_quantiles, X_test)
     given, levels = _predictions(model, features, taus)

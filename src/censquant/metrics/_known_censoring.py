@@ -35,6 +35,14 @@ def known_censoring(y_train: object, target: Target, weight: Floats) -> KnownCen
     return KnownCensoring(curve, float(last))
 
 
+def censored_at(target: Target, end: float) -> Target:
+    """Target whose later rows are censored at the end of follow-up, or itself if there are none."""
+    later = target.time > end
+    if not later.any():
+        return target
+    return Target(np.where(later, end, target.time), target.event & ~later)
+
+
 def warn_truncated(message: str, *, stacklevel: int = 3) -> None:
     """Say that times were left out, by default at the line that called the calling function."""
     warnings.warn(message, TruncationWarning, stacklevel=stacklevel)

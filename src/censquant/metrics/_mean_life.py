@@ -25,9 +25,10 @@ class MeanLife:
             )
         curve = kaplan_meier(train.time, train.event, weight)
         if not curve.n_events.any():
+            n_rows = len(train) if weight is None else np.count_nonzero(weight)
             raise NoEventsError(
-                f"y_train has no event: {len(train)} of {len(train)} rows are censored, so their "
-                "mean is unknown."
+                f"y_train has no event: {n_rows} of {n_rows} rows are censored, so their mean is "
+                "unknown."
             )
         self._n_rows = len(train) if weight is None else weight.sum()
         self._last = float(curve.time[-1])
@@ -60,23 +61,23 @@ class MeanLife:
         """Share of each censored time in the mean, once its row has joined the others.
 
         The row joins every risk set up to its time, so that the curve falls more slowly there;
-        after it the curve falls by the old shares, from its new height.
+        after it the curve falls by the old shares, from its new height. A time past the last one
+        counts as that one: alone at risk, the row would hold the whole curve up, and as many times
+        over as there are rows. Its share is its own time at least.
         """
         inside = np.minimum(times, self._last)
         place = self._place(inside)
         height = self._other_steps[place]
         ratio = np.divide(
-            height, self._steps[place], out=np.ones_like(height), where=times < self._last
+            height, self._steps[place], out=np.ones_like(height), where=inside < self._last
         )
         area = np.interp(inside, self._knots, self._other_area)
         area += ratio * (self._area[-1] - np.interp(inside, self._knots, self._area))
-        area += height * (times - inside)
-        last = np.maximum(times, self._last)
-        lowest = np.where(times < self._last, ratio * self._steps[-1], height)
-        area += lowest * (_end(last, lowest) - last) / 2
+        lowest = np.where(inside < self._last, ratio * self._steps[-1], height)
+        area += lowest * (_end(self._last, lowest) - self._last) / 2
         whole = self._area[-1] + self._steps[-1] * (self._end - self._last) / 2
         added: Floats = (self._n_rows + 1.0) * area - self._n_rows * whole
-        return added
+        return np.where(times > self._last, np.maximum(added, times), added)
 
     def _place(self, times: Floats) -> NDArray[np.intp]:
         """Index of the step that holds at each time."""

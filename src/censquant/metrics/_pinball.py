@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._validation import check_integer, check_number
+from censquant.metrics._known_censoring import censored_at
 from censquant.metrics._read import (
     Floats,
     censoring_curve,
@@ -208,9 +209,10 @@ def pinball_loss_censored(
               \qquad \tau (c - q)_+
 
     with the Kaplan-Meier curve :math:`S_C` of the censoring time. Its mean is smallest at the true
-    quantile wherever follow-up reaches it, and needs no truncation time. Its weights do not come
-    from the model, unlike those of a training loss such as Portnoy's, so that models can be
-    compared.
+    quantile wherever follow-up reaches it, and needs no truncation time: rows that were followed
+    for longer than any training row, where these are censored, count as censored at the last of
+    their times. Its weights do not come from the model, unlike those of a training loss such as
+    Portnoy's, so that models can be compared.
 
     The curve is the same for all rows. If censoring depends a little on the features, grossly
     wrong models still lose; but where one half of the rows is censored early and the other hardly
@@ -245,7 +247,7 @@ def pinball_loss_censored(
     0.333...
     """
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight)
-    loss = _marginal_loss(y_train, target, weight)
+    target, loss = _marginal_loss(y_train, target, weight)
     return _mean(loss(rows, target.time, target.event, levels), weight)
 
 
@@ -299,7 +301,8 @@ def crps_censored(
     """
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
     count = check_integer("n_levels", n_levels, minimum=1)
-    loss, curve = _marginal_loss(y_train, target, weight), QuantileCurve(rows, levels)
+    target, loss = _marginal_loss(y_train, target, weight)
+    curve = QuantileCurve(rows, levels)
     even = (np.arange(count) + 0.5) / count
     total = 0.0
     for start in range(0, count, _LEVELS_AT_A_TIME):
@@ -324,13 +327,22 @@ def _check(time: Floats, predicted: Floats, taus: Floats) -> Floats:
     return error * (taus - (error < 0))
 
 
-def _marginal_loss(y_train: object, target: Target, weight: Floats) -> "MarginalPinball":
-    """Marginalised check loss with the censoring curve of the training rows, or of those judged."""
+def _marginal_loss(
+    y_train: object, target: Target, weight: Floats
+) -> "tuple[Target, MarginalPinball]":
+    """Rows to score and their loss, with the censoring curve of the training rows, or their own.
+
+    Past the last training row the curve is not known, and an event there could only ever charge
+    quantiles that are too early. Such rows are scored as censored where the curve ends.
+    """
     # The package of losses loads numba, which most metrics do not need.
     from censquant.losses import MarginalPinball
 
     train = read_train(y_train, target)
-    return MarginalPinball.fit(train.time, train.event, weight if y_train is None else None)
+    if not train.event.all():
+        target = censored_at(target, float(train.time.max()))
+    own = weight if y_train is None else None
+    return target, MarginalPinball.fit(train.time, train.event, own)
 
 
 def _mean(values: Floats, weight: Floats) -> float:

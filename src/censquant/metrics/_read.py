@@ -1,5 +1,7 @@
 """Arguments of the metrics, read and checked in one place."""
 
+import re
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -108,7 +110,16 @@ def read_survival(
 
 def read_train(y_train: object, target: Target) -> Target:
     """Rows that the censoring curve is estimated from: the training rows, or those judged."""
-    return target if y_train is None else read_target(y_train)
+    return target if y_train is None else read_training(y_train)
+
+
+def read_training(y_train: object) -> Target:
+    """Target of the training rows, under messages that call them ``y_train``."""
+    try:
+        return read_target(y_train)
+    except (TypeError, ValueError) as error:
+        message = re.sub(r"^y\b", "y_train", str(error))
+        raise type(error)(message) from None
 
 
 def censoring_curve(y_train: object, target: Target, weight: Floats) -> KaplanMeier:

@@ -10,7 +10,7 @@ from censquant._validation import check_choice
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import integrated_brier_score
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
-from censquant.metrics._known_censoring import known_censoring, warn_truncated
+from censquant.metrics._known_censoring import censored_at, known_censoring, warn_truncated
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._read import Floats
 from censquant.quantiles import DEFAULT_QUANTILES
@@ -225,10 +225,7 @@ def _within_follow_up(model: Any, target: Target) -> Target:
     known = getattr(model, "follow_up_", None)
     if known is None:
         known = getattr(model, "unique_times_", None)
-    later = np.zeros(len(target), np.bool_) if known is None else target.time > known[-1]
-    if known is None or not later.any():
-        return target
-    return Target(np.where(later, float(known[-1]), target.time), target.event & ~later)
+    return target if known is None else censored_at(target, float(known[-1]))
 
 
 def _median(scorer: Scorer, model: Any, X: Any) -> Floats:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.exceptions import NoEventsError
+from censquant.exceptions import NoEventsError, TruncationWarning
 from censquant.metrics._absolute_error import mean_absolute_error_censored as error
 from censquant.survival import Surv, censoring_kaplan_meier, inverse_censoring_weights
 from oracles import loop_kaplan_meier, step_value
@@ -43,9 +43,10 @@ def slow_surrogate(c, time, event, method):
         share = curve(c)
         return c + area_from(c, curve, last, end, time) / share if share > 0 else c
     mean = area_from(0.0, curve, last, end, time)
-    joined = np.append(time, c), np.append(event, False)
+    joined = np.append(time, min(c, last)), np.append(event, False)
     mean_with = area_from(0.0, *continued(*joined), joined[0])
-    return (len(time) + 1) * mean_with - len(time) * mean
+    share = (len(time) + 1) * mean_with - len(time) * mean
+    return max(share, c) if c > last else share
 
 
 def slow_error(y, predicted, train, method):
@@ -118,10 +119,27 @@ def test_events_stand_for_the_censored_rows_under_ipcw():
 
 def test_the_weights_of_ipcw_are_those_of_the_training_rows():
     rng = np.random.default_rng(2)
-    y, train = ((rng.exponential(size=50), rng.random(50) < 0.5) for _ in range(2))
+    y, train = ((rng.uniform(size=50), rng.random(50) < 0.5) for _ in range(2))
+    train[0][0] = 1.0
     weights = inverse_censoring_weights(*y, curve=censoring_kaplan_meier(*train))
     expected = np.average(np.abs(y[0] - 1.0), weights=weights)
     assert error(y, np.ones(50), method="ipcw", y_train=train) == pytest.approx(expected)
+
+
+def test_events_past_the_training_rows_are_left_out_of_ipcw_with_one_warning():
+    train = [1.0, 2.0, 3.0], [True, False, True]
+    y, predicted = ([1.0, 3.0, 4.0, 5.0], [1, 1, 1, 1]), [2.0, 1.0, 99.0, 99.0]
+    message = (
+        "2 of 4 events, from time 4 on, are left out of the absolute error: the censoring curve of "
+        "y_train is unknown there."
+    )
+    with pytest.warns(TruncationWarning, match="^" + re.escape(message) + "$") as told:
+        got = error(y, predicted, method="ipcw", y_train=train)
+    assert got == pytest.approx((1 + 2 * 2) / 3)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    # Where no training row is censored the curve is known everywhere.
+    assert error(y, predicted, method="ipcw", y_train=[1.0, 2.0]) == np.mean([1, 2, 95, 94])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -172,6 +190,17 @@ def test_pseudo_observations_recover_the_error_that_censoring_hides():
     assert got["uncensored"] > 1.02 * truth
 
 
+def test_a_shorter_follow_up_of_the_training_rows_does_not_blow_up_the_error():
+    rng = np.random.default_rng(7)
+    latent = rng.exponential(size=3000)
+    censoring = np.concatenate((rng.uniform(0, 3.2, 2000), rng.uniform(0, 1.0, 1000)))
+    time, event = np.minimum(latent, censoring), latent <= censoring
+    y, y_train = (time[:2000], event[:2000]), (time[2000:], event[2000:])
+    predicted = rng.uniform(0, 2.5, size=2000)
+    truth = np.abs(latent[:2000] - predicted).mean()
+    assert error(y, predicted, y_train=y_train) == pytest.approx(truth, rel=0.2)
+
+
 @pytest.mark.parametrize("method", ["margin", "pseudo-observation"])
 def test_rows_censored_past_all_training_rows_are_finite(method):
     y = ([1.0, 50.0, 9.0], [1, 0, 0])
@@ -209,6 +238,19 @@ def test_rows_censored_past_all_training_rows_are_finite(method):
             {},
             NoEventsError,
             "y_train has no event: 2 of 2 rows are censored, so their mean is unknown.",
+        ),
+        (
+            ([1.0, 2.0], [1, 0]),
+            {"method": "ipcw", "sample_weight": [0, 1]},
+            ValueError,
+            "y must hold a row that tells of its event time for method='ipcw', got 1 rows "
+            "with 0 events: use method='hinge'.",
+        ),
+        (
+            ([1.0, 2.0], [1, 0]),
+            {"sample_weight": [0, 1]},
+            NoEventsError,
+            "y_train has no event: 1 of 1 rows are censored, so their mean is unknown.",
         ),
         (
             [-1.0, 2.0],

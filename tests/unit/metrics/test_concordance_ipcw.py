@@ -160,6 +160,11 @@ def test_events_past_the_known_curve_are_left_out_with_one_warning():
     assert got == 1.0
 
 
+def test_events_without_weight_are_not_told_of():
+    y, weight = ([1.0, 2.0, 3.0, 9.0], [True, False, True, True]), [1, 1, 1, 0]
+    assert concordance_index_ipcw(y, [1.0, 2.0, 3.0, 4.0], sample_weight=weight) == 1.0
+
+
 def test_a_truncation_before_the_end_of_the_curve_warns_of_nothing():
     y = ([1.0, 2.0, 5.0], [1, 1, 1])
     options = {"y_train": ([1.0, 3.0], [1, 0]), "truncation": 3.0}

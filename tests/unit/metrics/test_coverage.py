@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from censquant.exceptions import TruncationWarning
 from censquant.metrics import _augmentation
 from censquant.metrics._coverage import coverage
 from censquant.quantiles import QuantileCurve
@@ -17,6 +18,8 @@ INF = np.inf
 TAUS = np.arange(1, 20) / 20
 QUARTERS = np.array([0.25, 0.5, 0.75])
 few = settings(max_examples=30, deadline=None)
+# A few rows in random order leave many limits past the end of follow-up.
+any_limits = pytest.mark.filterwarnings("ignore::censquant.exceptions.TruncationWarning")
 
 
 def refused(message, error=ValueError):
@@ -57,6 +60,7 @@ def judged(draw):
     return time, event, columns[:, 0], np.cumsum(columns[:, 1:], axis=1) / 2
 
 
+@any_limits
 @few
 @given(rows=judged(), train=survival_data(max_size=12))
 def test_the_doubly_robust_estimate_is_that_of_its_formula(rows, train):
@@ -78,6 +82,7 @@ def test_the_doubly_robust_estimate_is_that_of_its_formula(rows, train):
     assert result.standard_error == pytest.approx(np.std(psi) / np.sqrt(len(psi)), abs=1e-9)
 
 
+@any_limits
 @few
 @given(rows=judged(), train=survival_data(max_size=12))
 def test_the_weighted_estimate_counts_events_by_the_chance_to_see_them(rows, train):
@@ -93,6 +98,7 @@ def test_the_weighted_estimate_counts_events_by_the_chance_to_see_them(rows, tra
     assert outlived.estimate == pytest.approx(max(1 - np.mean(psi), 0.0))
 
 
+@any_limits
 @pytest.mark.parametrize("method", ["ipcw", "doubly-robust"])
 @few
 @given(rows=judged(), data=st.data())
@@ -137,6 +143,70 @@ def test_the_interval_is_normal_and_stays_inside_the_unit():
     assert result.confidence_low == 0
     assert result.confidence_high == pytest.approx(0.25 + reach)
     assert result.n == 4
+
+
+@any_limits
+@pytest.mark.parametrize("method", ["ipcw", "doubly-robust"])
+def test_an_impossible_mean_leaves_the_interval_its_width(method):
+    rng = np.random.default_rng(5)
+    target, censoring = rng.exponential(size=40), rng.uniform(0, 2, size=40)
+    time, event = np.minimum(target, censoring), target <= censoring
+    rows = -np.log1p(-QUARTERS) * np.ones((40, 1))
+    # Training rows that were followed for a quarter as long make weights that mean nothing.
+    result = coverage(
+        (time, event),
+        -INF,
+        rows[:, 2],
+        y_train=(time / 4, event),
+        method=method,
+        predicted=rows,
+        taus=QUARTERS,
+    )
+    assert result.estimate in (0, 1)
+    assert result.standard_error > 0.5
+    assert (result.confidence_low, result.confidence_high) == (0, 1)
+
+
+LATE = (
+    "{} of 4 rows have a limit past 3, the end of what the rows of y_train tell of censoring: read "
+    "the bounds, since the estimate rests on no data there."
+)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "n_late"),
+    [(-INF, 3.5, 4), (4.0, INF, 4), (0.0, [1.0, 2.0, 3.0, 9.0], 1)],
+)
+def test_limits_past_the_end_of_follow_up_are_told_of(lower, upper, n_late):
+    y = ([1.0, 2.0, 3.0, 3.0], [True, False, True, False])
+    with pytest.warns(TruncationWarning, match="^" + re.escape(LATE.format(n_late)) + "$") as told:
+        coverage(y, lower, upper)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+
+
+def test_limits_in_the_training_rows_that_others_outlive_are_told_of():
+    y_train = ([1.0, 2.0, 3.0], [True, False, True])
+    with pytest.warns(TruncationWarning, match="^" + re.escape(LATE.format(4)) + "$"):
+        coverage(([1.0, 2.0, 3.0, 5.0], [1, 1, 1, 1]), -INF, 4.0, y_train=y_train)
+
+
+def test_rows_without_weight_have_no_late_limits():
+    y, weight = ([1.0, 2.0, 9.0, 9.0], [True, False, True, False]), [1, 1, 1, 0]
+    assert coverage(y, -INF, [1.0, 1.0, 1.0, 20.0], sample_weight=weight).n == 3
+    # The one row that outlives 9 does not count, so all events are known.
+    assert coverage(y, -INF, 20.0, sample_weight=weight).estimate == pytest.approx(1)
+
+
+def test_late_limits_are_no_matter_where_they_are_few_or_no_row_is_left():
+    y = (np.arange(1.0, 101), np.arange(100) % 2 == 1)
+    y[1][-1] = True
+    # The last row has its event, so that nobody is left; then the last is censored.
+    assert coverage(y, -INF, 200.0).estimate == pytest.approx(1.0, abs=0.2)
+    y[1][-1] = False
+    few_late = np.where(np.arange(100) < 5, 200.0, 50.0)
+    assert coverage(y, -INF, few_late).n == 100
+    assert coverage(y[0], -INF, 200.0).estimate == 1
 
 
 def test_bounds_hold_whatever_the_censored_rows_hide():

@@ -132,11 +132,14 @@ def test_the_marginal_loss_is_that_of_its_definition(rows, train):
     time, event, predicted, weight = rows
     predicted = np.sort(predicted, axis=1)
     curve = [column.tolist() for column in loop_censoring_kaplan_meier(*train)]
+    # Rows past the training rows are censored where these end, if any of them is censored.
+    late = (time > train[0].max()) & ~train[1].all()
+    seen, known = np.where(late, train[0].max(), time), event & ~late
     losses = [
         np.mean(
             [slow_marginal_pinball(q, t, e, tau, *curve) for q, tau in zip(row, SHORT, strict=True)]
         )
-        for row, t, e in zip(predicted, time, event, strict=True)
+        for row, t, e in zip(predicted, seen, known, strict=True)
     ]
     loss = pinball_loss_censored(
         (time, event), predicted, SHORT, y_train=train, sample_weight=weight
@@ -305,3 +308,17 @@ def test_a_slightly_wrong_model_can_win_where_censoring_depends_on_the_features(
     # Scored apart, with a censoring curve of its own, the group tells them apart.
     apart = (time[early], event[early])
     assert score(apart, wrong[early], TAUS) > score(apart, true[early], TAUS)
+
+
+@pytest.mark.parametrize("score", CENSORED_SCORES)
+@pytest.mark.parametrize("end", [0.5, 1.0])
+def test_a_true_model_wins_also_where_the_training_rows_were_followed_less_long(score, end):
+    rng = np.random.default_rng(1)
+    scale = rng.uniform(0.5, 1.5, size=12_000)
+    latent, censoring = scale * rng.exponential(size=12_000), rng.uniform(0, 3.2, size=12_000)
+    time, event = np.minimum(latent, censoring), latent <= censoring
+    y, rest = (time[:8000], event[:8000]), slice(8000, None)
+    y_train = np.minimum(time[rest], end), event[rest] & (time[rest] <= end)
+    true = scale[:8000, None] * -np.log1p(-TAUS)
+    scores = [score(y, factor * true, TAUS, y_train=y_train) for factor in (1.0, 0.8, 1.3, 2, 4)]
+    assert np.argmin(scores) == 0

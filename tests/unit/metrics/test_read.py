@@ -206,3 +206,18 @@ def test_the_censoring_curve_takes_weights_only_from_the_rows_judged():
     np.testing.assert_array_equal(censoring_curve(None, target, weight).survival, [0.25, 0.25])
     curve = censoring_curve(([1.0, 2.0], [False, True]), target, weight)
     np.testing.assert_array_equal(curve.survival, [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("y_train", "message"),
+    [
+        (
+            ([1.0, np.nan], [True, False]),
+            "y_train contains NaN: 1 of 2 times are missing, the first in row 1.",
+        ),
+        (([], []), "y_train must hold at least one row, got none."),
+    ],
+)
+def test_messages_on_training_rows_call_them_so(y_train, message):
+    with refused(ValueError, message):
+        read_train(y_train, read_target(Y))
