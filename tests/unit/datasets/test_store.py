@@ -1,6 +1,7 @@
 """Where files are found, and what is done about wrong ones; downloads are from a local server."""
 
 import hashlib
+import io
 import os
 import re
 import sys
@@ -45,7 +46,9 @@ class Server:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/cal_housing.data"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
         self._thread.start()
 
     def close(self):
@@ -235,29 +238,38 @@ def test_all_files_of_a_set_come_at_once(server, cache):
     assert fetch_files("housing") == (cache / PATH,)
 
 
-class TestBar:
-    @pytest.fixture
-    def terminal(self, capsys, monkeypatch):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
 
+    def isatty(self):
+        return True
+
+
+class TestBar:
     def test_there_is_none_without_a_terminal(self, monkeypatch):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
         with DownloadBar.shown("file") as bar:
             assert bar is None
 
-    def test_there_is_none_without_rich(self, terminal, monkeypatch):
+    def test_there_is_none_without_rich(self, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", Terminal())
         monkeypatch.setitem(sys.modules, "rich", None)
         with DownloadBar.shown("file") as bar:
             assert bar is None
 
-    def test_a_download_on_a_terminal_names_its_file(self, terminal, server, cache, capsys):
+    def test_a_download_on_a_terminal_names_its_file(self, server, cache, monkeypatch, capsys):
+        screen = Terminal()
+        monkeypatch.setattr(sys, "stderr", screen)
+        # A terminal of a test machine may call itself dumb, and gets no bar then.
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "120")
         locate(PATH)
-        shown = capsys.readouterr()
-        assert PATH in shown.err
-        assert shown.out == ""
+        assert PATH in screen.getvalue()
+        assert capsys.readouterr().out == ""
         assert (cache / PATH).read_bytes() == CONTENT
 
-    def test_bytes_add_up_and_an_end_that_is_not_announced_stays_unknown(self, terminal):
+    def test_bytes_add_up_and_an_end_that_is_not_announced_stays_unknown(self, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", Terminal())
         with DownloadBar.shown("file") as bar:
             bar.total = 0
             (task,) = bar._display.tasks
