@@ -8,19 +8,24 @@ from censquant.datasets._digits import fetch_mnist, fetch_survmnist
 from censquant.datasets._engines import fetch_cmapss, fetch_phm2008
 from censquant.datasets._info import DatasetInfo
 from censquant.datasets._observed import fetch_housing, fetch_protein, fetch_wine
-from censquant.datasets._real import RealData
-from censquant.datasets._registry import DataFile
-from censquant.datasets._synthetic import (
-    SyntheticData,
+from censquant.datasets._one_feature import (
     make_exponential,
     make_lognorm,
-    make_lognorm_8d,
-    make_norm_4d,
     make_norm_linear,
     make_norm_nonlinear,
     make_norm_uniform,
     make_weibull,
 )
+from censquant.datasets._overlays import (
+    censor_administrative,
+    censor_by_feature,
+    censor_exponential,
+    censor_uniform,
+)
+from censquant.datasets._real import RealData
+from censquant.datasets._registry import DataFile
+from censquant.datasets._several_features import make_lognorm_8d, make_norm_4d
+from censquant.datasets._synthetic import SyntheticData
 
 __all__ = [
     "DataFile",
@@ -28,6 +33,10 @@ __all__ = [
     "RealData",
     "SyntheticData",
     "catalogue",
+    "censor_administrative",
+    "censor_by_feature",
+    "censor_exponential",
+    "censor_uniform",
     "describe",
     "fetch_breast_msk",
     "fetch_cmapss",

@@ -15,18 +15,17 @@ from censquant.datasets._digits import fetch_mnist, fetch_survmnist
 from censquant.datasets._engines import fetch_cmapss, fetch_phm2008
 from censquant.datasets._info import REAL, DatasetInfo
 from censquant.datasets._observed import fetch_housing, fetch_protein, fetch_wine
-from censquant.datasets._recipes import CENSORING_4D, CENSORING_8D, RECIPES
-from censquant.datasets._store import locate
-from censquant.datasets._synthetic import (
+from censquant.datasets._one_feature import (
     make_exponential,
     make_lognorm,
-    make_lognorm_8d,
-    make_norm_4d,
     make_norm_linear,
     make_norm_nonlinear,
     make_norm_uniform,
     make_weibull,
 )
+from censquant.datasets._recipes import CENSORING_4D, CENSORING_8D, RECIPES
+from censquant.datasets._several_features import make_lognorm_8d, make_norm_4d
+from censquant.datasets._store import locate
 
 _MAKERS: dict[str, tuple[str, int, Callable[..., Any]]] = {
     "norm_linear": ("Norm linear", 500, make_norm_linear),

@@ -1,0 +1,379 @@
+"""Censoring put over times that were all observed, so that the truth stays known."""
+
+from __future__ import annotations
+
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._validation import check_flag, check_number
+from censquant.datasets._random import RandomState, generator
+from censquant.survival import Surv, read_columns, read_numbers, read_target
+
+Floats = NDArray[np.float64]
+
+_Censored = NDArray[np.void] | tuple[NDArray[np.void], Floats]
+
+
+@overload
+def censor_uniform(
+    time: ArrayLike,
+    low: float | None = ...,
+    high: float | None = ...,
+    *,
+    random_state: RandomState = ...,
+    return_censoring: Literal[False] = ...,
+) -> NDArray[np.void]: ...
+
+
+@overload
+def censor_uniform(
+    time: ArrayLike,
+    low: float | None = ...,
+    high: float | None = ...,
+    *,
+    random_state: RandomState = ...,
+    return_censoring: Literal[True],
+) -> tuple[NDArray[np.void], Floats]: ...
+
+
+def censor_uniform(
+    time: ArrayLike,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    random_state: RandomState = None,
+    return_censoring: bool = False,
+) -> _Censored:
+    """Observed times under censoring that is uniform between two times.
+
+    By default the scheme behind the published numbers of the CQRNN paper on real targets: from the
+    smallest time to the 90th percentile. No event after `high` is ever seen, so quantiles above it
+    cannot be learned. Censoring does not depend on anything, so it is independent as methods need
+    it.
+
+    Parameters
+    ----------
+    time : array-like of shape (n,), or structured array of shape (n,)
+        Times that were all observed, or such a ``y`` of a ``fetch_*`` function.
+    low : float, optional
+        Start; the smallest time by default.
+    high : float, at least `low`, optional
+        End; the 90th percentile of the times by default.
+    random_state : int, numpy Generator, numpy RandomState or None
+        Source of randomness; None draws afresh. The global generator is never used.
+    return_censoring : bool
+        Whether to return the censoring times too.
+
+    Returns
+    -------
+    y : structured array of shape (n,)
+        ``event``, True where the time is not above the censoring time, and ``time``, the smaller
+        of the two.
+    censoring : ndarray of shape (n,)
+        Censoring times, also where the event came first; only if `return_censoring` is True.
+
+    Examples
+    --------
+    >>> from censquant.datasets import censor_uniform
+    >>> censor_uniform([1.0, 9.0], low=5.0, high=6.0, random_state=0)["event"]
+    array([ True, False])
+    """
+    times = _observed(time)
+    start = float(times.min()) if low is None else check_number("low", low)
+    end = float(np.quantile(times, 0.9)) if high is None else check_number("high", high)
+    if end < start:
+        raise ValueError(f"high must not be below low, got {end:g} below {start:g}.")
+    censoring = generator(random_state).uniform(start, end, size=len(times))
+    return _censored(times, censoring, return_censoring)
+
+
+@overload
+def censor_exponential(
+    time: ArrayLike,
+    share: float = ...,
+    *,
+    random_state: RandomState = ...,
+    return_censoring: Literal[False] = ...,
+) -> NDArray[np.void]: ...
+
+
+@overload
+def censor_exponential(
+    time: ArrayLike,
+    share: float = ...,
+    *,
+    random_state: RandomState = ...,
+    return_censoring: Literal[True],
+) -> tuple[NDArray[np.void], Floats]: ...
+
+
+def censor_exponential(
+    time: ArrayLike,
+    share: float = 0.5,
+    *,
+    random_state: RandomState = None,
+    return_censoring: bool = False,
+) -> _Censored:
+    """Observed times under exponential censoring that hides a wanted share of them.
+
+    Follow-up ends at a constant rate, as when patients drop out for reasons of their own. Some
+    rows are followed past any time, so every quantile can be learned from enough of them.
+
+    Parameters
+    ----------
+    time
+        As in `censor_uniform`, and not negative.
+    share : float, inside (0, 1)
+        Expected share of censored rows; the share that comes out differs by chance. It must be
+        below the share of times above 0, since a time of 0 is never censored.
+    random_state : int, numpy Generator, numpy RandomState or None
+        Source of randomness; None draws afresh. The global generator is never used.
+    return_censoring : bool
+        Whether to return the censoring times too.
+
+    Returns
+    -------
+    y : structured array of shape (n,)
+        ``event``, True where the time is not above the censoring time, and ``time``, the smaller
+        of the two.
+    censoring : ndarray of shape (n,)
+        Censoring times, also where the event came first; only if `return_censoring` is True.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.datasets import censor_exponential
+    >>> y = censor_exponential(np.arange(1000.0), share=0.3, random_state=0)
+    >>> bool(0.25 < 1 - y["event"].mean() < 0.35)
+    True
+    """
+    times = _observed(time)
+    censoring = _exponential(times, np.ones(len(times)), share, random_state)
+    return _censored(times, censoring, return_censoring)
+
+
+@overload
+def censor_by_feature(
+    time: ArrayLike,
+    feature: ArrayLike,
+    share: float = ...,
+    strength: float = ...,
+    *,
+    random_state: RandomState = ...,
+    return_censoring: Literal[False] = ...,
+) -> NDArray[np.void]: ...
+
+
+@overload
+def censor_by_feature(
+    time: ArrayLike,
+    feature: ArrayLike,
+    share: float = ...,
+    strength: float = ...,
+    *,
+    random_state: RandomState = ...,
+    return_censoring: Literal[True],
+) -> tuple[NDArray[np.void], Floats]: ...
+
+
+def censor_by_feature(
+    time: ArrayLike,
+    feature: ArrayLike,
+    share: float = 0.5,
+    strength: float = 1.0,
+    *,
+    random_state: RandomState = None,
+    return_censoring: bool = False,
+) -> _Censored:
+    """Observed times under exponential censoring whose rate depends on a feature.
+
+    Rows with a larger feature are censored sooner, or later with a negative `strength`. Censoring
+    is independent of the time given the feature, and in general not without it: methods that
+    regress on the feature stay right, and weights from one Kaplan-Meier curve of the censoring
+    times, as in `DeepQuantReg`, become wrong.
+
+    Parameters
+    ----------
+    time
+        As in `censor_uniform`, and not negative.
+    feature : array-like of shape (n,)
+        Finite numbers that are not all the same.
+    share : float, inside (0, 1)
+        As in `censor_exponential`.
+    strength : float
+        Rates of two rows one standard deviation of the feature apart differ by the factor
+        exp(strength).
+    random_state : int, numpy Generator, numpy RandomState or None
+        Source of randomness; None draws afresh. The global generator is never used.
+    return_censoring : bool
+        Whether to return the censoring times too.
+
+    Returns
+    -------
+    y : structured array of shape (n,)
+        ``event``, True where the time is not above the censoring time, and ``time``, the smaller
+        of the two.
+    censoring : ndarray of shape (n,)
+        Censoring times, also where the event came first; only if `return_censoring` is True.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.datasets import censor_by_feature
+    >>> x = np.repeat([0.0, 1.0], 500)
+    >>> y = censor_by_feature(np.ones(1000), x, random_state=0)
+    >>> bool(y["event"][:500].mean() > y["event"][500:].mean())
+    True
+    """
+    times = _observed(time)
+    values = read_numbers(feature, name="feature")
+    if len(values) != len(times):
+        raise ValueError(
+            f"feature must have one value for each time, got {len(values)} values for "
+            f"{len(times)} times."
+        )
+    if not np.isfinite(values).all():
+        row = np.flatnonzero(~np.isfinite(values))[0]
+        raise ValueError(f"feature must be finite, got {values[row]:g} in row {row}.")
+    spread = values.std()
+    if spread == 0:
+        raise ValueError(f"feature must not be the same in all rows, got {values[0]:g} in each.")
+    factor = check_number("strength", strength)
+    rates = np.exp(factor * (values - values.mean()) / spread)
+    return _censored(times, _exponential(times, rates, share, random_state), return_censoring)
+
+
+@overload
+def censor_administrative(
+    time: ArrayLike,
+    end: float | None = ...,
+    share: float | None = ...,
+    *,
+    return_censoring: Literal[False] = ...,
+) -> NDArray[np.void]: ...
+
+
+@overload
+def censor_administrative(
+    time: ArrayLike,
+    end: float | None = ...,
+    share: float | None = ...,
+    *,
+    return_censoring: Literal[True],
+) -> tuple[NDArray[np.void], Floats]: ...
+
+
+def censor_administrative(
+    time: ArrayLike,
+    end: float | None = None,
+    share: float | None = None,
+    *,
+    return_censoring: bool = False,
+) -> _Censored:
+    """Observed times under an end of the study that is the same for all rows.
+
+    The simplest censoring, and the hardest on upper quantiles: nothing is known past the end.
+
+    Parameters
+    ----------
+    time
+        As in `censor_uniform`.
+    end : float, optional
+        Time of the end; an event at this very time is still seen.
+    share : float, inside (0, 1), optional
+        Share of censored rows, instead of `end`; where times are tied the largest that is not
+        above it.
+    return_censoring : bool
+        Whether to return the censoring times too.
+
+    Returns
+    -------
+    y : structured array of shape (n,)
+        ``event``, True where the time is not above the censoring time, and ``time``, the smaller
+        of the two.
+    censoring : ndarray of shape (n,)
+        Censoring times, also where the event came first; only if `return_censoring` is True.
+
+    Examples
+    --------
+    >>> from censquant.datasets import censor_administrative
+    >>> censor_administrative([1.0, 2.0, 3.0, 4.0], share=0.25)["time"]
+    array([1., 2., 3., 3.])
+    """
+    times = _observed(time)
+    if (end is None) == (share is None):
+        raise ValueError(
+            f"Exactly one of end and share must be given, got end={end!r} and share={share!r}."
+        )
+    if share is None:
+        last = check_number("end", end)
+    else:
+        wanted = _check_share(share)
+        last = float(np.quantile(times, 1.0 - wanted, method="inverted_cdf"))
+    return _censored(times, np.full(len(times), last), return_censoring)
+
+
+def _observed(time: ArrayLike) -> Floats:
+    """Read the times of a target in which nothing is censored."""
+    if not isinstance(time, np.ndarray) or time.dtype.names is None:
+        numbers = read_numbers(time, name="time")
+        return read_columns(numbers, np.ones(len(numbers), dtype=bool)).time
+    target = read_target(time)
+    n_censored = int(np.sum(~target.event))
+    if n_censored:
+        raise ValueError(
+            f"time must be fully observed, got {n_censored} of {len(target)} rows censored; "
+            "censoring can be put only over times that are known."
+        )
+    return target.time
+
+
+def _check_share(share: float) -> float:
+    return check_number("share", share, minimum=0.0, below=1.0, exclude_minimum=True)
+
+
+def _exponential(
+    times: Floats, relative_rates: Floats, share: float, random_state: RandomState
+) -> Floats:
+    """Exponential times, their rates scaled so that the wanted share is expected to be censored."""
+    wanted = _check_share(share)
+    if times.min() < 0:
+        row = np.flatnonzero(times < 0)[0]
+        raise ValueError(
+            f"time must not be negative under exponential censoring, got {times[row]:g} in row "
+            f"{row}; shift the times or use censor_uniform."
+        )
+    possible = float(np.mean(times > 0))
+    if wanted >= possible:
+        raise ValueError(
+            f"share must be below the share of times above 0, which is {possible:g}, got {share!r}."
+        )
+    hazards = relative_rates * times
+
+    def log_scale_to_excess(log_scale: float) -> float:
+        return float(np.mean(-np.expm1(-np.exp(log_scale) * hazards))) - wanted
+
+    # The share grows with the scale, which may be of any magnitude: its logarithm is bracketed.
+    middle = -float(np.log(hazards[hazards > 0].mean()))
+    low, high = middle - 1.0, middle + 1.0
+    while log_scale_to_excess(low) > 0:
+        low -= 2.0 * (middle - low)
+    while log_scale_to_excess(high) < 0:
+        high += 2.0 * (high - middle)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if log_scale_to_excess(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    rates = np.exp(0.5 * (low + high)) * relative_rates
+    censoring: Floats = generator(random_state).exponential(size=len(times)) / rates
+    return censoring
+
+
+def _censored(times: Floats, censoring: Floats, return_censoring: bool) -> _Censored:
+    """Return what is seen of times under their censoring times."""
+    y = Surv.from_arrays(event=times <= censoring, time=np.minimum(times, censoring))
+    return (y, censoring) if check_flag("return_censoring", return_censoring) else y

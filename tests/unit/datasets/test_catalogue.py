@@ -1,0 +1,172 @@
+import inspect
+import os
+import re
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from censquant import datasets
+from censquant.datasets import (
+    RealData,
+    catalogue,
+    describe,
+    fetch_cmapss,
+    fetch_files,
+    fetch_mnist,
+    fetch_protein,
+    load,
+    load_gbsg2,
+    make_norm_4d,
+)
+from censquant.datasets._registry import FILES
+
+# Rows, features, censored rows and groups, counted in the published files.
+COUNTED = {
+    "gbsg2": (686, 8, 387, None),
+    "metabric": (1904, 9, 801, None),
+    "whas": (1638, 6, 948, 735),
+    "support": (8873, 14, 2837, None),
+    "gbsg": (2232, 7, 965, 2230),
+    "tmb_immuno": (1660, 3, 829, None),
+    "breast_msk": (1834, 5, 1423, 1683),
+    "lgggbm": (638, 5, 394, None),
+    "housing": (20640, 8, 0, None),
+    "protein": (45730, 9, 0, 44019),
+    "wine": (6497, 11, 0, 5318),
+    "phm2008": (45918, 21, 0, 218),
+    "cmapss": (20631, 25, 0, 100),
+    "mnist": (60000, 784, 0, None),
+    "survmnist": (60000, 784, 0, None),
+}
+DATA = os.environ.get("CENSQUANT_DATA", "")
+REAL = [info for info in catalogue() if info.kind != "synthetic"]
+SYNTHETIC = [info for info in catalogue() if info.kind == "synthetic"]
+
+
+def is_here(info):
+    """Whether this machine has the published files of a set."""
+    return all((Path(DATA) / file.path).is_file() for file in info.files) and (
+        info.kind == "bundled" or bool(DATA)
+    )
+
+
+def facts(info):
+    return info.n_samples, info.n_features, round(info.censored_share * info.n_samples)
+
+
+@pytest.mark.parametrize("info", REAL, ids=lambda info: info.name)
+def test_the_catalogue_says_what_is_counted_in_the_files(info):
+    """Facts are compared everywhere; the files too, where CENSQUANT_DATA has them."""
+    n_rows, n_features, n_censored, n_groups = COUNTED[info.name]
+    assert facts(info) == (n_rows, n_features, n_censored)
+    assert bool(info.groups) == (n_groups is not None)
+    for file in info.files if is_here(info) else ():
+        assert file.size is None or (Path(DATA) / file.path).stat().st_size == file.size
+    if is_here(info):
+        data = load(info.name, return_X_y=False)
+        assert data.data.shape == (n_rows, n_features)
+        assert round(data.censored_share * n_rows) == n_censored
+        assert (None if data.groups is None else len(np.unique(data.groups))) == n_groups
+        assert tuple(data.data.columns) == data.feature_names
+        assert np.isfinite(data.data.to_numpy()).all()
+        assert (data.description, data.source, data.licence) == (
+            info.description,
+            info.source,
+            info.licence,
+        )
+
+
+def test_every_real_set_is_counted_here():
+    assert {info.name for info in REAL} == set(COUNTED)
+
+
+@pytest.mark.parametrize("file", FILES.values(), ids=FILES)
+def test_files_are_registered_completely(file):
+    assert file.url.startswith("https://")
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}|git-sha1:[0-9a-f]{40}", file.checksum)
+    assert file.size is None or file.size > 0
+    if "raw.githubusercontent.com" in file.url:
+        # A branch may move; a commit cannot.
+        assert re.search(r"/[0-9a-f]{40}/", file.url)
+
+
+def test_every_file_belongs_to_a_set_and_every_download_has_one():
+    assert {file.path for info in REAL for file in info.files} == set(FILES)
+    assert all(bool(info.files) == (info.kind == "download") for info in catalogue())
+
+
+def test_names_are_unique_and_every_public_loader_has_one():
+    names = [info.name for info in catalogue()]
+    assert len(names) == len(set(names)) == 14 + len(COUNTED)
+    public = [n for n in datasets.__all__ if re.match(r"(load|fetch)_", n) and n != "fetch_files"]
+    assert {n.partition("_")[2] for n in public} == set(COUNTED)
+
+
+@pytest.mark.parametrize("info", SYNTHETIC, ids=lambda info: info.name)
+def test_synthetic_sets_are_made_as_the_catalogue_says(info):
+    data = load(info.name, random_state=0)
+    assert data.X.shape == (info.n_samples, info.n_features)
+    assert data.name == info.title
+    assert info.censored_share is None
+    assert fetch_files(info.name) == ()
+
+
+def test_every_text_says_something():
+    for info in catalogue():
+        assert all((info.title, info.description, info.source, info.licence)), info.name
+        assert info.description.endswith("."), info.name
+
+
+def test_an_info_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        describe("whas").n_samples = 1
+
+
+def test_options_reach_the_function_behind_the_name():
+    drawn = load("norm_heavy", n_samples=5, random_state=3, offset=6.0)
+    expected = make_norm_4d(5, censoring="heavy", random_state=3, offset=6.0)
+    assert_array_equal(drawn.y, expected.y)
+    assert isinstance(load("gbsg2", return_X_y=False), RealData)
+
+
+@pytest.mark.parametrize("function", [describe, load, fetch_files])
+class TestUnknownNames:
+    def test_near_names_are_listed(self, function):
+        message = (
+            "name must be a data set of the catalogue, got 'Metabrik'; near it are 'metabric'."
+        )
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            function("Metabrik")
+
+    def test_all_names_are_listed_where_none_is_near(self, function):
+        message = (
+            "name must be a data set of the catalogue, got '?'; these are there: 'norm_linear', "
+        )
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}.*'survmnist'\\.$"):
+            function("?")
+
+    def test_other_types_are_refused(self, function):
+        with pytest.raises(TypeError, match=re.escape("name must be a string, got 7.")):
+            function(7)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_all_real_sets_share_one_signature(name):
+    function = getattr(datasets, f"fetch_{name}", load_gbsg2)
+    own = dict(inspect.signature(function).parameters)
+    for option in ("subset", "random_state"):
+        own.pop(option, None)
+    assert own == dict(inspect.signature(load_gbsg2).parameters)
+    assert (function in (fetch_cmapss, fetch_mnist)) == (
+        "subset" in inspect.signature(function).parameters
+    )
+
+
+def test_flags_must_be_flags(folder):
+    folder.add("protein/CASP.csv", "header\n" + ",".join("1" * 10) + "\n")
+    for flag in ("return_X_y", "as_frame"):
+        with pytest.raises(TypeError, match=re.escape(f"{flag} must be True or False, got 1.")):
+            fetch_protein(**{flag: 1})

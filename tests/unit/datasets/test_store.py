@@ -1,0 +1,284 @@
+"""Where files are found, and what is done about wrong ones; downloads are from a local server."""
+
+import hashlib
+import io
+import os
+import re
+import sys
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from censquant.datasets import _store, fetch_files
+from censquant.datasets._progress import DownloadBar
+from censquant.datasets._registry import FILES
+from censquant.datasets._store import locate
+
+PATH = "housing/cal_housing.data"
+CONTENT = b"published bytes\n" * 10_000
+GOOD = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
+
+
+def sha256(content):
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+class Server:
+    """Answers every request with `content`, of which it announces `announced` bytes."""
+
+    def __init__(self):
+        self.content, self.announced, self.status, self.requests = CONTENT, None, 200, []
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                owner.requests.append(self.path)
+                self.send_response(owner.status)
+                n_bytes = len(owner.content) if owner.announced is None else owner.announced
+                self.send_header("Content-Length", str(n_bytes))
+                self.end_headers()
+                self.wfile.write(owner.content)
+
+            def log_message(self, *args):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/cal_housing.data"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def cache(folder, tmp_path):
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def server(cache, monkeypatch):
+    served = Server()
+    file = replace(FILES[PATH], url=served.url, checksum=GOOD, size=len(CONTENT))
+    monkeypatch.setitem(FILES, PATH, file)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    yield served
+    served.close()
+
+
+def put(place, content):
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
+
+
+def files_in(root):
+    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file())
+
+
+def test_a_file_that_is_nowhere_is_downloaded_into_the_cache(server, cache):
+    assert locate(PATH) == cache / PATH
+    assert (cache / PATH).read_bytes() == CONTENT
+    assert files_in(cache) == [PATH]
+    assert server.requests == ["/cal_housing.data"]
+
+
+def test_a_file_in_the_cache_makes_no_request(server, cache):
+    put(cache / PATH, CONTENT)
+    assert locate(PATH) == cache / PATH
+    assert server.requests == []
+
+
+def test_the_users_folder_comes_before_the_cache(server, cache, folder):
+    put(cache / PATH, CONTENT)
+    put(folder.root / PATH, CONTENT)
+    assert locate(PATH) == folder.root / PATH
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_the_users_folder_may_be_unnamed(server, cache, monkeypatch, value):
+    if value is None:
+        monkeypatch.delenv("CENSQUANT_DATA")
+    else:
+        monkeypatch.setenv("CENSQUANT_DATA", value)
+    assert locate(PATH) == cache / PATH
+
+
+def test_an_edited_file_in_the_users_folder_is_named_and_left_alone(server, folder):
+    put(folder.root / PATH, b"edited")
+    message = (
+        f"{str(folder.root / PATH)!r} in CENSQUANT_DATA is not the published file ({GOOD} "
+        f"expected, {sha256(b'edited')} found); replace it by {server.url} or move it away."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        locate(PATH)
+    assert (folder.root / PATH).read_bytes() == b"edited"
+    assert server.requests == []
+
+
+def test_a_stale_file_in_the_cache_is_replaced(server, cache):
+    put(cache / PATH, b"of an older release")
+    assert locate(PATH).read_bytes() == CONTENT
+    assert len(server.requests) == 1
+
+
+def test_a_corrupt_download_is_deleted_and_named(server, cache):
+    server.content = b"<html>Please log in</html>"
+    message = (
+        f"What {server.url} sent for {PATH!r} was deleted, because it is not the published file "
+        f"({GOOD} expected, {sha256(server.content)} found); try again later or put the file at "
+        f"{str(cache / PATH)!r}."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        locate(PATH)
+    assert files_in(cache) == []
+
+
+def test_a_corrupt_download_leaves_what_was_in_the_cache(server, cache):
+    put(cache / PATH, b"of an older release")
+    server.content = b"worse"
+    with pytest.raises(ValueError, match="was deleted"):
+        locate(PATH)
+    assert (cache / PATH).read_bytes() == b"of an older release"
+
+
+def offline(path, url, cause, cache):
+    return (
+        f"{path!r} could not be downloaded from {url} ({cause}); without a network, put the file "
+        f"at {str(cache / path)!r} or, under the name {path!r}, into the folder that the "
+        "environment variable CENSQUANT_DATA names."
+    )
+
+
+def test_a_download_that_breaks_off_leaves_nothing(server, cache):
+    server.announced = len(CONTENT) + 1
+    message = offline(PATH, server.url, "ChunkedEncodingError", cache)
+    with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
+        locate(PATH)
+    assert files_in(cache) == []
+
+
+def test_a_page_that_is_gone_leaves_nothing(server, cache):
+    server.status = 404
+    message = offline(PATH, server.url, "HTTPError", cache)
+    with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
+        locate(PATH)
+    assert files_in(cache) == []
+
+
+def test_without_a_network_the_file_its_address_and_both_places_are_named(
+    cache, nobody, monkeypatch
+):
+    file = replace(FILES[PATH], url=f"{nobody}/cal_housing.data")
+    monkeypatch.setitem(FILES, PATH, file)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    message = offline(PATH, file.url, "ConnectionError", cache)
+    with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
+        locate(PATH)
+
+
+def count_digests(monkeypatch):
+    counted, digest = [], _store._digest
+    monkeypatch.setattr(
+        _store, "_digest", lambda path, file: counted.append(path) or digest(path, file)
+    )
+    return counted
+
+
+def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(server, folder, monkeypatch):
+    place = folder.root / PATH
+    put(place, CONTENT)
+    counted = count_digests(monkeypatch)
+    locate(PATH)
+    locate(PATH)
+    assert counted == [place]
+    put(place, CONTENT[::-1])
+    os.utime(place, ns=(1, 1))
+    with pytest.raises(ValueError, match="is not the published file"):
+        locate(PATH)
+
+
+def test_a_checksum_of_git_is_that_of_git(folder):
+    # `printf 'hello\n' | git hash-object --stdin`
+    file = replace(
+        FILES["phm2008/train.txt"], checksum="git-sha1:ce013625030ba8dba906f756967f9e9ca394464a"
+    )
+    put(folder.root / file.path, b"hello\n")
+    assert _store._digest(folder.root / file.path, file) == file.checksum
+
+
+def test_a_missing_pooch_is_named_with_its_remedy(cache, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    message = 'Downloading data needs pooch; install it with: pip install "censquant[data]"'
+    with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
+        locate(PATH)
+
+
+def test_a_file_that_is_there_needs_no_pooch(server, cache, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    put(cache / PATH, CONTENT)
+    assert locate(PATH) == cache / PATH
+
+
+def test_the_cache_is_that_of_the_system_unless_named(cache, monkeypatch):
+    import pooch
+
+    monkeypatch.setenv("CENSQUANT_CACHE", "")
+    monkeypatch.setattr(pooch, "os_cache", lambda project: cache / project)
+    assert _store._cache() == cache / "censquant"
+
+
+def test_all_files_of_a_set_come_at_once(server, cache):
+    assert fetch_files("housing") == (cache / PATH,)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+class TestBar:
+    def test_there_is_none_without_a_terminal(self, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
+        with DownloadBar.shown("file") as bar:
+            assert bar is None
+
+    def test_there_is_none_without_rich(self, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        monkeypatch.setitem(sys.modules, "rich", None)
+        with DownloadBar.shown("file") as bar:
+            assert bar is None
+
+    def test_a_download_on_a_terminal_names_its_file(self, server, cache, monkeypatch, capsys):
+        screen = Terminal()
+        monkeypatch.setattr(sys, "stderr", screen)
+        # A terminal of a test machine may call itself dumb, and gets no bar then.
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "120")
+        locate(PATH)
+        assert PATH in screen.getvalue()
+        assert capsys.readouterr().out == ""
+        assert (cache / PATH).read_bytes() == CONTENT
+
+    def test_bytes_add_up_and_an_end_that_is_not_announced_stays_unknown(self, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        with DownloadBar.shown("file") as bar:
+            bar.total = 0
+            (task,) = bar._display.tasks
+            assert bar.total == 0
+            assert task.total is None
+            bar.total = 10
+            bar.update(4)
+            assert (bar.total, task.total, task.completed) == (10, 10, 4)
+            bar.reset()
+            bar.update(10)
+            bar.close()
+            assert task.completed == 10
