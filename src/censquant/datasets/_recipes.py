@@ -1,7 +1,7 @@
 """The table of synthetic data sets: the laws of the target and of the censoring time given x.
 
 A law is one function of levels and features that returns conditional quantiles. Times are drawn
-by putting uniform levels into it, so that what is drawn and what is called true cannot differ.
+by putting random levels into it, so that what is drawn and what is called true cannot differ.
 """
 
 from __future__ import annotations
@@ -19,8 +19,36 @@ Columns = Sequence[Floats]
 
 Parameter = Callable[[Columns], Floats]
 
-Law = Callable[[Floats, Columns], Floats]
-"""Quantiles of shape (n, k) at levels of shape (k,) or (n, k)."""
+
+@dataclass(frozen=True)
+class Law:
+    """Distribution of a time given the features.
+
+    Numpy's old generator has draws of its own for a normal or an exponential time. Taken in the
+    order of the authors' program they give the very samples behind the published numbers, so the
+    law knows the levels that belong to them.
+    """
+
+    quantile: Callable[[Floats, Columns], Floats]
+    """Quantiles of shape (n, k) at levels of shape (k,) or (n, k)."""
+    old_levels: Callable[[np.random.RandomState, int], Floats]
+    """Random levels, as many as asked for."""
+
+
+def _uniform_levels(rng: np.random.RandomState, n_rows: int) -> Floats:
+    return rng.uniform(size=n_rows)
+
+
+def _exponential_levels(rng: np.random.RandomState, n_rows: int) -> Floats:
+    levels: Floats = -np.expm1(-rng.standard_exponential(n_rows))
+    return levels
+
+
+def _normal_levels(rng: np.random.RandomState, n_rows: int) -> Floats:
+    from scipy.special import ndtr
+
+    levels: Floats = ndtr(rng.standard_normal(n_rows))
+    return levels
 
 
 # Keeps a level off 0, where a normal law is minus infinity; half the step of numpy's generators.
@@ -42,18 +70,21 @@ class Recipe:
 
 def shifted(law: Law, offset: float) -> Law:
     """Law of a time that comes later by `offset`."""
-    return lambda levels, x: law(levels, x) + offset
+    return replace(law, quantile=lambda levels, x: law.quantile(levels, x) + offset)
 
 
 def quantiles_at(law: Law, levels: Floats, X: Floats) -> Floats:
     """Quantiles of each row of features at `levels` of shape (k,) or (n, k)."""
-    return law(levels, [X[:, [j]] for j in range(X.shape[1])])
+    return law.quantile(levels, [X[:, [j]] for j in range(X.shape[1])])
 
 
 def draw(law: Law, X: Floats, rng: np.random.Generator | np.random.RandomState) -> Floats:
     """One random time for each row of features."""
-    levels = np.maximum(rng.uniform(size=(len(X), 1)), _SMALLEST_LEVEL)
-    return quantiles_at(law, levels, X)[:, 0]
+    if isinstance(rng, np.random.RandomState):
+        levels = law.old_levels(rng, len(X))[:, None]
+    else:
+        levels = rng.uniform(size=(len(X), 1))
+    return quantiles_at(law, np.maximum(levels, _SMALLEST_LEVEL), X)[:, 0]
 
 
 def normal(mean: Parameter, sd: Parameter, minimum: float = -np.inf) -> Law:
@@ -66,18 +97,20 @@ def normal(mean: Parameter, sd: Parameter, minimum: float = -np.inf) -> Law:
         times: Floats = np.maximum(mean(x) + sd(x) * ndtri(levels), minimum)
         return times
 
-    return quantile
+    return Law(quantile, _normal_levels)
 
 
 def lognormal(mean: Parameter, sd: Parameter) -> Law:
     """Law of a time whose logarithm is normal."""
     logarithm = normal(mean, sd)
-    return lambda levels, x: np.exp(logarithm(levels, x))
+    return replace(logarithm, quantile=lambda levels, x: np.exp(logarithm.quantile(levels, x)))
 
 
 def weibull(scale: Parameter, shape: float) -> Law:
     """Law of a time with S(t) = exp(-(t / scale) ** shape)."""
-    return lambda levels, x: scale(x) * (-np.log1p(-levels)) ** (1.0 / shape)
+    return Law(
+        lambda levels, x: scale(x) * (-np.log1p(-levels)) ** (1.0 / shape), _exponential_levels
+    )
 
 
 def exponential(mean: Parameter) -> Law:
@@ -87,7 +120,9 @@ def exponential(mean: Parameter) -> Law:
 
 def uniform(low: float, high: float) -> Law:
     """Law of a uniform time, the same for all rows."""
-    return lambda levels, x: low + (high - low) * levels + np.zeros_like(x[0])
+    return Law(
+        lambda levels, x: low + (high - low) * levels + np.zeros_like(x[0]), _uniform_levels
+    )
 
 
 def _hollow(x: Columns) -> Floats:
