@@ -1,6 +1,8 @@
 import inspect
 import os
 import re
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -170,3 +172,19 @@ def test_flags_must_be_flags(folder):
     for flag in ("return_X_y", "as_frame"):
         with pytest.raises(TypeError, match=re.escape(f"{flag} must be True or False, got 1.")):
             fetch_protein(**{flag: 1})
+
+
+def test_the_catalogue_is_read_without_what_downloads_and_reads_files():
+    program = (
+        "import sys\n"
+        "from censquant.datasets import catalogue\n"
+        "catalogue()\n"
+        "heavy = {'pooch', 'h5py', 'requests', 'rich', 'pandas', 'scipy.special'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_drawn_times_need_no_images_for_tests():
+    assert [Path(file.path).name[:5] for file in describe("survmnist").files] == ["train"] * 2
+    assert len(describe("mnist").files) == 4
