@@ -73,8 +73,8 @@ _NASA_LICENCE = "no licence stated; NASA asks to be cited"
 _NAMES_INFERRED = "The file stores no column names; these are inferred from its values."
 
 
-def _files(folder: str) -> tuple[DataFile, ...]:
-    return tuple(file for path, file in FILES.items() if path.startswith(f"{folder}/"))
+def _files(start: str) -> tuple[DataFile, ...]:
+    return tuple(file for path, file in FILES.items() if path.startswith(start))
 
 
 def _download(
@@ -83,13 +83,12 @@ def _download(
     shape: tuple[int, int],
     censored_share: float | None,
     *,
-    folder: str | None = None,
+    files: str | None = None,
     description: str,
     source: str,
     licence: str,
     groups: str = "",
 ) -> DatasetInfo:
-    files = _files(folder or name)
     return DatasetInfo(
         name,
         title,
@@ -99,7 +98,7 @@ def _download(
         description,
         source,
         licence,
-        files=files,
+        files=_files(files or f"{name}/"),
         groups=groups,
     )
 
@@ -246,7 +245,7 @@ _ALL = (
         "C-MAPSS FD001",
         (20_631, 25),
         0.0,
-        folder="cmapss_fd001",
+        files="cmapss_fd001/",
         description="Remaining life in cycles of 100 simulated jet engines run to failure under "
         "one condition, and of 100 more whose record stops early: age, 3 settings and 21 sensors "
         "at each cycle. Not PHM2008, though the simulator is the same. Rows of one engine depend "
@@ -271,7 +270,7 @@ _ALL = (
         "SurvMNIST",
         (60_000, 784),
         0.0,
-        folder="mnist",
+        files="mnist/train-",
         description="The 60000 training images of MNIST with drawn times: gamma with a mean and a "
         "variance for each digit, divided by 10. All are observed; put censoring over them.",
         source="LeCun and Cortes; times after Goldstein et al. (2020) with the variances of "

@@ -53,10 +53,10 @@ def fetch_housing(
 ) -> tuple[Any, NDArray[np.void]] | RealData:
     """Median house values of 20640 districts of California in 1990, all observed.
 
-    The ``time`` of the target is a value in 100,000 dollars. Features and their order are those of
-    scikit-learn's set of this name: ``AveRooms``, ``AveBedrms`` and ``AveOccup`` are means by
-    household. Values above 5 were recorded as 5.00001, so that the highest quantiles are those of
-    the cap. `censor_uniform` puts censoring over it.
+    The ``time`` of the target is a value in 100,000 dollars [1]_. Features and their order are
+    those of scikit-learn's set of this name: ``AveRooms``, ``AveBedrms`` and ``AveOccup`` are means
+    by household. Values above 5 were recorded as 5.00001, so the highest quantiles are those of the
+    cap. `censor_uniform` puts censoring over it.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def fetch_wine(
 ) -> tuple[Any, NDArray[np.void]] | RealData:
     """Quality of 6497 Portuguese wines, all observed.
 
-    The ``time`` of the target is a whole grade from 3 to 9, so that every quantile is tied with
+    The ``time`` of the target is a whole grade from 3 to 9 [1]_, so every quantile is tied with
     many rows. The 1599 red wines come first; the colour is no feature. 1179 rows are copies of
     others; ``groups`` numbers them. `censor_uniform` puts censoring over it.
 

@@ -13,6 +13,11 @@ from censquant.survival import Surv, read_columns, read_numbers, read_target
 
 Floats = NDArray[np.float64]
 
+# Logarithm of a hazard at which nobody is left.
+_CERTAIN = 10.0
+# Of an interval of logarithms, enough for all digits.
+_HALVINGS = 64
+
 _Censored = NDArray[np.void] | tuple[NDArray[np.void], Floats]
 
 
@@ -150,7 +155,7 @@ def censor_exponential(
     True
     """
     times = _observed(time)
-    censoring = _exponential(times, np.ones(len(times)), share, random_state)
+    censoring = _exponential(times, np.zeros(len(times)), share, random_state)
     return _censored(times, censoring, return_censoring)
 
 
@@ -241,8 +246,8 @@ def censor_by_feature(
     if spread == 0:
         raise ValueError(f"feature must not be the same in all rows, got {values[0]:g} in each.")
     factor = check_number("strength", strength)
-    rates = np.exp(factor * (values - values.mean()) / spread)
-    return _censored(times, _exponential(times, rates, share, random_state), return_censoring)
+    log_rates = factor * (values - values.mean()) / spread
+    return _censored(times, _exponential(times, log_rates, share, random_state), return_censoring)
 
 
 @overload
@@ -335,7 +340,7 @@ def _check_share(share: float) -> float:
 
 
 def _exponential(
-    times: Floats, relative_rates: Floats, share: float, random_state: RandomState
+    times: Floats, log_rates: Floats, share: float, random_state: RandomState
 ) -> Floats:
     """Exponential times, their rates scaled so that the wanted share is expected to be censored."""
     wanted = _check_share(share)
@@ -345,31 +350,29 @@ def _exponential(
             f"time must not be negative under exponential censoring, got {times[row]:g} in row "
             f"{row}; shift the times or use censor_uniform."
         )
-    possible = float(np.mean(times > 0))
+    later = times > 0
+    possible = float(np.mean(later))
     if wanted >= possible:
         raise ValueError(
             f"share must be below the share of times above 0, which is {possible:g}, got {share!r}."
         )
-    hazards = relative_rates * times
+    # In logarithms, because rates and times may be of any magnitude.
+    log_hazards = log_rates[later] + np.log(times[later])
 
-    def log_scale_to_excess(log_scale: float) -> float:
-        return float(np.mean(-np.expm1(-np.exp(log_scale) * hazards))) - wanted
+    def expected_share(log_scale: float) -> float:
+        hazards = np.exp(np.minimum(log_scale + log_hazards, _CERTAIN))
+        return float(-np.expm1(-hazards).sum() / len(times))
 
-    # The share grows with the scale, which may be of any magnitude: its logarithm is bracketed.
-    middle = -float(np.log(hazards[hazards > 0].mean()))
-    low, high = middle - 1.0, middle + 1.0
-    while log_scale_to_excess(low) > 0:
-        low -= 2.0 * (middle - low)
-    while log_scale_to_excess(high) < 0:
-        high += 2.0 * (high - middle)
-    for _ in range(60):
+    # The share is at most the largest hazard, and at least what the smallest would give to all.
+    low = np.log(wanted) - log_hazards.max()
+    high = np.log(-np.log1p(-wanted / possible)) - log_hazards.min()
+    for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        if log_scale_to_excess(middle) < 0:
-            low = middle
-        else:
-            high = middle
-    rates = np.exp(0.5 * (low + high)) * relative_rates
-    censoring: Floats = generator(random_state).exponential(size=len(times)) / rates
+        low, high = (middle, high) if expected_share(middle) < wanted else (low, middle)
+    standard = generator(random_state).exponential(size=len(times))
+    # A row that is as good as never censored gets infinity.
+    with np.errstate(over="ignore"):
+        censoring: Floats = standard * np.exp(-(high + log_rates))
     return censoring
 
 

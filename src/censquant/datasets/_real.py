@@ -23,7 +23,7 @@ class RealData:
     data : DataFrame or ndarray of shape (n_samples, n_features)
         Features as numbers; an array of images has shape (n_samples, 1, height, width).
     target : structured array of shape (n_samples,)
-        ``event`` and ``time``.
+        ``event`` and ``time``; plain digits for `fetch_mnist`.
     feature_names : tuple of str
         Names of the columns of `data`.
     description : str

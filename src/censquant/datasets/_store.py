@@ -24,7 +24,7 @@ def locate(path: str) -> Path:
     """Return the place of a registered file, downloaded into the cache where it is nowhere else."""
     file = FILES[path]
     folder = os.environ.get(_FOLDER_VARIABLE)
-    if folder and (own := Path(folder) / path).is_file():
+    if folder and (own := Path(folder).expanduser() / path).is_file():
         if not _is_published(own, file):
             raise ValueError(
                 f"{str(own)!r} in {_FOLDER_VARIABLE} is not the published file ({file.checksum} "
@@ -41,7 +41,7 @@ def _cache() -> Path:
     """Folder for downloads."""
     named = os.environ.get(_CACHE_VARIABLE)
     if named:
-        return Path(named)
+        return Path(named).expanduser()
     return Path(_pooch().os_cache("censquant"))
 
 

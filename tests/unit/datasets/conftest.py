@@ -54,6 +54,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("CENSQUANT_DATA", str(root))
     monkeypatch.setenv("CENSQUANT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(_store, "_checked", set())
+    # Local servers are asked directly, whatever the machine's settings.
+    for variable in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(variable, "127.0.0.1")
     return Folder(root, monkeypatch)
 
 

@@ -1,6 +1,8 @@
 import inspect
 import os
 import re
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from censquant.datasets import (
     make_norm_4d,
 )
 from censquant.datasets._registry import FILES
+from censquant.survival import kaplan_meier
 
 # Rows, features, censored rows and groups, counted in the published files.
 COUNTED = {
@@ -170,3 +173,39 @@ def test_flags_must_be_flags(folder):
     for flag in ("return_X_y", "as_frame"):
         with pytest.raises(TypeError, match=re.escape(f"{flag} must be True or False, got 1.")):
             fetch_protein(**{flag: 1})
+
+
+def test_the_catalogue_is_read_without_what_downloads_and_reads_files():
+    program = (
+        "import sys\n"
+        "from censquant.datasets import catalogue\n"
+        "catalogue()\n"
+        "heavy = {'pooch', 'h5py', 'requests', 'rich', 'pandas', 'scipy.special'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_drawn_times_need_no_images_for_tests():
+    assert [Path(file.path).name[:5] for file in describe("survmnist").files] == ["train"] * 2
+    assert len(describe("mnist").files) == 4
+
+
+def test_the_fleet_of_engines_is_as_its_description_counts_it():
+    """The text is compared everywhere; the files too, where CENSQUANT_DATA has them."""
+    text = " ".join(fetch_cmapss.__doc__.split())
+    assert "(13096 rows, all observed)" in text
+    assert "(33727 rows, 39 % censored)" in text
+    assert "0.56 at the true median life" in text
+    if is_here(describe("cmapss")):
+        seen = fetch_cmapss(subset="censored", return_X_y=False)
+        truth = fetch_cmapss(subset="test", return_X_y=False)
+        assert (len(truth.target), len(seen.target)) == (13096, 33727)
+        assert round(seen.censored_share, 2) == 0.39
+        first = seen.data["cycle"].to_numpy() == 1
+        lives = seen.target["time"][first] + 1
+        true_lives = lives.copy()
+        true_lives[100:] = truth.target["time"][truth.data["cycle"].to_numpy() == 1] + 1
+        curve = kaplan_meier(lives, seen.target["event"][first])
+        at_median = np.searchsorted(curve.time, np.median(true_lives), side="right") - 1
+        assert round(float(curve.survival[at_median]), 2) == 0.56

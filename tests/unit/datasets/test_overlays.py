@@ -135,7 +135,7 @@ def test_the_wanted_share_is_expected_in_any_unit(share, unit):
     assert stats.kstest(censoring / scale, "expon").pvalue > 1e-3
 
 
-@pytest.mark.parametrize("strength", [-2.0, 0.0, 1.0, 3.0])
+@pytest.mark.parametrize("strength", [-2.0, 0.0, 1.0, 3.0, 500.0])
 @pytest.mark.parametrize("share", [0.1, 0.6])
 def test_the_wanted_share_is_expected_by_feature(share, strength):
     y = censor_by_feature(TIMES, FEATURE, share, strength, random_state=1)

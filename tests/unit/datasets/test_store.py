@@ -67,7 +67,6 @@ def server(cache, monkeypatch):
     served = Server()
     file = replace(FILES[PATH], url=served.url, checksum=GOOD, size=len(CONTENT))
     monkeypatch.setitem(FILES, PATH, file)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     yield served
     served.close()
 
@@ -108,6 +107,16 @@ def test_the_users_folder_may_be_unnamed(server, cache, monkeypatch, value):
     else:
         monkeypatch.setenv("CENSQUANT_DATA", value)
     assert locate(PATH) == cache / PATH
+
+
+def test_folders_may_start_at_the_home_of_the_user(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("CENSQUANT_CACHE", "~/own-cache")
+    assert locate(PATH) == tmp_path / "own-cache" / PATH
+    monkeypatch.setenv("CENSQUANT_DATA", "~/own-cache")
+    assert locate(PATH) == tmp_path / "own-cache" / PATH
+    assert len(server.requests) == 1
 
 
 def test_an_edited_file_in_the_users_folder_is_named_and_left_alone(server, folder):
@@ -177,7 +186,6 @@ def test_without_a_network_the_file_its_address_and_both_places_are_named(
 ):
     file = replace(FILES[PATH], url=f"{nobody}/cal_housing.data")
     monkeypatch.setitem(FILES, PATH, file)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     message = offline(PATH, file.url, "ConnectionError", cache)
     with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
         locate(PATH)

@@ -1,0 +1,45 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from censquant import datasets
+from censquant.datasets import catalogue
+
+PAGE = (Path(__file__).parents[3] / "docs" / "datasets.md").read_text(encoding="utf-8")
+FUNCTIONS = [name for name in datasets.__all__ if name.islower()]
+
+
+def rows():
+    """Cells of the tables by the name of the set in the first one."""
+    found = {}
+    for line in PAGE.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("| `") and len(cells) > 5:
+            for name in re.findall(r"`(\w+)`", cells[0]):
+                found[name] = cells
+    return found
+
+
+def test_the_code_of_the_page_runs_without_a_network(monkeypatch, tmp_path):
+    monkeypatch.setenv("CENSQUANT_DATA", "")
+    monkeypatch.setenv("CENSQUANT_CACHE", str(tmp_path))
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(block, names)
+    assert names["share"] == pytest.approx(0.4, abs=0.05)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("info", catalogue(), ids=lambda info: info.name)
+def test_the_tables_say_what_the_catalogue_says(info):
+    cells = rows()[info.name]
+    assert cells[2:4] == [str(info.n_samples), str(info.n_features)]
+    if info.censored_share is not None:
+        assert cells[4] == f"{100 * info.censored_share:.1f} %"
+        assert bool(cells[6]) == bool(info.groups)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_page_tells_of_every_function(name):
+    assert re.search(rf"\b{name}\b", PAGE)
