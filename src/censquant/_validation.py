@@ -52,11 +52,13 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
 
 def look_up(what: str, name: Any, table: Mapping[str, Entry]) -> Entry:
     """Return the entry called ``name``; an unknown name is told the ones that are near."""
-    if isinstance(name, str) and name in table:
-        return table[name]
-    near = difflib.get_close_matches(str(name).lower(), table, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(table)}."
-    raise ValueError(f"There is no {what} {name!r}; {hint}")
+    if not isinstance(name, str):
+        raise TypeError(f"The name of a {what} must be a string, got {name!r}.")
+    if name not in table:
+        near = difflib.get_close_matches(name.lower(), table, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(table)}."
+        raise ValueError(f"There is no {what} {name!r}; {hint}")
+    return table[name]
 
 
 def check_flag(name: str, value: Any) -> bool:

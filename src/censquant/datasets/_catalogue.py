@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from censquant._validation import look_up
 from censquant.datasets._bundled import load_gbsg2
 from censquant.datasets._cbioportal import fetch_breast_msk, fetch_lgggbm, fetch_tmb_immuno
 from censquant.datasets._deepsurv import fetch_gbsg, fetch_metabric, fetch_support, fetch_whas
@@ -108,16 +108,7 @@ def describe(name: str) -> DatasetInfo:
     (1904, 0.42)
     """
     infos = {info.name: info for info in catalogue()}
-    if not isinstance(name, str):
-        raise TypeError(f"name must be a string, got {name!r}.")
-    if name not in infos:
-        near = difflib.get_close_matches(name.lower(), infos, n=3)
-        listed = ", ".join(repr(one) for one in near or infos)
-        raise ValueError(
-            f"name must be a data set of the catalogue, got {name!r}; "
-            f"{'near it are' if near else 'these are there:'} {listed}."
-        )
-    return infos[name]
+    return look_up("data set", name, infos)
 
 
 def fetch_files(name: str) -> tuple[Path, ...]:

@@ -245,7 +245,7 @@ def _fetch(name: str, return_X_y: bool, as_frame: bool) -> tuple[Any, NDArray[np
     """Read the one file of a set."""
     info = REAL[name]
     try:
-        import h5py  # type: ignore[import-untyped]
+        import h5py
     except ImportError:
         raise ImportError(
             'Reading HDF5 files needs h5py; install it with: pip install "censquant[data]"'

@@ -101,7 +101,7 @@ def _digest(path: Path, file: DataFile) -> str:
 def _pooch() -> Any:
     """Return the module that downloads."""
     try:
-        import pooch  # type: ignore[import-untyped]
+        import pooch
     except ImportError:
         raise ImportError(
             'Downloading data needs pooch; install it with: pip install "censquant[data]"'

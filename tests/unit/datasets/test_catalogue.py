@@ -138,21 +138,18 @@ def test_options_reach_the_function_behind_the_name():
 @pytest.mark.parametrize("function", [describe, load, fetch_files])
 class TestUnknownNames:
     def test_near_names_are_listed(self, function):
-        message = (
-            "name must be a data set of the catalogue, got 'Metabrik'; near it are 'metabric'."
-        )
+        message = "There is no data set 'Metabrik'; did you mean metabric?"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             function("Metabrik")
 
     def test_all_names_are_listed_where_none_is_near(self, function):
-        message = (
-            "name must be a data set of the catalogue, got '?'; these are there: 'norm_linear', "
-        )
-        with pytest.raises(ValueError, match=f"^{re.escape(message)}.*'survmnist'\\.$"):
+        message = "There is no data set '?'; there are norm_linear, "
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}.*, survmnist\\.$"):
             function("?")
 
     def test_other_types_are_refused(self, function):
-        with pytest.raises(TypeError, match=re.escape("name must be a string, got 7.")):
+        message = "The name of a data set must be a string, got 7."
+        with pytest.raises(TypeError, match=re.escape(message)):
             function(7)
 
 
