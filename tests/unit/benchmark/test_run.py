@@ -1,0 +1,280 @@
+"""Cells are fitted, scored and saved; what fails says so; what is there is not made again."""
+
+import math
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from censquant import CQRNN
+from censquant.benchmark import (
+    BenchmarkDataset,
+    ResultsFile,
+    get_dataset,
+    get_method,
+    own_dataset,
+    own_method,
+    plan,
+    run_plan,
+)
+from censquant.benchmark._cells import FIRST_SEED, Cell, run_cell
+from censquant.datasets import load_gbsg2, make_norm_linear
+
+QUICK = {"max_epochs": 2}
+
+
+def cell(method="cqrnn", dataset="norm_linear", seeds=(111, 112), **options):
+    return Cell(
+        "main", get_dataset(dataset), get_method(method), options=QUICK | options, seeds=seeds
+    )
+
+
+class Median(BaseEstimator):
+    """Predicts multiples of the median time, and can be made to fail."""
+
+    def __init__(self, fails=False, random_state=None):
+        self.fails = fails
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        if self.fails:
+            raise RuntimeError("no luck")
+        self.median_ = float(np.median(y["time"]))
+        return self
+
+    def predict_quantiles(self, X, quantiles):
+        return self.median_ * (0.5 + np.tile(np.asarray(quantiles), (len(X), 1)))
+
+
+class TestRows:
+    def test_a_row_has_the_papers_scores_and_the_unbiased_ones(self):
+        row = run_cell(cell(), [111])[0]
+        assert row["dataset"] == "norm_linear"
+        assert row["seed"] == 111
+        assert row["error"] == ""
+        for score in ("tqmse", "uql", "undcal", "cindex", "censdcal", "pinball", "crps", "coverage"):
+            assert math.isfinite(row[score]), score
+        assert (row["n_train"], row["n_test"], row["n_levels"]) == (500, 1000, 9)
+        assert row["n_steps"] == 2 * 4
+        assert row["n_parameters"] == 200 + 100 * 101 + 101 * 9
+        assert row["fit_seconds"] > 0
+        assert row["plain_step_seconds"] > 0
+
+    def test_scores_are_those_of_the_metrics(self):
+        row = run_cell(cell(), [111])[0]
+        problem = get_dataset("norm_linear").problem(111)
+        far = 1.2 * problem.y["time"].max()
+        model = get_method("cqrnn").build(
+            get_dataset("norm_linear"), {**QUICK, "y_star": far}, 111
+        )
+        predicted = model.fit(problem.X, problem.y).predict_quantiles(
+            problem.X_known, [0.1, 0.5, 0.9], beyond="extrapolate"
+        )
+        true = problem.true_quantiles([0.1, 0.5, 0.9])
+        assert row["tqmse_all"] > 0
+        if row["crossing"] == 0:
+            assert row["tqmse"] == pytest.approx(((predicted - true) ** 2).mean(), rel=1e-9)
+
+    def test_seeds_do_not_depend_on_their_neighbours_or_on_threads(self):
+        together = run_cell(cell(), [111, 112], n_threads=2)
+        alone = run_cell(cell(), [112])[0]
+        same = ("tqmse", "uql", "cindex", "crps")
+        assert [together[1][score] for score in same] == [alone[score] for score in same]
+
+    def test_the_sequential_grid_counts_all_its_networks(self):
+        row = run_cell(cell("sequential_grid"), [111])[0]
+        assert row["n_parameters"] == 9 * (200 + 100 * 101 + 101)
+        assert row["n_steps"] == 9 * 2 * 4
+
+    def test_the_far_time_is_that_of_the_first_run(self, monkeypatch):
+        seen = []
+        monkeypatch.setattr(
+            CQRNN, "fit", lambda self, X, y, **more: seen.append(self.y_star) or 1 / 0
+        )
+        run_cell(cell(), [115])
+        first = get_dataset("norm_linear").problem(FIRST_SEED).y["time"].max()
+        own = get_dataset("norm_linear").problem(115).y["time"].max()
+        assert seen[-1] == pytest.approx(max(1.2 * first, own), rel=1e-5)
+
+    def test_rows_without_a_positive_time_are_left_out_of_log_normal_fits(self):
+        data = make_norm_linear(100, random_state=0)
+        moved = data.y.copy()
+        moved["time"] -= np.median(moved["time"])
+        dataset = own_dataset("mine", data.X, moved)
+        row = run_cell(Cell("main", dataset, get_method("lognorm"), options=QUICK), [1])[0]
+        assert row["error"] == ""
+
+    def test_a_method_that_fails_leaves_its_reason_and_no_scores(self):
+        one = Cell("main", get_dataset("weibull"), own_method("mine", Median(fails=True)))
+        row = run_cell(one, [111])[0]
+        assert row["error"] == "RuntimeError: no luck"
+        assert math.isnan(row["fit_seconds"])
+        assert "cindex" not in row
+
+    def test_a_model_that_is_no_network_has_no_steps(self):
+        row = run_cell(Cell("main", get_dataset("weibull"), own_method("mine", Median())), [111])[0]
+        assert math.isnan(row["n_steps"])
+        assert math.isnan(row["plain_step_seconds"])
+        assert math.isfinite(row["tqmse"])
+        assert row["crossing"] == 0.0
+
+    def test_a_traced_fit_notes_every_epoch(self):
+        traced = Cell(
+            "partial_full", get_dataset("norm_linear"), get_method("cqrnn"), traced=True,
+            options={"max_epochs": 3},
+        )  # fmt: skip
+        row = run_cell(traced, [111])[0]
+        assert len(row["trace_tqmse"]) == len(row["trace_loss"]) == 3
+        assert row["trace_tqmse"][-1] == pytest.approx(row["tqmse"], rel=1e-6)
+
+    def test_a_trace_needs_the_truth(self):
+        X, y = load_gbsg2(as_frame=False)
+        one = Cell("partial_full", own_dataset("mine", X, y), get_method("cqrnn"), traced=True)
+        with pytest.raises(ValueError, match="A trace needs a data set with known quantiles"):
+            run_cell(one, [1])
+
+
+class TestPlans:
+    def test_rows_come_in_the_order_of_the_plan(self):
+        cells = [cell("excl_censor", seeds=(112, 111)), cell()]
+        rows = run_plan(cells, n_jobs=1)
+        assert [(row["method"], row["seed"]) for row in rows] == [
+            ("excl_censor", 112), ("excl_censor", 111), ("cqrnn", 111), ("cqrnn", 112),
+        ]  # fmt: skip
+
+    def test_workers_and_threads_give_the_same_rows(self):
+        cells = [cell("excl_censor"), cell("deepquantreg")]
+        alone, workers = (run_plan(cells, n_jobs=n_jobs) for n_jobs in (1, 2))
+        assert [row["uql"] for row in alone] == [row["uql"] for row in workers]
+        assert {row["n_slots"] for row in workers} == {max(2, joblib.cpu_count() // 2 * 2)}
+
+    @pytest.mark.parametrize("backend", ["threading", "loky"])
+    def test_the_backend_may_be_chosen(self, backend):
+        cells = [cell("excl_censor", seeds=(111,)), cell("deepquantreg", seeds=(111,))]
+        assert len(run_plan(cells, n_jobs=2, backend=backend)) == 2
+
+    def test_a_backend_around_the_run_is_used(self):
+        used = []
+
+        class Watched(joblib._parallel_backends.ThreadingBackend):
+            def configure(self, *arguments, **options):
+                used.append(True)
+                return super().configure(*arguments, **options)
+
+        joblib.register_parallel_backend("watched", Watched)
+        cells = [cell("excl_censor", seeds=(111,)), cell("deepquantreg", seeds=(111,))]
+        with joblib.parallel_config(backend="watched"):
+            rows = run_plan(cells, n_jobs=2)
+        assert used
+        assert len(rows) == 2
+
+    def test_only_missing_rows_are_made(self, tmp_path, monkeypatch):
+        out = tmp_path / "rows.jsonl"
+        first = run_plan([cell(seeds=(111,))], out=out, n_jobs=1)
+        fitted = []
+        fit = CQRNN.fit
+        monkeypatch.setattr(
+            CQRNN,
+            "fit",
+            lambda self, X, y, **more: fitted.append(self.random_state) or fit(self, X, y, **more),
+        )
+        rows = run_plan([cell(seeds=(111, 112))], out=out, n_jobs=1)
+        assert rows[0] == first[0]
+        assert set(fitted) == {FIRST_SEED, 112}  # the first is the warm-up
+        with ResultsFile(out) as results:
+            assert len(results.rows) == 2
+        fitted.clear()
+        assert run_plan([cell(seeds=(111, 112))], out=out, n_jobs=1) == rows
+        assert not fitted
+
+    def test_a_set_whose_files_cannot_be_had_is_left_out_and_named(self):
+        def draw(seed, split, n_train):
+            raise ConnectionError("'x/y.h5' could not be downloaded; put it there.")
+
+        absent = BenchmarkDataset("absent", "Absent", "survival", (0.5,), draw)
+        cells = [Cell("main", absent, get_method("cqrnn")), cell("excl_censor", seeds=(111,))]
+        with pytest.warns(UserWarning, match=r"Absent was left out: 'x/y.h5' could not be"):
+            rows = run_plan(cells, n_jobs=1)
+        assert [row["dataset"] for row in rows] == ["norm_linear"]
+
+    def test_seeds_of_heavy_sets_are_saved_one_by_one(self, tmp_path):
+        light = get_dataset("norm_linear")
+        heavy = BenchmarkDataset(
+            "heavy", "Heavy", "synthetic", light.taus, light.draw, heavy=True
+        )
+        sizes = []
+
+        class Counting(ResultsFile):
+            def append(self, rows):
+                rows = list(rows)
+                sizes.append(len(rows))
+                super().append(rows)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("censquant.benchmark._run.ResultsFile", Counting)
+            one = Cell("main", heavy, own_method("mine", Median()), seeds=(1, 2, 3))
+            run_plan([one], out=tmp_path / "rows.jsonl", n_jobs=1)
+        assert sizes == [1, 1, 1]
+
+    def test_a_bar_is_shown_when_asked_for(self, capsys):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            run_plan([cell(seeds=(111,))], n_jobs=1, verbose=1)
+        assert "1/1 runs" in capsys.readouterr().err.replace("\n", "")
+
+
+class TestSuites:
+    def test_main_has_the_papers_sets_and_both_splits_where_rows_repeat(self):
+        cells = plan("main")
+        assert len({cell.dataset.name for cell in cells}) == 26
+        assert {one.split for one in cells if one.dataset.name == "whas"} == {"random", "grouped"}
+        assert {one.split for one in cells if one.dataset.name == "gbsg"} == {"random"}
+        assert all(one.seeds == tuple(range(111, 121)) for one in cells)
+
+    def test_the_sequential_suite_has_two_hundred_and_fifty_runs(self):
+        runs = {one.dataset.name: len(one.seeds) for one in plan("sequential")}
+        assert (runs["weibull"], runs["gbsg"]) == (200, 50)
+
+    def test_the_grid_suite_makes_as_many_steps_on_every_sample(self):
+        cells = plan("grid", datasets=["weibull"])
+        assert len(cells) == 24
+        assert {one.n_train * one.options["max_epochs"] for one in cells} <= set(
+            range(94_000, 106_001)
+        )
+        assert {len(one.options["quantiles"]) for one in cells} == {9, 19, 39}
+        assert all(0.5 in one.options["quantiles"] for one in cells)
+
+    def test_variants_have_names_of_their_own(self):
+        for suite in ("grid", "ystar", "crossing", "interpolation", "partial_full"):
+            cells = plan(suite, seeds=1)
+            keys = [one.key(111) for one in cells]
+            assert len(set(keys)) == len(keys)
+
+    def test_kinds_stand_for_their_sets(self):
+        names = {cell.dataset.name for cell in plan("main", datasets=["small"], methods=["cqrnn"])}
+        assert len(names) == 21
+        assert "housing" not in names
+
+    def test_wanted_splits_are_kept_where_they_exist(self):
+        cells = plan("main", datasets=["whas", "gbsg"], methods=["cqrnn"], splits=["grouped"])
+        assert [(one.dataset.name, one.split) for one in cells] == [("whas", "grouped")]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"suite": "mian"}, "There is no suite 'mian'; did you mean main"),
+            ({"datasets": ["gbgs"]}, "There is no dataset 'gbgs'; did you mean gbsg"),
+            ({"methods": ["lognormal"]}, "There is no method 'lognormal'; did you mean lognorm"),
+            ({"splits": ["group"]}, "There is no split 'group'; did you mean grouped"),
+            ({"seeds": 0}, "seeds must be at least 1, got 0"),
+        ],
+    )
+    def test_wrong_words_get_a_sentence(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            plan(**options)
+
+    def test_peers_are_the_ones_installed(self):
+        names = {one.method.name for one in plan("peers", datasets=["weibull"])}
+        assert {"cqrnn", "sksurv_cox", "lifelines_weibull"} <= names
