@@ -1,0 +1,3 @@
+"""Methods and data sets side by side."""
+
+__all__: list[str] = []
