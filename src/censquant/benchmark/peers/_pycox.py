@@ -49,7 +49,7 @@ class DeepHit(CurvePeer):
         # Censorings move to the left: they need a time of the grid before the first event.
         self._times = np.unique(np.append(grid, target.time.min()))
         labels = DeepHitSingle.label_transform(self._times).transform(target.time, target.event)
-        rows = np.float32(self._features(X))
+        rows = self._features(X).astype(np.float32)
         net = tt.practical.MLPVanilla(
             rows.shape[1], _NODES, self._times.size, batch_norm=True, dropout=_DROPOUT
         )
@@ -58,8 +58,8 @@ class DeepHit(CurvePeer):
         _train(self._model, rows, labels, train, validation, n_cases=train.size)
 
     def _survival(self, X: Floats) -> tuple[Floats, Floats]:
-        rows = np.float32(self._features(X))
-        return self._times, np.float64(self._model.predict_surv(rows, numpy=True))
+        rows = self._features(X).astype(np.float32)
+        return self._times, self._model.predict_surv(rows, numpy=True).astype(np.float64)
 
 
 class CoxTime(CurvePeer):
@@ -81,22 +81,21 @@ class CoxTime(CurvePeer):
         from pycox.models.cox_time import MLPVanillaCoxTime
 
         self._features = Standardizer.fit(X)
-        time = rounded_up(
-            target.time, event_grid(target.time, target.event, self._GRID_SIZE)
-        )
+        time = rounded_up(target.time, event_grid(target.time, target.event, self._GRID_SIZE))
         # The network takes the time as one more feature.
         self._clock = Standardizer.fit(time[:, None])
-        labels = np.float32(self._clock(time[:, None])[:, 0]), np.float32(target.event)
-        rows = np.float32(self._features(X))
+        ticks = self._clock(time[:, None])[:, 0].astype(np.float32)
+        labels = ticks, target.event.astype(np.float32)
+        rows = self._features(X).astype(np.float32)
         net = MLPVanillaCoxTime(rows.shape[1], _NODES, batch_norm=True, dropout=_DROPOUT)
         self._model = CoxTimeModel(net, tt.optim.Adam(_LEARNING_RATE), device="cpu")
         train, validation = held_out(target.event, seed)
-        n_cases = np.count_nonzero(target.event[train])
+        n_cases = target.take(train).n_events
         _train(self._model, rows, labels, train, validation, n_cases=n_cases)
         self._model.compute_baseline_hazards()
 
     def _survival(self, X: Floats) -> tuple[Floats, Floats]:
-        curves = self._model.predict_surv_df(np.float32(self._features(X)))
+        curves = self._model.predict_surv_df(self._features(X).astype(np.float32))
         ticks = curves.index.to_numpy(dtype=np.float64)
         times = ticks * self._clock.scale[0] + self._clock.mean[0]
         return times, curves.to_numpy(dtype=np.float64).T

@@ -10,7 +10,7 @@ _MARGIN = 0.01
 
 
 def positive_shift(time: Floats) -> float:
-    """What to add to the times so that the smallest is positive: 0 if it is.
+    """Return what to add to the times so that the smallest is positive: 0 if it is.
 
     Otherwise the smallest becomes a hundredth of the range, so that its logarithm is no outlier.
     """

@@ -79,14 +79,14 @@ class BoostedAFT(Peer):
         import xgboost
 
         best = (0, self._model.best_iteration + 1)
-        return np.float64(
-            self._model.predict(xgboost.DMatrix(X, nthread=1), iteration_range=best)
-        )
+        median = self._model.predict(xgboost.DMatrix(X, nthread=1), iteration_range=best)
+        return np.asarray(median, dtype=np.float64)
 
     def _predict(self, X: Floats, levels: Floats) -> Floats:
         from scipy.special import ndtri
 
-        return self._median(X)[:, None] * np.exp(self._scale * ndtri(levels))
+        factors: Floats = np.exp(self._scale * ndtri(levels))
+        return self._median(X)[:, None] * factors
 
 
 def _table(X: Floats, target: Target) -> Any:
