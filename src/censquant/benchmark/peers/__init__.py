@@ -1,0 +1,13 @@
+"""Other people's methods behind one small interface, where their libraries are installed."""
+
+from censquant.benchmark.peers._base import Peer
+from censquant.benchmark.peers._inversion import quantiles_from_survival
+from censquant.benchmark.peers._registry import PEER_TITLES, available_peers, make_peer
+
+__all__ = [
+    "PEER_TITLES",
+    "Peer",
+    "available_peers",
+    "make_peer",
+    "quantiles_from_survival",
+]

@@ -1,0 +1,49 @@
+# mypy: disable-error-code="import-untyped,import-not-found"
+"""The survival booster of hazardous."""
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.benchmark.peers._base import CurvePeer
+from censquant.survival import Target
+
+Floats = NDArray[np.float64]
+
+
+class SurvivalBoosting(CurvePeer):
+    """Boosted incidence, weighted by censoring: ``SurvivalBoost(ipcw_strategy="kaplan-meier")``.
+
+    A classifier of "event by time t" with t as one more feature. Its defaults took two minutes for
+    7,000 rows; here 50 rounds at a learning rate of 0.1 with one sampled time a row and round. The
+    censoring weights are Kaplan-Meier's: the library's alternating ones, which it learns from the
+    features, put the median of a normal sample of 600 rows 3 too low where its true values are 10
+    to 14. The curve is predicted on the library's grid of 100 quantiles of the event times and
+    need not fall, so that it is sorted. The library samples times from 0 to the last one: where
+    some are not positive, all are moved until the smallest is a hundredth of the range, and
+    predictions moved back.
+    """
+
+    package: ClassVar[str] = "hazardous"
+    module: ClassVar[str] = "hazardous"
+    needs_positive_times: ClassVar[bool] = True
+
+    def _fit(self, X: Floats, target: Target, seed: int) -> None:
+        from hazardous import SurvivalBoost
+
+        y = {"event": target.event.astype(np.int64), "duration": target.time}
+        model = SurvivalBoost(
+            n_iter=50,
+            learning_rate=0.1,
+            n_horizons_per_observation=1,
+            ipcw_strategy="kaplan-meier",
+            show_progressbar=False,
+            random_state=seed,
+        )
+        self._model = model.fit(X, y)
+        # The grid repeats the times of tied events.
+        self._times = np.unique(self._model.time_grid_)
+
+    def _survival(self, X: Floats) -> tuple[Floats, Floats]:
+        return self._times, self._model.predict_survival_function(X, times=self._times)
