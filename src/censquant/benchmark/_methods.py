@@ -12,6 +12,7 @@ from censquant import estimators
 from censquant._validation import look_up
 from censquant.benchmark._as_published import EventCurveDeepQuantReg, MixedUpLogNormalNN
 from censquant.benchmark._datasets import BenchmarkDataset
+from censquant.benchmark.peers import PEER_TITLES, make_peer
 
 Build = Callable[[BenchmarkDataset, Mapping[str, Any], int], Any]
 
@@ -217,5 +218,15 @@ _ALL = (
     ),
 )
 
-METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType({one.name: one for one in _ALL})
-"""The paper's five methods as they were run, and the ones to use instead, by name."""
+
+
+def _peer(name: str) -> Build:
+    return lambda dataset, options, seed: make_peer(name, random_state=seed)
+
+
+_PEERS = tuple(BenchmarkMethod(name, title, _peer(name)) for name, title in PEER_TITLES.items())
+
+METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType(
+    {one.name: one for one in _ALL + _PEERS}
+)
+"""The paper's five methods as they were run, the ones to use instead, and peers, by name."""

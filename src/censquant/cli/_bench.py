@@ -29,7 +29,7 @@ def list_benchmark() -> None:
             f"{len(dataset.taus):>2} levels, {splits} split"
         )
     console.print("\n[bold]Methods[/]")
-    for method in benchmark.all_methods():
+    for method in benchmark.METHODS.values():
         note = f" (column {method.published} of the paper)" if method.published else ""
         console.print(f"  {method.name:<22} {escape(method.title)}{escape(note)}")
 

@@ -1,10 +1,10 @@
 """Peers by name."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib.util import find_spec
 from types import MappingProxyType
 
+from censquant._validation import look_up
 from censquant.benchmark.peers._base import Peer
 from censquant.benchmark.peers._hazardous import SurvivalBoosting
 from censquant.benchmark.peers._lifelines import LifelinesCox, LogNormalAFT, WeibullAFT
@@ -88,11 +88,7 @@ def make_peer(name: str, *, random_state: int | None = None) -> Peer:
     >>> make_peer("sksurv_cox").package
     'scikit-survival'
     """
-    if name not in _PEERS:
-        near = get_close_matches(str(name), _PEERS) or list(_PEERS)
-        listed = ", ".join(repr(known) for known in near)
-        raise ValueError(f"name must be that of a peer, such as {listed}, got {name!r}.")
-    peer, _ = _PEERS[name]
+    peer, _ = look_up("peer", name, _PEERS)
     if not _installed(peer):
         raise ModuleNotFoundError(
             f"name={name!r} needs {peer.package}, which is not installed: "
