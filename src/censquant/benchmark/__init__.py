@@ -1,0 +1,3 @@
+"""Tables and figures of the benchmark."""
+
+__all__: list[str] = []
