@@ -93,6 +93,25 @@ class Labels:
         return _ordered(names, self.methods)
 
 
+def preferred_metrics(metrics: Iterable[str]) -> tuple[str, ...]:
+    """Scores by which the paper judges a dataset, out of those that are known for it.
+
+    The distance to the true quantiles where they are known; else the loss on uncensored test rows;
+    else, with real censoring, order and calibration.
+
+    Examples
+    --------
+    >>> from censquant.benchmark._summary import preferred_metrics
+    >>> preferred_metrics(["cindex", "uql", "tqmse"]), preferred_metrics(["censdcal", "cindex"])
+    (('tqmse',), ('cindex', 'censdcal'))
+    """
+    known = set(metrics)
+    for best in ("tqmse", "uql"):
+        if best in known:
+            return (best,)
+    return tuple(name for name in ("cindex", "censdcal") if name in known)
+
+
 def _ordered(names: Iterable[str], known: Mapping[str, str]) -> list[str]:
     place = {name: rank for rank, name in enumerate(known)}
     return sorted(set(names), key=lambda name: (place.get(name, len(place)), name))
