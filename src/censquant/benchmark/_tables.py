@@ -142,7 +142,7 @@ def _marked(cell: Cell) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Number as it is printed, with a true minus sign; a dash where there is none.
+    """Text of a number as it is printed, with a true minus sign; a dash where there is none.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """Number with its sign, also where it is positive."""
+    """Text of a number with its sign, also where it is positive."""
     text = number(value, digits)
     return f"+{text}" if text[0].isdigit() and float(text) > 0 else text
 

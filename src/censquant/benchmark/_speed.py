@@ -1,0 +1,157 @@
+"""Training time on the machine beside what a plain torch loop would have needed on one core."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from censquant.benchmark._summary import Labels, fine
+from censquant.benchmark._tables import Cell, Table, number
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class TrainingTime:
+    """Training of some runs, and of the same steps in a plain torch loop.
+
+    Parameters
+    ----------
+    n_runs : int
+        Runs that did not fail.
+    n_steps : float
+        Optimiser steps of all runs.
+    seconds : float
+        Time of the machine: the seconds of each fit over the fits running beside it.
+    plain_seconds : float
+        Steps times the seconds of a plain step, one core; NaN where none was measured.
+    ratio : float
+        Plain over ours, over the runs in which both are known.
+
+    Examples
+    --------
+    >>> from censquant.benchmark._speed import TrainingTime
+    >>> TrainingTime(10, 4000, 0.5, 6.0, 12.0).ratio
+    12.0
+    """
+
+    n_runs: int
+    n_steps: float
+    seconds: float
+    plain_seconds: float
+    ratio: float
+
+
+def training_time(frame: DataFrame) -> TrainingTime:
+    """Sum of the training times of all runs that did not fail.
+
+    A fit that shares the machine with others is slower than alone, and so its seconds are divided
+    by the number of slots: the sum is the time that all fits together took the machine, as long as
+    the slots are kept busy.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a run.
+
+    Returns
+    -------
+    time : TrainingTime
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.benchmark._speed import training_time
+    >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
+    ...     "variant": "", "seed": [1, 2], "fit_seconds": 0.1, "n_steps": 400, "n_slots": 2,
+    ...     "plain_step_seconds": 0.0015})
+    >>> training_time(rows).ratio
+    12.0
+    """
+    rows = fine(frame)
+    ours = rows["fit_seconds"] / rows["n_slots"]
+    plain = rows["n_steps"] * rows["plain_step_seconds"]
+    both = ours.notna() & plain.notna()
+    beside = float(ours[both].sum())
+    return TrainingTime(
+        len(rows),
+        float(rows["n_steps"].sum()),
+        float(ours.sum()),
+        float(plain[both].sum()) if both.any() else math.nan,
+        float(plain[both].sum()) / beside if beside > 0 else math.nan,
+    )
+
+
+def speed_table(frame: DataFrame, labels: Labels) -> Table:
+    """Training time by method and over all, with a verdict in one sentence below.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a run.
+    labels : Labels
+        Titles.
+
+    Returns
+    -------
+    table : Table
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.benchmark._speed import speed_table
+    >>> from censquant.benchmark._summary import Labels
+    >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
+    ...     "variant": "", "seed": [1, 2], "fit_seconds": 0.1, "n_steps": 400, "n_slots": 2,
+    ...     "plain_step_seconds": 0.0015})
+    >>> print(speed_table(rows, Labels()).notes[0])
+    2 runs trained in 0.1 s with 2 fits at a time; a plain torch loop on one core would have
+    needed 1.2 s: 12.0 times as long.
+    """
+    rows = fine(frame)
+    lines = []
+    for method in labels.ordered_methods(rows["method"]):
+        lines.append(_line(labels.method(method), training_time(rows[rows["method"] == method])))
+    overall = training_time(rows) if len(rows) else TrainingTime(0, 0, 0, math.nan, math.nan)
+    lines.append(_line("All methods", overall))
+    return Table(
+        "Training time",
+        ("Method", "Runs", "Steps", "Seconds here", "Seconds of a plain loop", "Ratio"),
+        tuple(lines),
+        (_verdict(rows, overall), *_partly(rows)),
+        breaks=frozenset({len(lines) - 1}),
+    )
+
+
+def _line(title: str, time: TrainingTime) -> tuple[Cell, ...]:
+    texts = [title, f"{time.n_runs}", number(time.n_steps, 0), number(time.seconds, 1)]
+    texts += [number(time.plain_seconds, 1), number(time.ratio, 1)]
+    return tuple(Cell(text) for text in texts)
+
+
+def _verdict(rows: DataFrame, time: TrainingTime) -> str:
+    if not time.n_runs:
+        return "No run succeeded, so there is no training time to compare."
+    slots = sorted({int(value) for value in rows["n_slots"].dropna()})
+    many = f"{slots[0]}" if len(slots) == 1 else f"{slots[0]} to {slots[-1]}" if slots else "–"
+    at_a_time = f"{many} fit{'' if many == '1' else 's'} at a time"
+    runs = f"{time.n_runs} run{'' if time.n_runs == 1 else 's'}"
+    here = f"{runs} trained in {number(time.seconds, 1)} s with {at_a_time}"
+    if math.isnan(time.ratio):
+        return f"{here}; no step of a plain torch loop was measured beside them."
+    return (
+        f"{here}; a plain torch loop on one core would have needed "
+        f"{number(time.plain_seconds, 1)} s: {number(time.ratio, 1)} times as long."
+    )
+
+
+def _partly(rows: DataFrame) -> list[str]:
+    """Say so where the ratio is not of all runs."""
+    known = (rows["n_steps"] * rows["plain_step_seconds"]).notna()
+    if not known.any() or known.all():
+        return []
+    return [
+        f"The plain loop and the ratio are of the {int(known.sum())} runs in which it is known."
+    ]
