@@ -110,7 +110,8 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
     summary = summarize(frame, PAPER_METRICS)
     summary = summary[summary["variant"] == ""]
     scores = summary.set_index(["dataset", "method", "metric", "split"])
-    rows, breaks = [], set()
+    rows: list[tuple[Cell, ...]] = []
+    breaks = set()
     for dataset in labels.ordered_datasets(summary["dataset"]):
         own = summary[summary["dataset"] == dataset]
         before = len(rows)

@@ -60,8 +60,8 @@ def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
     ]
     columns = ["Dataset", "Method", *(_RANKED[name] for name in ranked), "A-cal. refused"]
     columns += ["Coverage (nominal)", "Fit s", "Predict s"]
-    lines, breaks = [], set()
-    means = []
+    lines: list[tuple[Cell, ...]] = []
+    breaks, means = set(), []
     for dataset, split in blocks:
         own = rows[(rows["dataset"] == dataset) & (rows["split"] == split)]
         methods = labels.ordered_methods(own["method"])
@@ -101,20 +101,19 @@ def _best(means: list[float], metric: str) -> str | None:
 
 
 def _refused(runs: DataFrame) -> str:
-    p_values = runs["a_calibration_p"].dropna() if "a_calibration_p" in runs else []
-    return f"{100 * float((p_values < 0.05).mean()):.0f} %" if len(p_values) else "–"
+    there = [p for p in runs.get("a_calibration_p", []) if not math.isnan(p)]
+    return f"{100 * sum(p < 0.05 for p in there) / len(there):.0f} %" if there else "–"
 
 
 def _coverage(runs: DataFrame) -> str:
     reached, nominal = (
-        mean_and_error(runs[name] if name in runs else [])[0]
-        for name in ("coverage", "nominal_coverage")
+        mean_and_error(runs.get(name, []))[0] for name in ("coverage", "nominal_coverage")
     )
     return "–" if math.isnan(reached) else f"{number(reached)} ({number(nominal)})"
 
 
 def _seconds(runs: DataFrame, column: str) -> str:
-    mean, *_ = mean_and_error(runs[column] if column in runs else [])
+    mean, *_ = mean_and_error(runs.get(column, []))
     return "–" if math.isnan(mean) else f"{mean:.3g}"
 
 

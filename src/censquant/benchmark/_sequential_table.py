@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from censquant.benchmark._published import published_sequential
-from censquant.benchmark._summary import HIGHER_IS_BETTER, METRIC_TITLES, Labels, fine
+from censquant.benchmark._summary import HIGHER_IS_BETTER, METRIC_TITLES, Labels, random_split
 from censquant.benchmark._tables import Cell, Table, number, plus_minus
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ def paired_difference(first: Series, second: Series) -> PairedDifference:
         return PairedDifference(math.nan, math.nan, 0)
     width = math.nan
     if n > 1:
-        width = float(t.ppf(0.975, n - 1) * differences.std(ddof=1) / math.sqrt(n))
+        # An infinite score has no interval.
+        with np.errstate(invalid="ignore"):
+            width = float(t.ppf(0.975, n - 1) * differences.std(ddof=1) / math.sqrt(n))
     return PairedDifference(float(differences.mean()), width, n)
 
 
@@ -136,8 +138,8 @@ def sequential_tables(
     >>> [cell.text for cell in sequential_tables(rows, Labels())[0].rows[0]][:3]
     ['a', '9', '10.0×']
     """
-    rows = fine(frame)
-    rows = rows[(rows["split"] == "random") & (rows["variant"] == "")]
+    rows = random_split(frame)
+    rows = rows[rows["variant"] == ""]
     groups: dict[tuple[str, ...], list[tuple[str, DataFrame, DataFrame]]] = {}
     for dataset in labels.ordered_datasets(rows["dataset"]):
         own = rows[rows["dataset"] == dataset]

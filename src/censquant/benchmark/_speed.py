@@ -67,7 +67,7 @@ def training_time(frame: DataFrame) -> TrainingTime:
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...     "variant": "", "seed": [1, 2], "fit_seconds": 0.1, "n_steps": 400, "n_slots": 2,
     ...     "plain_step_seconds": 0.0015})
-    >>> training_time(rows).ratio
+    >>> round(training_time(rows).ratio, 6)
     12.0
     """
     rows = fine(frame)
@@ -152,6 +152,4 @@ def _partly(rows: DataFrame) -> list[str]:
     known = (rows["n_steps"] * rows["plain_step_seconds"]).notna()
     if not known.any() or known.all():
         return []
-    return [
-        f"The plain loop and the ratio are of the {int(known.sum())} runs in which it is known."
-    ]
+    return [f"Plain loop and ratio are of the {int(known.sum())} runs in which both are known."]

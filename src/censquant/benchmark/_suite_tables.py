@@ -13,11 +13,11 @@ from censquant.benchmark._sequential_table import INTERVAL_NOTE, paired_differen
 from censquant.benchmark._summary import (
     METRIC_TITLES,
     Labels,
-    fine,
     mean_and_error,
     preferred_metrics,
+    random_split,
 )
-from censquant.benchmark._tables import Cell, Table, number, plus_minus
+from censquant.benchmark._tables import Cell, Table, number, plus_minus, runs_note
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,9 +54,10 @@ def grid_table(frame: DataFrame, labels: Labels) -> Table:
     >>> [(cell.text, cell.bold) for cell in grid_table(rows, Labels()).rows[0]][2:]
     [('0.500', False), ('0.400', True)]
     """
-    rows = fine(frame)
+    rows = random_split(frame)
     levels = sorted(rows["n_levels"].unique())
-    lines, breaks = [], set()
+    lines: list[tuple[Cell, ...]] = []
+    breaks = set()
     for dataset in labels.ordered_datasets(rows["dataset"]):
         own = rows[rows["dataset"] == dataset]
         breaks.add(len(lines))
@@ -72,7 +73,7 @@ def grid_table(frame: DataFrame, labels: Labels) -> Table:
         "TQMSE by number of rows n and of levels M",
         ("Dataset", "n", *(f"M = {m:g}" for m in levels)),
         tuple(lines),
-        (_runs_note(rows, ["dataset", "n_train", "n_levels"]),),
+        (runs_note(rows.groupby(["dataset", "n_train", "n_levels"]).size()),),
         n_labels=2,
         breaks=frozenset(breaks - {0}),
     )
@@ -103,10 +104,11 @@ def ystar_table(frame: DataFrame, labels: Labels) -> Table:
     >>> [[cell.text for cell in row] for row in table.rows]
     [['Norm light', 'here', '0.080', '0.090'], ['Norm light', 'paper', '0.079', '0.081']]
     """
-    rows = with_factor(fine(frame))
+    rows = with_factor(random_split(frame))
     factors = sorted(rows["factor"].unique())
     paper = published_ystar().set_index(["dataset", "factor"])["tqmse"]
-    lines, breaks = [], set()
+    lines: list[tuple[Cell, ...]] = []
+    breaks = set()
     for dataset in labels.ordered_datasets(rows["dataset"]):
         title = labels.dataset(dataset)
         own = rows[rows["dataset"] == dataset]
@@ -121,7 +123,7 @@ def ystar_table(frame: DataFrame, labels: Labels) -> Table:
         "TQMSE by y* = c max(y)",
         ("Dataset", "Runs", *(f"c = {c:g}" for c in factors)),
         tuple(lines),
-        (_runs_note(rows, ["dataset", "factor"]),),
+        (runs_note(rows.groupby(["dataset", "factor"]).size()),),
         n_labels=2,
         breaks=frozenset(breaks - {0}),
     )
@@ -170,8 +172,9 @@ def variants_table(frame: DataFrame, labels: Labels, title: str) -> Table:
     >>> [cell.text for cell in variants_table(rows, Labels(), "Crossing").rows[1]]
     ['a', 'cqrnn, penalty', 'TQMSE', '0.650 ± 0.150', '0.100 ± 1.271', 'neither', '0.0 %']
     """
-    rows = fine(frame)
-    lines, breaks = [], set()
+    rows = random_split(frame)
+    lines: list[tuple[Cell, ...]] = []
+    breaks = set()
     for dataset in labels.ordered_datasets(rows["dataset"]):
         own = rows[rows["dataset"] == dataset]
         arms = arms_of(own, labels)
@@ -196,7 +199,7 @@ def variants_table(frame: DataFrame, labels: Labels, title: str) -> Table:
         title,
         ("Dataset", "Variant", "Metric", "Mean", "Minus plain", "Better", "Rows that cross"),
         tuple(lines),
-        (_runs_note(rows, ["dataset", "method", "variant"]), INTERVAL_NOTE),
+        (runs_note(rows.groupby(["dataset", "method", "variant"]).size()), INTERVAL_NOTE),
         n_labels=3,
         breaks=frozenset(breaks - {0}),
     )
@@ -216,7 +219,7 @@ def arms_of(rows: DataFrame, labels: Labels) -> list[tuple[str, DataFrame]]:
 
 
 def _crossing_share(runs: DataFrame) -> str:
-    mean, *_ = mean_and_error(runs["crossing"] if "crossing" in runs else [])
+    mean, *_ = mean_and_error(runs.get("crossing", []))
     return "–" if math.isnan(mean) else f"{100 * mean:.1f} %"
 
 
@@ -245,8 +248,9 @@ def partial_full_table(frame: DataFrame, labels: Labels) -> Table:
     >>> [cell.text for cell in partial_full_table(rows, Labels()).rows[0]][2:]
     ['4.000', '4.000', '3.000', '1.000', '5.000']
     """
-    rows = fine(frame)
-    lines, breaks = [], set()
+    rows = random_split(frame)
+    lines: list[tuple[Cell, ...]] = []
+    breaks = set()
     for dataset in labels.ordered_datasets(rows["dataset"]):
         breaks.add(len(lines))
         for name, runs in arms_of(rows[rows["dataset"] == dataset], labels):
@@ -262,14 +266,7 @@ def partial_full_table(frame: DataFrame, labels: Labels) -> Table:
         "Partial and full optimisation",
         ("Dataset", "Variant", *heads, "Loss at the end"),
         tuple(lines),
-        (_runs_note(rows, ["dataset", "method", "variant"]),),
+        (runs_note(rows.groupby(["dataset", "method", "variant"]).size()),),
         n_labels=2,
         breaks=frozenset(breaks - {0}),
     )
-
-
-def _runs_note(rows: DataFrame, cell: list[str]) -> str:
-    counts = rows.groupby(cell).size()
-    low, high = int(counts.min()), int(counts.max())
-    runs = f"{low}" if low == high else f"{low} to {high}"
-    return f"Mean ± one standard error over {runs} run{'s' if high != 1 else ''}."

@@ -142,6 +142,9 @@ def tidy(frame: DataFrame) -> DataFrame:
         )
     rows = frame.assign(variant=frame["variant"].fillna(""))
     rows["error"] = frame["error"].fillna("") if "error" in frame.columns else ""
+    suites = sorted(rows["suite"].unique())
+    if len(suites) > 1:
+        raise ValueError(f"frame must hold one suite, got {', '.join(suites)}; select one of them.")
     doubled = rows.duplicated(key)
     if doubled.any():
         run = ", ".join(str(value) for value in rows.loc[doubled, key].iloc[0])
@@ -153,6 +156,12 @@ def fine(frame: DataFrame) -> DataFrame:
     """Tidy rows of the runs that did not fail."""
     rows = tidy(frame)
     return rows[rows["error"] == ""].reset_index(drop=True)
+
+
+def random_split(frame: DataFrame) -> DataFrame:
+    """Tidy rows of the runs on the paper's random split that did not fail."""
+    rows = fine(frame)
+    return rows[rows["split"] == "random"].reset_index(drop=True)
 
 
 def mean_and_error(values: Series | Sequence[float]) -> tuple[float, float, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from censquant.benchmark._summary import (
 )
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 ROUNDING_NOTE = (
     "The paper prints three decimals, so half a unit of the last one counts as part of its error."
@@ -132,8 +132,8 @@ def to_markdown(tables: Sequence[Table], head: str = "") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _line(cells: object) -> str:
-    return "| " + " | ".join(cells) + " |"  # type: ignore[arg-type]
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def _marked(cell: Cell) -> str:
@@ -209,7 +209,8 @@ def main_table(frame: DataFrame, labels: Labels) -> Table:
     columns = ["Dataset", "Method"]
     for metric in metrics:
         columns += [METRIC_TITLES[metric], *["paper"] * (metric in with_paper)]
-    rows, breaks, failed = [], set(), []
+    rows: list[tuple[Cell, ...]] = []
+    breaks, failed = set(), []
     for dataset in labels.ordered_datasets(summary["dataset"]):
         breaks.add(len(rows))
         own = summary[summary["dataset"] == dataset]
@@ -228,7 +229,7 @@ def main_table(frame: DataFrame, labels: Labels) -> Table:
         "Full results",
         tuple(columns),
         tuple(rows),
-        (_runs_note(summary), *_distance_note(with_paper), *_failed_note(failed)),
+        (runs_note(summary["n_runs"]), *_distance_note(with_paper), *_failed_note(failed)),
         n_labels=2,
         breaks=frozenset(breaks - {0}),
     )
@@ -261,8 +262,11 @@ def _paper(comparison: DataFrame, place: tuple[str, str, str]) -> str:
     return text if math.isnan(away) else f"{text} ({signed(away)})"
 
 
-def _runs_note(summary: DataFrame) -> str:
-    low, high = int(summary["n_runs"].min()), int(summary["n_runs"].max())
+def runs_note(counts: Series) -> str:
+    """Sentence on the means of a table whose cells have these numbers of runs."""
+    if not counts.any():
+        return "No run succeeded."
+    low, high = int(counts.min()), int(counts.max())
     runs = f"{low}" if low == high else f"{low} to {high}"
     return f"Mean ± one standard error over {runs} run{'s' if high != 1 else ''}."
 
