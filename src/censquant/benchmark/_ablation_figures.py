@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.benchmark._figures import new_figure, shared_legend, style, unclutter
+from censquant.benchmark._figures import new_figure, readable_log, shared_legend, style, unclutter
 from censquant.benchmark._published import published_ystar
 from censquant.benchmark._sequential_table import paired_difference
 from censquant.benchmark._suite_tables import arms_of, with_factor
@@ -68,7 +68,7 @@ def grid_figure(frame: DataFrame, labels: Labels) -> Figure:
             points = [(n, *mean_and_error(values)[:2]) for n, values in cells]
             _points(ax, points, f"M = {m:g}", style(line))
         ax.set_title(labels.dataset(dataset), fontsize="medium")
-        _log_ticks(ax, sorted(own["n_train"].unique()))
+        _log_rows(ax, sorted(own["n_train"].unique()))
         if place % columns == 0:
             ax.set_ylabel("TQMSE")
         if place >= len(datasets) - columns:
@@ -88,18 +88,15 @@ def _points(
     ax.errorbar(at, means, errors, label=name, markersize=4, linewidth=1.2, capsize=2, **looks)
 
 
-def _log_ticks(ax: Axes, values: Sequence[float]) -> None:
-    """Both axes on a log scale, with the values that were run as ticks."""
-    from matplotlib.ticker import NullFormatter, NullLocator
+def _log_rows(ax: Axes, values: Sequence[float]) -> None:
+    """Both axes in logarithms, with the numbers of rows that were run as ticks."""
+    from matplotlib.ticker import NullLocator
 
     ax.set_xscale("log")
-    ax.set_yscale("log")
-    shown = values if len(values) <= 6 else values[::2]
+    shown = values if len(values) <= 4 else values[::2]
     ax.set_xticks(list(shown), [f"{value:g}" for value in shown])
     ax.xaxis.set_minor_locator(NullLocator())
-    low, high = ax.get_ylim()
-    if high > 30 * low:
-        ax.yaxis.set_minor_formatter(NullFormatter())
+    readable_log(ax)
     ax.tick_params(axis="y", which="both", labelsize="small")
     unclutter(ax)
 
@@ -130,22 +127,27 @@ def ystar_figure(frame: DataFrame, labels: Labels) -> Figure:
     """
     rows = with_factor(random_split(frame))
     paper = published_ystar()
+    # Side by side and not to scale: most factors lie close together.
+    places = {factor: place for place, factor in enumerate(sorted(rows["factor"].unique()))}
     figure = new_figure(6.4, 4.0)
     ax = figure.subplots()
-    for place, dataset in enumerate(labels.ordered_datasets(rows["dataset"])):
-        title, looks = labels.dataset(dataset), style(place)
+    for line, dataset in enumerate(labels.ordered_datasets(rows["dataset"])):
+        title, looks = labels.dataset(dataset), style(line)
         cells = rows[rows["dataset"] == dataset].groupby("factor")["tqmse"]
-        _points(ax, [(c, *mean_and_error(values)[:2]) for c, values in cells], title, looks)
-        printed = paper[paper["dataset"] == title]
+        points = [(places[c], *mean_and_error(values)[:2]) for c, values in cells]
+        _points(ax, points, title, looks)
+        printed = paper[(paper["dataset"] == title) & paper["factor"].isin(list(places))]
         if len(printed):
             ax.plot(
-                printed["factor"], printed["tqmse"], linestyle="--", linewidth=1.0, alpha=0.6,
-                markersize=8, markerfacecolor="none", **looks,
+                printed["factor"].map(places), printed["tqmse"], linestyle="--", linewidth=1.0,
+                alpha=0.6, markersize=8, markerfacecolor="none", **looks,
             )  # fmt: skip
-    _log_ticks(ax, sorted(rows["factor"].unique()))
-    ax.set_xlabel("factor c of y* = c max(y); dashed, hollow: the paper")
+    readable_log(ax)
+    ax.set_xticks(list(places.values()), [f"{factor:g}" for factor in places])
+    ax.set_xlabel("factor c of y* = c max(y); dashed and hollow: the paper")
     ax.set_ylabel("TQMSE")
-    if len(rows):
+    unclutter(ax)
+    if places:
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return figure
 
@@ -191,7 +193,8 @@ def partial_full_figure(frame: DataFrame, labels: Labels) -> Figure:
             ax.set_title(labels.dataset(dataset), fontsize="medium")
             ax.set_xlabel("epoch")
             ax.set_ylabel(title)
-            ax.set_yscale("log")
+            if column == "trace_tqmse":
+                readable_log(ax)
             unclutter(ax)
     if datasets:
         shared_legend(figure, list(axes.ravel()))
@@ -243,11 +246,13 @@ def variants_figure(frame: DataFrame, labels: Labels) -> Figure:
     names = [name for name, _ in arms_of(rows, labels)]
     figure = new_figure(9.0, 1.4 + 0.42 * max(len(datasets), 2))
     left, right = figure.subplots(1, 2, sharey=True)
+    judged: set[str | None] = set()
     for row, dataset in enumerate(datasets):
         own = rows[rows["dataset"] == dataset]
         arms = arms_of(own, labels)
         known = [name for name in METRIC_TITLES if name in own and own[name].notna().any()]
-        metric = preferred_metrics(known)[0] if preferred_metrics(known) else None
+        metric = next(iter(preferred_metrics(known)), None)
+        judged.add(metric)
         plain = arms[0][1].set_index("seed")
         for name, runs in arms:
             place = names.index(name)
@@ -262,7 +267,8 @@ def variants_figure(frame: DataFrame, labels: Labels) -> Figure:
                 mean, error, _ = mean_and_error(100 * runs["crossing"])
                 right.errorbar(mean, at, xerr=error, label=label, **looks)
     left.axvline(0.0, color="0.4", linewidth=0.8, zorder=0)
-    left.set_xlabel(f"change against {names[0] if names else 'plain'}, %")
+    scores = " or ".join(METRIC_TITLES[metric] for metric in METRIC_TITLES if metric in judged)
+    left.set_xlabel(f"change of {scores} against {names[0] if names else 'plain'}, %")
     right.set_xlabel("test rows that cross, %")
     left.set_yticks(range(len(datasets)), [labels.dataset(name) for name in datasets])
     left.set_ylim(max(len(datasets), 1) - 0.5, -0.5)

@@ -103,6 +103,7 @@ def one_dimensional_figure(
         ax.set_title(labels.method(method), fontsize="medium")
     for ax in axes[-1]:
         ax.set_xlabel("x")
+    figure.align_ylabels(axes[:, 0])
     quantiles = [Line2D([], [], color=color, linewidth=1.6) for color in colors]
     figure.legend(
         [
@@ -124,10 +125,19 @@ def plot_panel(ax: Axes, one: OneDimensional, method: str, colors: NDArray[np.fl
     x, true = (np.asarray(part, dtype=np.float64) for part in (one.x, one.true))
     train_x, time = (np.asarray(part, dtype=np.float64) for part in (one.train_x, one.time))
     event = np.asarray(one.event, dtype=bool)
-    ax.plot(train_x[event], time[event], ".", color="0.55", markersize=2.2, alpha=0.7, zorder=1)
+    ax.plot(
+        train_x[event],
+        time[event],
+        ".",
+        color="0.55",
+        markersize=2.2,
+        alpha=0.7,
+        zorder=1,
+        rasterized=True,
+    )
     ax.plot(
         train_x[~event], time[~event], "x", color="#d55e00", markersize=2.6, alpha=0.6, zorder=1,
-        markeredgewidth=0.6,
+        markeredgewidth=0.6, rasterized=True,
     )  # fmt: skip
     if method in one.predicted:
         curves = np.asarray(one.predicted[method], dtype=np.float64)

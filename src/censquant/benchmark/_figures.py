@@ -71,6 +71,20 @@ def style(place: int) -> dict[str, Any]:
     }
 
 
+def readable_log(ax: Axes) -> None:
+    """Put the vertical scale in logarithms, with plain numbers where it spans less than a decade."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    if high < 30 * low:
+        ax.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        for which in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+            which(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        ax.yaxis.set_minor_formatter(NullFormatter())
+
+
 def unclutter(ax: Axes) -> None:
     """Leave the two spines that carry a scale, and a pale grid behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
@@ -78,12 +92,17 @@ def unclutter(ax: Axes) -> None:
     ax.grid(axis="y", color="0.9", linewidth=0.8)
 
 
-def shared_legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend above all axes, each name once."""
+def shared_legend(figure: Figure, axes: Sequence[Axes], *, with_paper: bool = False) -> None:
+    """One legend above all axes, each name once, the paper's hollow marks last."""
+    from matplotlib.lines import Line2D
+
     named: dict[str, Any] = {}
     for ax in axes:
         for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
             named.setdefault(name, handle)
+    if with_paper:
+        hollow = {"marker": "o", "markerfacecolor": "none", "color": "0.4", "linestyle": "none"}
+        named["the paper"] = Line2D([], [], markersize=8.5, **hollow)  # type: ignore[arg-type]
     figure.legend(
         list(named.values()), list(named), loc="outside upper center", ncols=6, frameon=False
     )
@@ -113,7 +132,7 @@ def main_figure(frame: DataFrame, labels: Labels) -> Figure:
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...                      "variant": "", "seed": [1, 2], "cindex": [0.6, 0.7]})
     >>> [ax.get_ylabel() for ax in main_figure(rows, Labels()).axes]
-    ['C-index\\n(higher is better)']
+    ['C-index\n(higher is better)']
     """
     summary = summarize(frame, PAPER_METRICS)
     summary = summary[
@@ -132,7 +151,9 @@ def main_figure(frame: DataFrame, labels: Labels) -> Figure:
         own = summary[(summary["metric"] == metric) & summary["dataset"].isin(shown[metric])]
         plot_scores(ax, own, metric, shown[metric], methods, labels)
     if metrics:
-        shared_legend(figure, list(axes))
+        # Marks of the paper are drawn with no name, beside those that have one.
+        hollow = any(line.get_markersize() > 8 for ax in axes for line in ax.lines)
+        shared_legend(figure, list(axes), with_paper=hollow)
     return figure
 
 

@@ -12,6 +12,7 @@ from censquant.benchmark._summary import (
     compare,
     preferred_metrics,
     summarize,
+    tidy,
 )
 from censquant.benchmark._tables import ROUNDING_NOTE, Cell, Table, plus_minus, signed
 
@@ -136,3 +137,45 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
         n_labels=3,
         breaks=frozenset(breaks - {0}),
     )
+
+
+def failed_table(frame: DataFrame, labels: Labels) -> Table:
+    """Runs that failed, one row a cell and error; with no rows if all went well.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a run.
+    labels : Labels
+        Titles.
+
+    Returns
+    -------
+    table : Table
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.benchmark._main_extracts import failed_table
+    >>> from censquant.benchmark._summary import Labels
+    >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
+    ...                      "variant": "", "seed": [1, 2], "error": ["", "NaN loss"]})
+    >>> [cell.text for cell in failed_table(rows, Labels()).rows[0]]
+    ['a', 'm', 'random', '', '2', 'NaN loss']
+    """
+    rows = tidy(frame)
+    bad = rows[rows["error"] != ""]
+    cells = {
+        key: runs for key, runs in bad.groupby(["dataset", "method", "split", "variant", "error"])
+    }
+    lines = []
+    for dataset in labels.ordered_datasets(bad["dataset"]):
+        for method in labels.ordered_methods(bad["method"]):
+            for key, runs in cells.items():
+                if key[:2] == (dataset, method):
+                    seeds = ", ".join(str(seed) for seed in runs["seed"])
+                    texts = [labels.dataset(dataset), labels.method(method), *key[2:4], seeds]
+                    lines.append(tuple(Cell(text) for text in (*texts, key[4])))
+    columns = ("Dataset", "Method", "Split", "Variant", "Seeds", "Error")
+    notes = ("These runs are in no mean.",)
+    return Table("Runs that failed", columns, tuple(lines), notes, n_labels=6)
