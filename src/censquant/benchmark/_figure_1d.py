@@ -125,6 +125,7 @@ def plot_panel(ax: Axes, one: OneDimensional, method: str, colors: NDArray[np.fl
     x, true = (np.asarray(part, dtype=np.float64) for part in (one.x, one.true))
     train_x, time = (np.asarray(part, dtype=np.float64) for part in (one.train_x, one.time))
     event = np.asarray(one.event, dtype=bool)
+    # Thousands of marks as paths would make the SVG many times larger.
     ax.plot(
         train_x[event],
         time[event],

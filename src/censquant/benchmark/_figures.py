@@ -72,7 +72,7 @@ def style(place: int) -> dict[str, Any]:
 
 
 def readable_log(ax: Axes) -> None:
-    """Put the vertical scale in logarithms, with plain numbers where it spans less than a decade."""
+    """Put the vertical scale in logarithms, with plain numbers where it spans little."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set_yscale("log")

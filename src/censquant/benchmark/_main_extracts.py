@@ -140,7 +140,7 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
 
 
 def failed_table(frame: DataFrame, labels: Labels) -> Table:
-    """Runs that failed, one row a cell and error; with no rows if all went well.
+    """Table of the runs that failed, one row a cell and error; with no rows if all went well.
 
     Parameters
     ----------
@@ -165,9 +165,7 @@ def failed_table(frame: DataFrame, labels: Labels) -> Table:
     """
     rows = tidy(frame)
     bad = rows[rows["error"] != ""]
-    cells = {
-        key: runs for key, runs in bad.groupby(["dataset", "method", "split", "variant", "error"])
-    }
+    cells = dict(iter(bad.groupby(["dataset", "method", "split", "variant", "error"])))
     lines = []
     for dataset in labels.ordered_datasets(bad["dataset"]):
         for method in labels.ordered_methods(bad["method"]):

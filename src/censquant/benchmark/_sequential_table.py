@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from censquant.benchmark._published import published_sequential
-from censquant.benchmark._summary import HIGHER_IS_BETTER, METRIC_TITLES, Labels, random_split
+from censquant.benchmark._published import published_sequential, published_sequential_means
+from censquant.benchmark._summary import (
+    HIGHER_IS_BETTER,
+    METRIC_TITLES,
+    Labels,
+    mean_and_error,
+    random_split,
+)
 from censquant.benchmark._tables import Cell, Table, number, plus_minus
 
 if TYPE_CHECKING:
@@ -147,10 +153,17 @@ def sequential_tables(
         if not any(part.empty for part in pair):
             known = own.get("tqmse")
             synthetic = known is not None and known.notna().any()
-            metrics = ("tqmse",) if synthetic else ("cindex", "censdcal")
+            wanted = ("tqmse",) if synthetic else ("cindex", "censdcal")
+            metrics = tuple(name for name in wanted if name in own)
             groups.setdefault(metrics, []).append((dataset, *pair))
     titles = labels.method(first), labels.method(second)
-    return [_table(metrics, sets, labels, titles) for metrics, sets in groups.items()]
+    tables = []
+    for metrics, sets in groups.items():
+        if metrics:
+            tables.append(_table(metrics, sets, labels, titles))
+        if metrics and metrics != ("tqmse",):
+            tables.append(_means(metrics, sets, labels, titles))
+    return tables
 
 
 def _table(
@@ -192,13 +205,45 @@ def _table(
         for metric in metrics:
             cells += ["", "", f"{totals[metric].count(word)}/{len(sets)}"]
         rows.append(tuple(Cell(text) for text in cells))
-    notes = [f"{min(pairs)} to {max(pairs)} pairs of runs a dataset. {INTERVAL_NOTE}", _SIGN_NOTE]
+    many = f"{min(pairs)}" if min(pairs) == max(pairs) else f"{min(pairs)} to {max(pairs)}"
+    notes = [f"Pairs of runs a dataset: {many}. {INTERVAL_NOTE}", _SIGN_NOTE]
     return Table(
         f"{titles[1]} minus {titles[0]}: {' and '.join(METRIC_TITLES[m] for m in metrics)}",
         tuple(columns),
         tuple(rows),
         (*notes, *[_WIDTH_NOTE] * (metrics != ("tqmse",))),
         breaks=frozenset({len(sets)}),
+    )
+
+
+def _means(
+    metrics: tuple[str, ...],
+    sets: list[tuple[str, DataFrame, DataFrame]],
+    labels: Labels,
+    titles: tuple[str, str],
+) -> Table:
+    """Mean and standard error of both methods, beside the paper's of 50 runs."""
+    paper = published_sequential_means().set_index(["dataset", "method", "metric"])
+    columns = ["Dataset", "Method"]
+    for metric in metrics:
+        columns += [METRIC_TITLES[metric], "paper"]
+    rows = []
+    for dataset, *pair in sets:
+        for title, name, runs in zip(titles, ("CQRNN", "Sequential grid"), pair, strict=True):
+            texts = [labels.dataset(dataset), title]
+            for metric in metrics:
+                place = labels.dataset(dataset), name, metric
+                printed = paper.loc[place] if place in paper.index else None
+                texts.append(plus_minus(*mean_and_error(runs[metric])[:2]))
+                texts.append("–" if printed is None else plus_minus(printed["mean"], printed["se"]))
+            rows.append(tuple(Cell(text) for text in texts))
+    return Table(
+        f"{titles[0]} and {titles[1]}: means",
+        tuple(columns),
+        tuple(rows),
+        ("Mean ± one standard error; the paper's are of 50 runs.",),
+        n_labels=2,
+        breaks=frozenset(range(2, len(rows), 2)),
     )
 
 

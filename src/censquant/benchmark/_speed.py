@@ -22,7 +22,7 @@ class TrainingTime:
     n_runs : int
         Runs that did not fail.
     n_steps : float
-        Optimiser steps of all runs.
+        Optimiser steps of all runs; NaN where no run has any.
     seconds : float
         Time of the machine: the seconds of each fit over the fits running beside it.
     plain_seconds : float
@@ -77,7 +77,7 @@ def training_time(frame: DataFrame) -> TrainingTime:
     beside = float(ours[both].sum())
     return TrainingTime(
         len(rows),
-        float(rows["n_steps"].sum()),
+        float(rows["n_steps"].sum(min_count=1)),
         float(ours.sum()),
         float(plain[both].sum()) if both.any() else math.nan,
         float(plain[both].sum()) / beside if beside > 0 else math.nan,
@@ -114,13 +114,13 @@ def speed_table(frame: DataFrame, labels: Labels) -> Table:
     lines = []
     for method in labels.ordered_methods(rows["method"]):
         lines.append(_line(labels.method(method), training_time(rows[rows["method"] == method])))
-    overall = training_time(rows) if len(rows) else TrainingTime(0, 0, 0, math.nan, math.nan)
-    lines.append(_line("All methods", overall))
+    nothing = TrainingTime(0, math.nan, 0.0, math.nan, math.nan)
+    lines.append(_line("All methods", training_time(rows) if len(rows) else nothing))
     return Table(
         "Training time",
         ("Method", "Runs", "Steps", "Seconds here", "Seconds of a plain loop", "Ratio"),
         tuple(lines),
-        (_verdict(rows, overall), *_partly(rows)),
+        tuple(_verdict(rows)),
         breaks=frozenset({len(lines) - 1}),
     )
 
@@ -131,25 +131,24 @@ def _line(title: str, time: TrainingTime) -> tuple[Cell, ...]:
     return tuple(Cell(text) for text in texts)
 
 
-def _verdict(rows: DataFrame, time: TrainingTime) -> str:
-    if not time.n_runs:
-        return "No run succeeded, so there is no training time to compare."
-    slots = sorted({int(value) for value in rows["n_slots"].dropna()})
-    many = f"{slots[0]}" if len(slots) == 1 else f"{slots[0]} to {slots[-1]}" if slots else "–"
-    at_a_time = f"{many} fit{'' if many == '1' else 's'} at a time"
-    runs = f"{time.n_runs} run{'' if time.n_runs == 1 else 's'}"
-    here = f"{runs} trained in {number(time.seconds, 1)} s with {at_a_time}"
-    if math.isnan(time.ratio):
-        return f"{here}; no step of a plain torch loop was measured beside them."
-    return (
-        f"{here}; a plain torch loop on one core would have needed "
-        f"{number(time.plain_seconds, 1)} s: {number(time.ratio, 1)} times as long."
+def _verdict(rows: DataFrame) -> list[str]:
+    """Sentences on the runs whose steps a plain loop could be held against."""
+    if not len(rows):
+        return ["No run succeeded, so there is no training time to compare."]
+    known = rows[(rows["fit_seconds"] * rows["n_steps"] * rows["plain_step_seconds"]).notna()]
+    if not len(known):
+        return ["No step of a plain torch loop was measured beside these runs."]
+    time = training_time(known)
+    slots = sorted({int(value) for value in known["n_slots"]})
+    many = f"{slots[0]}" if len(slots) == 1 else f"{slots[0]} to {slots[-1]}"
+    verdict = (
+        f"{_runs(time.n_runs)} trained in {number(time.seconds, 1)} s with "
+        f"{many} fit{'' if many == '1' else 's'} at a time; a plain torch loop on one core would "
+        f"have needed {number(time.plain_seconds, 1)} s: {number(time.ratio, 1)} times as long."
     )
+    rest = len(rows) - len(known)
+    return [verdict, *[f"{_runs(rest)} with no plain loop to compare left out."] * (rest > 0)]
 
 
-def _partly(rows: DataFrame) -> list[str]:
-    """Say so where the ratio is not of all runs."""
-    known = (rows["n_steps"] * rows["plain_step_seconds"]).notna()
-    if not known.any() or known.all():
-        return []
-    return [f"Plain loop and ratio are of the {int(known.sum())} runs in which both are known."]
+def _runs(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'}"
