@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from censquant.benchmark._figures import new_figure, readable_log, shared_legend, style, unclutter
 from censquant.benchmark._published import published_ystar
 from censquant.benchmark._sequential_table import paired_difference
-from censquant.benchmark._suite_tables import arms_of, with_factor
+from censquant.benchmark._suite_tables import arms_of, traces_of, with_factor
 from censquant.benchmark._summary import (
     METRIC_TITLES,
     Labels,
@@ -189,7 +189,7 @@ def partial_full_figure(frame: DataFrame, labels: Labels) -> Figure:
             pair, ("trace_loss", "trace_tqmse"), ("training loss", "TQMSE"), strict=True
         ):
             for place, (name, runs) in enumerate(arms):
-                plot_traces(ax, list(runs[column]), name, style(place)["color"])
+                plot_traces(ax, traces_of(runs, column), name, style(place)["color"])
             ax.set_title(labels.dataset(dataset), fontsize="medium")
             ax.set_xlabel("epoch")
             ax.set_ylabel(title)
@@ -201,10 +201,13 @@ def partial_full_figure(frame: DataFrame, labels: Labels) -> Figure:
     return figure
 
 
-def plot_traces(ax: Axes, traces: Sequence[Sequence[float]], name: str, color: str) -> None:
-    """Draw the mean of traces of one length over the epochs, with a band of one standard error."""
-    stacked: NDArray[np.float64] = np.array(traces, dtype=np.float64)
-    epochs = np.arange(1, stacked.shape[1] + 1)
+def plot_traces(ax: Axes, traces: Sequence[NDArray[np.float64]], name: str, color: str) -> None:
+    """Draw the mean over the epochs that all traces have, with a band of one standard error."""
+    if not traces:
+        return
+    shared = min(len(trace) for trace in traces)
+    stacked = np.stack([trace[:shared] for trace in traces])
+    epochs = np.arange(1, shared + 1)
     mean = stacked.mean(axis=0)
     ax.plot(epochs, mean, color=color, linewidth=1.4, label=name)
     if len(stacked) > 1:

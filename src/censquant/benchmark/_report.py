@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from censquant._validation import check_choice
 from censquant.benchmark._ablation_figures import (
     grid_figure,
@@ -165,7 +167,7 @@ def _parquet(rows: DataFrame) -> bytes:
     lists = [name for name in rows.columns if name.startswith("trace_")]
     whole = rows.assign(
         **{
-            name: [list(value) if isinstance(value, list | tuple) else None for value in rows[name]]
+            name: [list(value) if np.ndim(value) == 1 else None for value in rows[name]]
             for name in lists
         }
     )

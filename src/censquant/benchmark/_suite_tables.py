@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from censquant.benchmark._published import published_ystar
 from censquant.benchmark._sequential_table import INTERVAL_NOTE, paired_difference
@@ -223,6 +224,12 @@ def _crossing_share(runs: DataFrame) -> str:
     return "–" if math.isnan(mean) else f"{100 * mean:.1f} %"
 
 
+def traces_of(runs: DataFrame, column: str) -> list[NDArray[np.float64]]:
+    """Traces of the runs that have one."""
+    arrays = [np.asarray(trace, dtype=np.float64) for trace in runs.get(column, [])]
+    return [array for array in arrays if array.ndim == 1 and array.size]
+
+
 def partial_full_table(frame: DataFrame, labels: Labels) -> Table:
     """TQMSE along the training, one row a dataset and way of updating the levels.
 
@@ -256,7 +263,7 @@ def partial_full_table(frame: DataFrame, labels: Labels) -> Table:
         for name, runs in arms_of(rows[rows["dataset"] == dataset], labels):
             texts = [labels.dataset(dataset), name]
             for column, shares in (("trace_tqmse", _SHARES), ("trace_loss", (1.0,))):
-                traces = [np.asarray(trace, dtype=np.float64) for trace in runs[column]]
+                traces = traces_of(runs, column)
                 for share in shares:
                     reached = [trace[math.ceil(share * len(trace)) - 1] for trace in traces]
                     texts.append(plus_minus(*mean_and_error(reached)[:2]))
