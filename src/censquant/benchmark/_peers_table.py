@@ -1,0 +1,149 @@
+"""Methods of other packages beside ours, by every score and by time."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from censquant.benchmark._summary import HIGHER_IS_BETTER, Labels, fine, mean_and_error
+from censquant.benchmark._tables import Cell, Table, number, plus_minus
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_RANKED = {
+    "cindex": "C-index",
+    "cindex_ipcw": "C-index IPCW",
+    "pinball": "Pinball",
+    "crps": "CRPS",
+    "pit_deviation": "PIT deviation",
+}
+
+
+def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
+    """Scores and times of all methods, one block a dataset and split, and the mean ranks.
+
+    The best of a block is bold in the scores that order methods. A-calibration is the share of runs
+    in which it is refused at 5 %: about 5 % is right, and a low p-value of one run is no verdict.
+    Coverage is right near its nominal value, so more is not better.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a run.
+    labels : Labels
+        Titles.
+
+    Returns
+    -------
+    tables : list of Table
+        Scores, then mean ranks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.benchmark._peers_table import peers_tables
+    >>> from censquant.benchmark._summary import Labels
+    >>> rows = pd.DataFrame({"suite": "peers", "dataset": "a", "method": ["m", "n"], "seed": 1,
+    ...     "split": "random", "variant": "", "cindex": [0.6, 0.7]})
+    >>> [[cell.text for cell in row] for row in peers_tables(rows, Labels())[1].rows]
+    [['n', '1', '1.0', '1.0'], ['m', '1', '2.0', '2.0']]
+    """
+    rows = fine(frame)
+    rows = rows[rows["variant"] == ""]
+    ranked = [name for name in _RANKED if name in rows and rows[name].notna().any()]
+    blocks = [
+        (dataset, split)
+        for dataset in labels.ordered_datasets(rows["dataset"])
+        for split in ("random", "grouped")
+        if len(rows[(rows["dataset"] == dataset) & (rows["split"] == split)])
+    ]
+    columns = ["Dataset", "Method", *(_RANKED[name] for name in ranked), "A-cal. refused"]
+    columns += ["Coverage (nominal)", "Fit s", "Predict s"]
+    lines: list[tuple[Cell, ...]] = []
+    breaks, means = set(), []
+    for dataset, split in blocks:
+        own = rows[(rows["dataset"] == dataset) & (rows["split"] == split)]
+        methods = labels.ordered_methods(own["method"])
+        runs = {method: own[own["method"] == method] for method in methods}
+        scores = {m: {name: mean_and_error(runs[m][name]) for name in ranked} for m in methods}
+        best = {name: _best([scores[m][name][0] for m in methods], name) for name in ranked}
+        means.append({m: {name: scores[m][name][0] for name in ranked} for m in methods})
+        breaks.add(len(lines))
+        title = labels.dataset(dataset) + (" (grouped split)" if split == "grouped" else "")
+        for method in methods:
+            line = [Cell(title), Cell(labels.method(method))]
+            for name in ranked:
+                mean, error, _ = scores[method][name]
+                line.append(Cell(plus_minus(mean, error), bold=number(mean) == best[name]))
+            line += [Cell(_refused(runs[method])), Cell(_coverage(runs[method]))]
+            line += [Cell(_seconds(runs[method], f"{what}_seconds")) for what in ("fit", "predict")]
+            lines.append(tuple(line))
+    note = "Mean ± one standard error over the runs; bold where no other method is better in print."
+    refused = "A-cal. refused: share of runs with a p-value of A-calibration below 0.05."
+    table = Table(
+        "Scores and times beside other packages",
+        tuple(columns),
+        tuple(lines),
+        (note, refused),
+        n_labels=2,
+        breaks=frozenset(breaks - {0}),
+    )
+    return [table, _ranks(means, ranked, labels)]
+
+
+def _best(means: list[float], metric: str) -> str | None:
+    """Print of the best mean, where there is more than one to choose from."""
+    there = [mean for mean in means if not math.isnan(mean)]
+    if len(there) < 2:
+        return None
+    return number(max(there) if metric in HIGHER_IS_BETTER else min(there))
+
+
+def _refused(runs: DataFrame) -> str:
+    there = [p for p in runs.get("a_calibration_p", []) if not math.isnan(p)]
+    return f"{100 * sum(p < 0.05 for p in there) / len(there):.0f} %" if there else "–"
+
+
+def _coverage(runs: DataFrame) -> str:
+    reached, nominal = (
+        mean_and_error(runs.get(name, []))[0] for name in ("coverage", "nominal_coverage")
+    )
+    return "–" if math.isnan(reached) else f"{number(reached)} ({number(nominal)})"
+
+
+def _seconds(runs: DataFrame, column: str) -> str:
+    mean, *_ = mean_and_error(runs.get(column, []))
+    return "–" if math.isnan(mean) else f"{mean:.3g}"
+
+
+def _ranks(means: list[dict[str, dict[str, float]]], ranked: list[str], labels: Labels) -> Table:
+    """Mean place of each method among those that ran on a dataset, the best method first."""
+    import pandas as pd
+
+    places: dict[str, dict[str, list[float]]] = {}
+    counts: dict[str, int] = {}
+    for block in means:
+        for method in block:
+            counts[method] = counts.get(method, 0) + 1
+        for name in ranked:
+            values = pd.Series({method: block[method][name] for method in block}).dropna()
+            for method, rank in values.rank(ascending=name not in HIGHER_IS_BETTER).items():
+                places.setdefault(str(method), {}).setdefault(name, []).append(float(rank))
+    average = {
+        method: {name: mean_and_error(ranks.get(name, []))[0] for name in ranked}
+        for method, ranks in places.items()
+    }
+    overall = {method: mean_and_error(list(ranks.values()))[0] for method, ranks in average.items()}
+    order = sorted(labels.ordered_methods(overall), key=lambda method: overall[method])
+    lines = []
+    for method in order:
+        texts = [labels.method(method), str(counts[method])]
+        texts += [number(average[method][name], 1) for name in ranked]
+        lines.append(tuple(Cell(text) for text in (*texts, number(overall[method], 1))))
+    note = (
+        "Mean place among the methods that ran on a dataset, 1 the best: "
+        "compare only methods that ran on the same datasets."
+    )
+    columns = ("Method", "Datasets", *(_RANKED[name] for name in ranked), "Mean")
+    return Table("Mean ranks", columns, tuple(lines), (note,))

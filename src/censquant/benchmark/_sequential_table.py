@@ -1,0 +1,259 @@
+"""The sequential grid beside CQRNN: what it costs, and paired differences of the scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from censquant.benchmark._published import published_sequential, published_sequential_means
+from censquant.benchmark._summary import (
+    HIGHER_IS_BETTER,
+    METRIC_TITLES,
+    Labels,
+    mean_and_error,
+    random_split,
+)
+from censquant.benchmark._tables import Cell, Table, number, plus_minus
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+INTERVAL_NOTE = (
+    "Differences are of runs with the same seed, ± the half-width of their 95 % interval: the "
+    "standard error of the mean difference times the two-sided t quantile with one degree of "
+    "freedom less than there are pairs."
+)
+"""Said below every table of paired differences."""
+
+_SIGN_NOTE = (
+    "The paper prints CQRNN minus sequential grid under the opposite heading, as its own means "
+    "show; its numbers have the sign of the heading here."
+)
+_WIDTH_NOTE = (
+    "The paper's widths on these sets are at most one paired standard error: its standard errors "
+    "of the two means allow no 95 % interval that narrow (WHAS, SUPPORT, GBSG in CensDCal)."
+)
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """Mean difference of runs with the same seed, and its 95 % interval.
+
+    Parameters
+    ----------
+    mean : float
+        Mean of second minus first; NaN with no pair.
+    half_width : float
+        Half the width of the t interval; NaN with fewer than two pairs.
+    n_pairs : int
+        Seeds that both have.
+
+    Examples
+    --------
+    >>> from censquant.benchmark._sequential_table import PairedDifference
+    >>> PairedDifference(0.5, 0.2, 10).better("tqmse")
+    'first'
+    """
+
+    mean: float
+    half_width: float
+    n_pairs: int
+
+    def better(self, metric: str) -> str:
+        """Which is better beyond the interval: "first", "second", "neither" or "unknown"."""
+        if math.isnan(self.mean) or math.isnan(self.half_width):
+            return "unknown"
+        if abs(self.mean) <= self.half_width:
+            return "neither"
+        return "second" if (self.mean > 0) == (metric in HIGHER_IS_BETTER) else "first"
+
+    def __str__(self) -> str:
+        return plus_minus(self.mean, self.half_width)
+
+
+def paired_difference(first: Series, second: Series) -> PairedDifference:
+    """Difference, second minus first, of two scores that are indexed by seed.
+
+    Runs of one seed share data and split, so pairing takes out what is common to both: published
+    widths are far below what two independent means allow, so they were paired too.
+
+    Parameters
+    ----------
+    first, second : Series
+        Scores by seed; seeds that one of them lacks are left out.
+
+    Returns
+    -------
+    difference : PairedDifference
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.benchmark._sequential_table import paired_difference
+    >>> print(paired_difference(pd.Series([1.0, 2.0, 4.0]), pd.Series([2.0, 4.0, 7.0])))
+    2.000 ± 2.484
+    """
+    from scipy.stats import t
+
+    differences = (second - first).dropna().to_numpy(dtype=np.float64)
+    n = len(differences)
+    if not n:
+        return PairedDifference(math.nan, math.nan, 0)
+    width = math.nan
+    if n > 1:
+        # An infinite score has no interval.
+        with np.errstate(invalid="ignore"):
+            width = float(t.ppf(0.975, n - 1) * differences.std(ddof=1) / math.sqrt(n))
+    return PairedDifference(float(differences.mean()), width, n)
+
+
+def sequential_tables(
+    frame: DataFrame, labels: Labels, first: str = "cqrnn", second: str = "sequential_grid"
+) -> list[Table]:
+    """Speed-ups, saving of parameters and paired differences, beside the paper's.
+
+    A ratio is the mean of the sequential grid over the mean of CQRNN. Synthetic sets are judged by
+    TQMSE, all others by C-index and CensDCal, one table each.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a run; the random split and no variant are used.
+    labels : Labels
+        Titles.
+    first, second : str
+        Names of CQRNN and of the sequential grid in the rows.
+
+    Returns
+    -------
+    tables : list of Table
+        Empty if no dataset has both methods.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.benchmark._sequential_table import sequential_tables
+    >>> from censquant.benchmark._summary import Labels
+    >>> rows = pd.DataFrame({"suite": "sequential", "dataset": "a", "split": "random",
+    ...     "variant": "", "method": ["cqrnn"] * 2 + ["sequential_grid"] * 2,
+    ...     "seed": [1, 2, 1, 2], "fit_seconds": [1.0, 1.0, 9.0, 11.0], "predict_seconds": 0.1,
+    ...     "n_parameters": 100, "n_levels": 9, "tqmse": [1.0, 2.0, 3.0, 4.0]})
+    >>> [cell.text for cell in sequential_tables(rows, Labels())[0].rows[0]][:3]
+    ['a', '9', '10.0×']
+    """
+    rows = random_split(frame)
+    rows = rows[rows["variant"] == ""]
+    groups: dict[tuple[str, ...], list[tuple[str, DataFrame, DataFrame]]] = {}
+    for dataset in labels.ordered_datasets(rows["dataset"]):
+        own = rows[rows["dataset"] == dataset]
+        pair = [own[own["method"] == method].set_index("seed") for method in (first, second)]
+        if not any(part.empty for part in pair):
+            known = own.get("tqmse")
+            synthetic = known is not None and known.notna().any()
+            wanted = ("tqmse",) if synthetic else ("cindex", "censdcal")
+            metrics = tuple(name for name in wanted if name in own)
+            groups.setdefault(metrics, []).append((dataset, *pair))
+    titles = labels.method(first), labels.method(second)
+    tables = []
+    for metrics, sets in groups.items():
+        if metrics:
+            tables.append(_table(metrics, sets, labels, titles))
+        if metrics and metrics != ("tqmse",):
+            tables.append(_means(metrics, sets, labels, titles))
+    return tables
+
+
+def _table(
+    metrics: tuple[str, ...],
+    sets: list[tuple[str, DataFrame, DataFrame]],
+    labels: Labels,
+    titles: tuple[str, str],
+) -> Table:
+    paper = published_sequential().set_index(["dataset", "metric"])
+    columns = ["Dataset", "Levels"]
+    for name in ("Training speed-up", "Test speed-up", "Parameter saving"):
+        columns += [name, "paper"]
+    for metric in metrics:
+        columns += [f"{METRIC_TITLES[metric]} difference", "paper", "Better"]
+    words = {"first": titles[0], "second": titles[1], "neither": "no difference", "unknown": "–"}
+    totals: dict[str, list[str]] = {metric: [] for metric in metrics}
+    rows, pairs = [], []
+    for dataset, first, second in sets:
+        title = labels.dataset(dataset)
+        texts = [title, number(first["n_levels"].max(), 0)]
+        printed = paper.loc[(title, metrics[0])] if (title, metrics[0]) in paper.index else None
+        for column, name in (
+            ("fit_seconds", "train_speedup"),
+            ("predict_seconds", "test_speedup"),
+            ("n_parameters", "parameter_saving"),
+        ):
+            ratio = second[column].mean() / first[column].mean()
+            texts += [times(ratio), times(math.nan if printed is None else printed[name])]
+        for metric in metrics:
+            difference = paired_difference(first[metric], second[metric])
+            better = words[difference.better(metric)]
+            totals[metric].append(better)
+            pairs.append(difference.n_pairs)
+            texts += [str(difference), _printed(paper, title, metric), better]
+        rows.append(tuple(Cell(text) for text in texts))
+    for word in (*titles, words["neither"]):
+        cells = ["Total: " + (word if word == words["neither"] else f"{word} better")]
+        cells += [""] * 7
+        for metric in metrics:
+            cells += ["", "", f"{totals[metric].count(word)}/{len(sets)}"]
+        rows.append(tuple(Cell(text) for text in cells))
+    many = f"{min(pairs)}" if min(pairs) == max(pairs) else f"{min(pairs)} to {max(pairs)}"
+    notes = [f"Pairs of runs a dataset: {many}. {INTERVAL_NOTE}", _SIGN_NOTE]
+    return Table(
+        f"{titles[1]} minus {titles[0]}: {' and '.join(METRIC_TITLES[m] for m in metrics)}",
+        tuple(columns),
+        tuple(rows),
+        (*notes, *[_WIDTH_NOTE] * (metrics != ("tqmse",))),
+        breaks=frozenset({len(sets)}),
+    )
+
+
+def _means(
+    metrics: tuple[str, ...],
+    sets: list[tuple[str, DataFrame, DataFrame]],
+    labels: Labels,
+    titles: tuple[str, str],
+) -> Table:
+    """Mean and standard error of both methods, beside the paper's of 50 runs."""
+    paper = published_sequential_means().set_index(["dataset", "method", "metric"])
+    columns = ["Dataset", "Method"]
+    for metric in metrics:
+        columns += [METRIC_TITLES[metric], "paper"]
+    rows = []
+    for dataset, *pair in sets:
+        for title, name, runs in zip(titles, ("CQRNN", "Sequential grid"), pair, strict=True):
+            texts = [labels.dataset(dataset), title]
+            for metric in metrics:
+                place = labels.dataset(dataset), name, metric
+                printed = paper.loc[place] if place in paper.index else None
+                texts.append(plus_minus(*mean_and_error(runs[metric])[:2]))
+                texts.append("–" if printed is None else plus_minus(printed["mean"], printed["se"]))
+            rows.append(tuple(Cell(text) for text in texts))
+    return Table(
+        f"{titles[0]} and {titles[1]}: means",
+        tuple(columns),
+        tuple(rows),
+        ("Mean ± one standard error; the paper's are of 50 runs.",),
+        n_labels=2,
+        breaks=frozenset(range(2, len(rows), 2)),
+    )
+
+
+def times(ratio: float) -> str:
+    """Text of a ratio, as in 12.4×."""
+    return "–" if math.isnan(ratio) else f"{number(ratio, 1)}×"
+
+
+def _printed(paper: DataFrame, title: str, metric: str) -> str:
+    if (title, metric) not in paper.index:
+        return "–"
+    row = paper.loc[(title, metric)]
+    return plus_minus(row["difference"], row["interval"])

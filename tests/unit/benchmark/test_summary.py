@@ -1,0 +1,216 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmark_rows import LABELS, cell, frame
+from numpy.testing import assert_allclose
+
+from censquant.benchmark._summary import (
+    Labels,
+    agreement,
+    compare,
+    fine,
+    mean_and_error,
+    preferred_metrics,
+    random_split,
+    summarize,
+    tidy,
+)
+
+
+def test_mean_and_standard_error_are_those_of_the_formula():
+    mean, error, count = mean_and_error([1.0, 2.0, 6.0])
+    # Deviations -2, -1, 3: sum of squares 14, variance 7 with ddof 1.
+    assert (mean, count) == (3.0, 3)
+    assert_allclose(error, math.sqrt(7 / 3))
+
+
+def test_one_run_has_no_standard_error():
+    mean, error, count = mean_and_error([4.0])
+    assert (mean, count) == (4.0, 1)
+    assert math.isnan(error)
+
+
+def test_no_run_has_no_mean():
+    mean, error, count = mean_and_error([math.nan])
+    assert count == 0
+    assert math.isnan(mean)
+    assert math.isnan(error)
+
+
+def test_an_infinite_score_is_not_hidden():
+    mean, error, count = mean_and_error([1.0, math.inf])
+    assert (mean, count) == (math.inf, 2)
+    assert math.isnan(error)
+
+
+def test_failed_runs_are_counted_and_in_no_mean():
+    rows = cell({"cindex": [0.5, 0.7, 0.9], "error": ["", "", "NaN loss"]})
+    (line,) = summarize(frame(rows)).to_dict("records")
+    assert (line["n_runs"], line["n_failed"]) == (2, 1)
+    assert_allclose((line["mean"], line["se"]), (0.6, 0.1))
+
+
+def test_a_cell_with_failures_only_is_listed_with_nan():
+    (line,) = summarize(frame(cell({"cindex": [math.nan], "error": ["boom"]}))).to_dict("records")
+    assert (line["n_runs"], line["n_failed"]) == (0, 1)
+    assert math.isnan(line["mean"])
+
+
+def test_a_metric_that_a_dataset_has_not_is_left_out():
+    rows = frame(
+        cell({"cindex": [0.6, 0.7], "tqmse": [math.nan] * 2}),
+        cell({"cindex": [0.6, 0.7], "tqmse": [1.0, 2.0]}, dataset="norm_linear"),
+    )
+    summary = summarize(rows)
+    assert set(summary.loc[summary["dataset"] == "gbsg", "metric"]) == {"cindex"}
+    assert set(summary.loc[summary["dataset"] == "norm_linear", "metric"]) == {"cindex", "tqmse"}
+
+
+def test_splits_and_variants_are_cells_of_their_own():
+    rows = frame(
+        cell({"cindex": [0.8]}),
+        cell({"cindex": [0.7]}, split="grouped"),
+        cell({"cindex": [0.6]}, variant="penalty"),
+    )
+    assert sorted(summarize(rows)["mean"]) == [0.6, 0.7, 0.8]
+
+
+def test_the_order_of_the_rows_does_not_change_a_digit():
+    rng = np.random.default_rng(0)
+    rows = frame(cell({"cindex": list(rng.random(50))}))
+    pd.testing.assert_frame_equal(summarize(rows), summarize(rows.iloc[::-1]))
+
+
+def test_missing_words_become_empty_ones():
+    rows = tidy(frame(cell({"cindex": [0.5]}, variant=None)).drop(columns="error"))
+    assert rows["variant"].tolist() == rows["error"].tolist() == [""]
+
+
+def test_an_empty_frame_says_what_to_do():
+    for empty in (pd.DataFrame(), frame(cell({"cindex": [0.5]})).iloc[:0]):
+        with pytest.raises(ValueError) as caught:
+            summarize(empty)
+        assert str(caught.value) == (
+            "frame must have at least one run, got no rows; run the suite first."
+        )
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(ValueError) as caught:
+        tidy(frame(cell({"cindex": [0.5]})).drop(columns="seed"))
+    assert str(caught.value) == (
+        "frame must have the columns suite, dataset, method, split, variant, seed, "
+        "got none named 'seed'; pass the rows as the benchmark wrote them."
+    )
+
+
+def test_a_run_that_is_there_twice_is_named():
+    rows = cell({"cindex": [0.5]})
+    with pytest.raises(ValueError) as caught:
+        tidy(frame(rows, rows))
+    assert str(caught.value) == (
+        "frame must have every run once, got main, gbsg, cqrnn, random, , 1 twice; "
+        "drop one of the rows."
+    )
+
+
+def test_two_suites_are_not_pooled():
+    with pytest.raises(ValueError) as caught:
+        tidy(frame(cell({"cindex": [0.5]}), cell({"cindex": [0.5]}, suite="peers")))
+    assert str(caught.value) == "frame must hold one suite, got main, peers; select one of them."
+
+
+def test_fine_and_random_rows_are_selected():
+    rows = frame(
+        cell({"cindex": [0.5, 0.6], "error": ["", "boom"]}),
+        cell({"cindex": [0.7]}, split="grouped"),
+    )
+    assert sorted(fine(rows)["cindex"]) == [0.5, 0.7]
+    assert random_split(rows)["cindex"].tolist() == [0.5]
+
+
+def test_distances_are_in_joint_and_in_published_errors():
+    # GBSG CQRNN in the paper: C-index 0.683 with standard error 0.005.
+    rows = frame(cell({"cindex": [0.690, 0.696]}))
+    (line,) = compare(rows, LABELS).to_dict("records")
+    published = math.hypot(0.005, 0.0005)
+    assert_allclose(line["difference"], 0.010)
+    assert_allclose(line["se"], 0.003)
+    assert_allclose(line["joint_distance"], 0.010 / math.hypot(0.003, published))
+    assert_allclose(line["published_distance"], 0.010 / published)
+
+
+def test_a_printed_standard_error_of_zero_leaves_the_rounding():
+    # Housing CQRNN: C-index 0.897 with a printed standard error of 0.0.
+    (line,) = compare(frame(cell({"cindex": [0.898] * 2}, dataset="housing")), LABELS).to_dict(
+        "records"
+    )
+    assert line["published_se"] == 0.0
+    assert_allclose(line["published_distance"], 0.001 / 0.0005)
+    assert_allclose(line["joint_distance"], 0.001 / 0.0005)
+
+
+def test_one_run_is_compared_in_the_papers_errors_only():
+    (line,) = compare(frame(cell({"cindex": [0.688]})), LABELS).to_dict("records")
+    assert math.isnan(line["joint_distance"])
+    assert_allclose(line["published_distance"], 0.005 / math.hypot(0.005, 0.0005))
+
+
+def test_only_what_the_paper_has_is_compared():
+    rows = frame(
+        cell({"cindex": [0.6, 0.7]}, dataset="mine"),
+        cell({"cindex": [0.6, 0.7]}, method="mine"),
+        cell({"cindex": [0.6, 0.7]}, split="grouped"),
+        cell({"cindex": [0.6, 0.7]}, variant="penalty"),
+    )
+    comparison = compare(rows, LABELS)
+    assert len(comparison) == 0
+    assert "joint_distance" in comparison.columns
+
+
+def test_agreement_counts_by_method_and_over_all():
+    comparison = pd.DataFrame(
+        {
+            "method": ["a", "a", "a", "b", "b"],
+            "joint_distance": [0.5, -3.0, 3.1, -9.0, math.nan],
+        }
+    )
+    near = agreement(comparison)
+    assert near.shares.to_dict("list") == {
+        "method": ["a", "b", "all"],
+        "within": [2, 0, 2],
+        "cells": [3, 1, 4],
+        "share": [2 / 3, 0.0, 0.5],
+    }
+    assert near.outside["joint_distance"].tolist() == [-9.0, 3.1]
+    assert (near.unjudged, near.limit) == (1, 3.0)
+
+
+def test_agreement_of_nothing_has_no_share():
+    near = agreement(pd.DataFrame({"method": [], "joint_distance": []}))
+    assert near.shares["cells"].tolist() == [0]
+    assert math.isnan(near.shares["share"].item())
+
+
+def test_unknown_names_stand_for_themselves_and_come_last():
+    labels = Labels({"b": "B"}, {"n": "N"})
+    assert (labels.dataset("b"), labels.dataset("x")) == ("B", "x")
+    assert (labels.method("n"), labels.method("x")) == ("N", "x")
+    assert labels.ordered_datasets(["x", "a", "b", "a"]) == ["b", "a", "x"]
+    assert labels.ordered_methods(["x", "n"]) == ["n", "x"]
+
+
+@pytest.mark.parametrize(
+    ("known", "preferred"),
+    [
+        (["tqmse", "uql", "cindex", "censdcal"], ("tqmse",)),
+        (["uql", "cindex", "censdcal"], ("uql",)),
+        (["censdcal", "cindex"], ("cindex", "censdcal")),
+        (["censdcal"], ("censdcal",)),
+        ([], ()),
+    ],
+)
+def test_the_metric_follows_what_is_known_of_the_data(known, preferred):
+    assert preferred_metrics(known) == preferred

@@ -1,0 +1,273 @@
+import math
+
+import pandas as pd
+import pytest
+from benchmark_rows import LABELS, cell, frame, texts
+
+from censquant.benchmark._latex import escape_latex, to_latex
+from censquant.benchmark._main_extracts import compact_table, failed_table, split_table
+from censquant.benchmark._summary import Labels, agreement, compare
+from censquant.benchmark._tables import (
+    Cell,
+    Table,
+    agreement_tables,
+    escape_markdown,
+    main_table,
+    number,
+    plus_minus,
+    signed,
+    to_markdown,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1.000"), (-0.25, "−0.250"), (-0.0004, "0.000"), (math.nan, "–"), (math.inf, "inf")],
+)
+def test_numbers_have_three_decimals_and_a_true_minus(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.25, "+1.2"), (-1.25, "−1.2"), (0.01, "0.0"), (math.nan, "–")]
+)
+def test_distances_carry_their_sign(value, text):
+    assert signed(value) == text
+
+
+def test_an_unknown_error_is_left_out():
+    assert plus_minus(1.0, math.nan) == "1.000"
+    assert plus_minus(1.0, 0.5) == "1.000 ± 0.500"
+
+
+def test_latex_escapes_every_special_sign():
+    assert escape_latex(r"a_b & 5% $#{}~^\ [x] <|> ± × − ≤ –") == (
+        r"a\_b \& 5\% \$\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{} {[}x{]} "
+        r"$<$\textbar{}$>$ $\pm$ $\times$ $-$ $\leq$ --"
+    )
+
+
+def test_markdown_escapes_what_would_break_a_table():
+    assert escape_markdown("a|b*c_d\n`e`") == r"a\|b\*c\_d \`e\`"
+
+
+TABLE = Table(
+    "A & B",
+    ("set_name", "C"),
+    ((Cell("x_1"), Cell("1 ± 2", bold=True)), (Cell("y"), Cell("3"))),
+    ("Note 5 %.",),
+    breaks=frozenset({1}),
+)
+
+
+def test_markdown_has_rules_bold_and_notes():
+    assert to_markdown([TABLE], "Head `x`.") == (
+        "Head `x`.\n\n## A & B\n\n| set\\_name | C |\n|:--|--:|\n"
+        "| x\\_1 | **1 ± 2** |\n| y | 3 |\n\nNote 5 %.\n"
+    )
+
+
+def test_latex_has_booktabs_rules_bold_and_notes():
+    assert to_latex([TABLE], "Head") == "\n".join(
+        [
+            r"% Needs \usepackage{booktabs,graphicx}.",
+            "% Head",
+            "",
+            r"\begin{table}[htbp]",
+            r"\centering",
+            r"\caption{A \& B}",
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            r"\begin{tabular}{lr}",
+            r"\toprule",
+            r"set\_name & C \\",
+            r"\midrule",
+            r"x\_1 & \textbf{1 $\pm$ 2} \\",
+            r"\midrule",
+            r"y & 3 \\",
+            r"\bottomrule",
+            r"\end{tabular}}",
+            r"\par\smallskip{\footnotesize Note 5 \%.}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def bold(table):
+    return [[cell.text for cell in row if cell.bold] for row in table.rows]
+
+
+def test_the_main_table_has_ours_then_the_papers_with_the_distance():
+    table = main_table(frame(cell({"cindex": [0.690, 0.696]})), LABELS)
+    assert table.columns == ("Dataset", "Method", "C-index", "paper")
+    # 0.010 / hypot(0.003, hypot(0.005, 0.0005)) = 1.71.
+    assert texts(table) == [["GBSG", "CQRNN", "0.693 ± 0.003", "0.683 ± 0.005 (+1.7)"]]
+
+
+def test_the_best_method_is_bold_in_the_direction_of_the_metric():
+    rows = frame(
+        cell({"cindex": [0.70, 0.70], "censdcal": [2.0, 2.0]}),
+        cell({"cindex": [0.60, 0.60], "censdcal": [1.0, 1.0]}, method="other"),
+    )
+    assert bold(main_table(rows, Labels())) == [["0.700 ± 0.000"], ["1.000 ± 0.000"]]
+
+
+def test_methods_that_print_the_same_are_both_best():
+    rows = frame(cell({"cindex": [0.70001]}), cell({"cindex": [0.70002]}, method="other"))
+    assert bold(main_table(rows, Labels())) == [["0.700"], ["0.700"]]
+
+
+def test_a_single_method_is_not_the_best_of_one():
+    assert bold(main_table(frame(cell({"cindex": [0.7]})), LABELS)) == [[]]
+
+
+def test_rows_follow_the_labels_and_blocks_the_datasets():
+    rows = frame(
+        cell({"cindex": [0.7]}, dataset="mine", method="a"),
+        cell({"cindex": [0.7]}, dataset="gbsg", method="sequential_grid"),
+        cell({"cindex": [0.7]}, dataset="gbsg", method="cqrnn"),
+        cell({"cindex": [0.7]}, dataset="whas", method="cqrnn"),
+    )
+    table = main_table(rows, LABELS)
+    assert [row[:2] for row in texts(table)] == [
+        ["WHAS", "CQRNN"],
+        ["GBSG", "CQRNN"],
+        ["GBSG", "Sequential grid"],
+        ["mine", "a"],
+    ]
+    assert table.breaks == {1, 3}
+
+
+def test_scores_and_papers_that_are_missing_are_dashes():
+    rows = frame(
+        cell({"cindex": [0.6, 0.7], "tqmse": [1.0, 2.0]}, dataset="norm_linear"),
+        cell({"cindex": [0.6, 0.7]}, method="mine"),
+    )
+    line = texts(main_table(rows, LABELS))[1]
+    assert line == ["GBSG", "mine", "–", "–", "0.650 ± 0.050", "–"]
+
+
+def test_one_run_has_the_papers_number_without_a_distance():
+    (line,) = texts(main_table(frame(cell({"cindex": [0.69]})), LABELS))
+    assert line[2:] == ["0.690", "0.683 ± 0.005"]
+
+
+def test_notes_say_runs_failures_and_rounding():
+    rows = frame(
+        cell({"cindex": [0.5, 0.6, 0.7], "error": ["", "", "boom"]}),
+        cell({"cindex": [0.5]}, dataset="whas"),
+    )
+    assert main_table(rows, LABELS).notes == (
+        "Mean ± one standard error over 1 to 2 runs.",
+        "In brackets: ours minus the paper's in joint standard errors. The paper prints three "
+        "decimals, so half a unit of the last one counts as part of its error.",
+        "Runs that failed and are in no mean: GBSG CQRNN 1.",
+    )
+
+
+def test_a_frame_of_failures_gives_a_table_that_says_so():
+    table = main_table(frame(cell({"cindex": [math.nan], "error": ["boom"]})), LABELS)
+    assert texts(table) == [["GBSG", "CQRNN", "–", "0.683 ± 0.005"]]
+    assert table.notes[0] == "No run succeeded."
+
+
+def test_a_user_without_the_papers_data_sees_no_paper():
+    table = main_table(frame(cell({"cindex": [0.6, 0.7]}, dataset="mine")), LABELS)
+    assert table.columns == ("Dataset", "Method", "C-index")
+    assert len(table.notes) == 1
+
+
+def test_agreement_is_told_by_method_and_cells_outside_are_listed_with_their_cause():
+    rows = frame(
+        cell({"cindex": [0.690, 0.696], "censdcal": [5.0, 5.002]}),
+        cell({"cindex": [0.9, 0.902]}, method="lognorm_as_run"),
+    )
+    near = agreement(compare(rows, LABELS))
+    shares, outside = agreement_tables(
+        near, LABELS, {("gbsg", "cqrnn", "censdcal"): "drawn far away"}
+    )
+    assert shares.title == "Within 3 joint standard errors of the paper"
+    assert texts(shares) == [
+        ["CQRNN", "1", "2", "50.0 %"],
+        ["LogNorm MLE (as run)", "0", "1", "0.0 %"],
+        ["All methods", "1", "3", "33.3 %"],
+    ]
+    assert [row[:4] for row in texts(outside)] == [
+        ["GBSG", "CQRNN", "CensDCal", "drawn far away"],
+        ["GBSG", "LogNorm MLE (as run)", "C-index", "not known"],
+    ]
+    # (5.001 - 0.339) / hypot(0.001, 0.033, 0.0005) and / hypot(0.033, 0.0005).
+    assert texts(outside)[0][4:] == ["5.001 ± 0.001", "0.339 ± 0.033", "+141.2", "+141.3"]
+
+
+def test_cells_that_cannot_be_judged_are_counted():
+    near = agreement(compare(frame(cell({"cindex": [0.69]})), LABELS))
+    (table,) = agreement_tables(near, LABELS)
+    assert texts(table) == [["All methods", "0", "0", "–"]]
+    assert table.notes[1] == "Not judged, for want of a second run: 1 cells."
+
+
+def test_the_compact_table_has_one_row_a_dataset():
+    rows = frame(
+        cell({"cindex": [0.690, 0.696], "censdcal": [0.3, 0.4]}),
+        cell({"tqmse": [0.08, 0.1], "cindex": [0.6, 0.7]}, dataset="norm_linear"),
+        cell({"tqmse": [9.0, 9.0]}, dataset="norm_linear", method="sequential_grid"),
+    )
+    assert texts(compact_table(rows, LABELS)) == [
+        ["Norm linear", "TQMSE", "0.090 ± 0.010", "0.088 ± 0.009", "+0.1"],
+        [
+            "GBSG",
+            "C-index, CensDCal",
+            "0.693 ± 0.003, 0.350 ± 0.050",
+            "0.683 ± 0.005, 0.339 ± 0.033",
+            "+1.7, +0.2",
+        ],
+    ]
+
+
+def test_the_compact_table_of_strange_data_has_no_rows():
+    rows = frame(cell({"cindex": [0.6, 0.7]}, dataset="mine"))
+    assert compact_table(rows, LABELS).rows == ()
+
+
+def test_both_splits_stand_side_by_side_with_the_change():
+    rows = frame(
+        cell({"cindex": [0.84, 0.86]}, dataset="whas"),
+        cell({"cindex": [0.74, 0.76]}, dataset="whas", split="grouped"),
+        cell({"cindex": [0.6, 0.7]}),
+        cell({"cindex": [0.6, 0.7]}, dataset="mine"),
+        cell({"cindex": [0.5, 0.7]}, dataset="mine", split="grouped"),
+    )
+    table = split_table(rows, LABELS)
+    # hypot(0.01, 0.01) = 0.014 and hypot(0.05, 0.1) = 0.112.
+    assert texts(table) == [
+        ["WHAS", "CQRNN", "C-index", "0.850 ± 0.010", "0.750 ± 0.010", "−0.100 ± 0.014"],
+        ["mine", "CQRNN", "C-index", "0.650 ± 0.050", "0.600 ± 0.100", "−0.050 ± 0.112"],
+    ]
+    assert table.breaks == {1}
+
+
+def test_failed_runs_are_listed_with_seeds_and_errors():
+    rows = frame(
+        cell({"error": ["", "NaN loss", "NaN loss", "disk full"]}),
+        cell({"error": ["boom"]}, dataset="whas", split="grouped"),
+    )
+    assert texts(failed_table(rows, LABELS)) == [
+        ["WHAS", "CQRNN", "grouped", "", "1", "boom"],
+        ["GBSG", "CQRNN", "random", "", "2, 3", "NaN loss"],
+        ["GBSG", "CQRNN", "random", "", "4", "disk full"],
+    ]
+
+
+def test_no_failure_is_an_empty_table():
+    assert failed_table(frame(cell({"cindex": [0.5]})), LABELS).rows == ()
+
+
+def test_every_row_has_as_many_cells_as_there_are_columns():
+    rows = frame(
+        cell({"cindex": [0.690, 0.696], "censdcal": [0.3, 0.4], "uql": [math.nan] * 2}),
+        cell({"uql": [0.3, 0.4]}, dataset="housing"),
+    )
+    for table in (main_table(rows, LABELS), compact_table(rows, LABELS)):
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+    assert isinstance(rows, pd.DataFrame)
