@@ -215,7 +215,7 @@ def _synthetic(
             test.y,
             known.X,
             known.target_time,
-            lambda taus: known.true_quantiles(taus),
+            known.true_quantiles,
         )
 
     return BenchmarkDataset(name, title, "synthetic", taus, draw, settings=settings)

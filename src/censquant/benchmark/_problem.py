@@ -29,7 +29,8 @@ class Problem:
     time_known : ndarray of shape (k,), optional
         Those times.
     true_quantiles : callable, optional
-        Takes levels and returns the true quantiles at `X_known`, in synthetic data.
+        Takes levels, and features if not those of `X_known`, and returns the true quantiles, in
+        synthetic data.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class Problem:
     y_test: NDArray[np.void]
     X_known: NDArray[Any] | None = None
     time_known: Floats | None = None
-    true_quantiles: Callable[[Any], Floats] | None = None
+    true_quantiles: Callable[..., Floats] | None = None
 
     @property
     def censored_share(self) -> float:

@@ -13,6 +13,9 @@ from rich.table import Table
 
 from censquant import benchmark
 
+# A longer table is read in its file rather than in a terminal.
+_MOST_ROWS = 40
+
 
 def list_benchmark() -> None:
     """Print the suites, sets and methods."""
@@ -61,13 +64,17 @@ def run_bench(
             verbose=1,
             command=_command(),
         )
-    console.print(_table(report))
-    if report.verdict:
-        console.print(report.verdict, soft_wrap=True)
+    for table in report.tables:
+        if len(table.rows) <= _MOST_ROWS:
+            console.print(_shown(table))
+            for note in table.notes:
+                console.print(escape(note), soft_wrap=True)
+            console.print()
     for warning in caught:
         if issubclass(warning.category, UserWarning):
             console.print(f"[yellow]{escape(str(warning.message))}[/]", soft_wrap=True)
-    console.print("Written:")
+    if report.files:
+        console.print("Written, with all tables in full:")
     for path in report.files:
         console.print(f"  {path.resolve()}", soft_wrap=True)
 
@@ -77,10 +84,10 @@ def _command() -> str:
     return " ".join(["censquant", *map(shlex.quote, sys.argv[1:])])
 
 
-def _table(report: Any) -> Table:
-    table = Table(title=report.title)
-    for place, heading in enumerate(report.columns):
-        table.add_column(heading, justify="left" if place < 2 else "right")
-    for row in report.cells:
-        table.add_row(*map(escape, row))
-    return table
+def _shown(table: Any) -> Table:
+    shown = Table(title=escape(table.title), title_justify="left")
+    for place, heading in enumerate(table.columns):
+        shown.add_column(escape(heading), justify="left" if place < table.n_labels else "right")
+    for row in table.rows:
+        shown.add_row(*(f"[bold]{escape(c.text)}[/]" if c.bold else escape(c.text) for c in row))
+    return shown

@@ -1,0 +1,93 @@
+"""The paper's pictures: what every method learns of data with one feature."""
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from censquant.benchmark._cells import FIRST_SEED
+from censquant.benchmark._datasets import BenchmarkDataset, get_dataset
+from censquant.benchmark._methods import BenchmarkMethod, get_method
+from censquant.benchmark._suites import PAPER_METHODS, get_suite
+from censquant.benchmark.reporting import (
+    Labels,
+    OneDimensional,
+    one_dimensional_figure,
+    render,
+    write_bytes,
+)
+
+FIGURES_SUITE = "figures"
+
+FIGURES_TITLE = "Pictures: all methods on the sets with one feature, beside the true quantiles."
+"""What the suite of pictures shows, in a sentence."""
+
+_TAUS = (0.1, 0.3, 0.5, 0.7, 0.9)
+_PLACES = np.linspace(0.0, 2.0, 101)
+
+
+def draw_one_feature_sets(
+    folder: Path,
+    labels: Labels,
+    *,
+    datasets: Iterable[str | BenchmarkDataset] | None = None,
+    methods: Iterable[str | BenchmarkMethod] | None = None,
+) -> list[Path]:
+    """Fit all methods on the first sample of each set, draw them, and return the files.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the picture goes, as PNG and as SVG.
+    labels : Labels
+        Titles of rows and columns.
+    datasets : iterable of str or BenchmarkDataset, optional
+        Synthetic sets with one feature; the paper's six by default.
+    methods : iterable of str or BenchmarkMethod, optional
+        The paper's five by default.
+    """
+    sets = [
+        one if isinstance(one, BenchmarkDataset) else get_dataset(one)
+        for one in datasets or get_suite("grid").datasets
+    ]
+    ways = [
+        one if isinstance(one, BenchmarkMethod) else get_method(one)
+        for one in methods or PAPER_METHODS
+    ]
+    drawn = {dataset.name: _learned(dataset, ways) for dataset in sets}
+    figure = one_dimensional_figure(drawn, _TAUS, labels)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for kind, content in render(figure).items():
+        files.append(folder / f"quantiles_1d.{kind}")
+        write_bytes(files[-1], content)
+    return files
+
+
+def _learned(dataset: BenchmarkDataset, methods: list[BenchmarkMethod]) -> OneDimensional:
+    problem = dataset.problem(FIRST_SEED)
+    true_quantiles = problem.true_quantiles
+    if true_quantiles is None or problem.X.shape[1] != 1:
+        raise ValueError(
+            f"The suite {FIGURES_SUITE!r} draws synthetic sets with one feature, got "
+            f"{dataset.name!r}; choose among {', '.join(get_suite('grid').datasets)}."
+        )
+    X = _PLACES[:, None]
+    options = {"quantiles": _TAUS}
+    predicted = {}
+    for method in methods:
+        kept = problem.y["time"] > 0 if method.positive_times else np.full(len(problem.y), True)
+        model = method.build(dataset, options, FIRST_SEED).fit(problem.X[kept], problem.y[kept])
+        with warnings.catch_warnings():
+            # What a method says past the last follow-up is part of the picture.
+            warnings.simplefilter("ignore")
+            predicted[method.name] = model.predict_quantiles(X, _TAUS)
+    return OneDimensional(
+        _PLACES,
+        true_quantiles(_TAUS, X),
+        predicted,
+        problem.X[:, 0],
+        problem.y["time"],
+        problem.y["event"],
+    )
