@@ -53,11 +53,11 @@ def test_points_are_means_and_bars_standard_errors():
     ax = main_figure(MAIN, LABELS).axes[1]
     (container,) = ax.containers
     line, _, (bars,) = container.lines
-    assert_allclose(line.get_ydata(), [0.65, 0.65])
+    assert_allclose(line.get_ydata(orig=False), [0.65, 0.65])
     assert_allclose(bars.get_segments()[0][:, 1], [0.6, 0.7])
     # The paper has GBSG and not the other.
     (hollow,) = (line for line in ax.lines if line.get_markersize() > 8)
-    assert_allclose(hollow.get_ydata(), [0.683, math.nan])
+    assert_allclose(hollow.get_ydata(orig=False), [0.683, math.nan])
 
 
 def test_without_the_papers_data_nothing_is_hollow():
@@ -85,7 +85,9 @@ def test_the_grid_figure_has_one_panel_a_dataset_and_one_line_a_grid():
     assert [ax.get_title() for ax in figure.axes] == ["Norm linear", "Norm light", "a", "b"]
     ax = figure.axes[0]
     assert len(ax.containers) == 2
-    assert_allclose(ax.containers[0].lines[0].get_ydata(), 2 / np.array([100, 200, 400, 800, 1600]))
+    assert_allclose(
+        ax.containers[0].lines[0].get_ydata(orig=False), 2 / np.array([100, 200, 400, 800, 1600])
+    )
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert ticks(ax) == ["100", "400", "1600"]
     assert legend(figure) == ["M = 9", "M = 19"]
@@ -138,8 +140,8 @@ def test_variants_are_drawn_in_percent_of_the_plain_one():
     figure = variants_figure(rows, LABELS)
     left, right = figure.axes
     (container,) = left.containers
-    assert_allclose(container.lines[0].get_xdata(), [25.0])
-    assert_allclose(right.containers[0].lines[0].get_xdata(), [20.0])
+    assert_allclose(container.lines[0].get_xdata(orig=False), [25.0])
+    assert_allclose(right.containers[0].lines[0].get_xdata(orig=False), [20.0])
     assert left.get_xlabel() == "change of TQMSE against CQRNN, %"
     assert [text.get_text() for text in left.get_yticklabels()] == ["Norm linear", "mine"]
     assert legend(figure) == ["CQRNN", "CQRNN, penalty"]

@@ -200,7 +200,10 @@ def test_the_ystar_table_has_the_paper_below_ours():
 
 
 def test_a_variant_without_a_factor_is_refused():
-    sentence = "variant must hold the factor of y*, as in 'c=1.2', got 'big'; pass rows of the suite ystar."
+    sentence = (
+        "variant must hold the factor of y*, as in 'c=1.2', got 'big'; "
+        "pass rows of the suite ystar."
+    )
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         ystar_table(frame(cell({"tqmse": [5.0]}, variant="big")), LABELS)
 
