@@ -124,7 +124,7 @@ def test_survival_sets_are_judged_by_order_and_calibration():
             *("0.600 ± 0.115", "5.038 ± 0.740"),
         ],
     ]
-    assert any("at most one paired standard error" in note for note in table.notes)
+    assert any("fit one paired standard error" in note for note in table.notes)
 
 
 def test_kinds_of_data_have_tables_of_their_own_and_strange_data_no_paper():
