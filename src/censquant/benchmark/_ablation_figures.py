@@ -261,14 +261,16 @@ def variants_figure(frame: DataFrame, labels: Labels) -> Figure:
             place = names.index(name)
             at = row + 0.6 * ((place + 0.5) / len(names) - 0.5)
             looks = {**style(place), "capsize": 2, "markersize": 4.5, "linestyle": "none"}
-            label = name if row == 0 else None
             if metric is not None and name != arms[0][0]:
                 change = paired_difference(plain[metric], runs.set_index("seed")[metric])
                 scale = 100 / abs(plain[metric].mean())
                 left.errorbar(scale * change.mean, at, xerr=scale * change.half_width, **looks)
             if "crossing" in runs:
                 mean, error, _ = mean_and_error(100 * runs["crossing"])
-                right.errorbar(mean, at, xerr=error, label=label, **looks)
+                right.errorbar(mean, at, xerr=error, **looks)
+    for place, name in enumerate(names):
+        # A dataset need not have every variant, so the legend has marks of its own.
+        right.plot([], [], label=name, linestyle="none", **style(place))
     left.axvline(0.0, color="0.4", linewidth=0.8, zorder=0)
     scores = " or ".join(METRIC_TITLES[metric] for metric in METRIC_TITLES if metric in judged)
     left.set_xlabel(f"change of {scores} against {names[0] if names else 'plain'}, %")

@@ -62,7 +62,7 @@ def published_sequential() -> DataFrame:
 
     The paper prints CQRNN minus sequential grid under the opposite heading (its own means show it);
     here the difference is what the heading says. The printed widths are from runs paired by seed;
-    on the survival sets they are one standard error, on the synthetic sets a 95 % half-width.
+    on the survival sets they fit one standard error, and not the 95 % interval that is named.
 
     Returns
     -------

@@ -33,8 +33,8 @@ _SIGN_NOTE = (
     "show; its numbers have the sign of the heading here."
 )
 _WIDTH_NOTE = (
-    "The paper's widths on these sets are at most one paired standard error: its standard errors "
-    "of the two means allow no 95 % interval that narrow (WHAS, SUPPORT, GBSG in CensDCal)."
+    "The paper's widths on these sets fit one paired standard error and not a 95 % interval: its "
+    "standard errors of the two means allow none that narrow (CensDCal on WHAS, SUPPORT, GBSG)."
 )
 
 

@@ -46,15 +46,8 @@ DEFAULTS = {
 def cell(scores, **common):
     """Runs with the seeds 1, 2, ...: one for each entry of the lists in `scores`."""
     n = len(next(iter(scores.values())))
-    return [
-        {
-            **DEFAULTS,
-            **common,
-            "seed": k + 1,
-            **{name: values[k] for name, values in scores.items()},
-        }
-        for k in range(n)
-    ]
+    runs = [{name: values[k] for name, values in scores.items()} for k in range(n)]
+    return [{**DEFAULTS, **common, "seed": k + 1, **run} for k, run in enumerate(runs)]
 
 
 def frame(*cells):

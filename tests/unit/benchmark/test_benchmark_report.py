@@ -1,0 +1,131 @@
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmark_rows import LABELS, cell, frame
+from test_benchmark_figures import one
+
+from censquant.benchmark._report import suite_tables, write_bytes, write_report
+
+HEAD = {
+    "command": "censquant bench --suite main",
+    "versions": {"censquant": "0.1.0", "numpy": "2.0"},
+    "date": "2026-01-02",
+}
+
+
+def rows_of(suite):
+    common = {"suite": suite, "dataset": "norm_linear"}
+    if suite == "partial_full":
+        traces = {"trace_loss": [[2.0, 1.0]] * 2, "trace_tqmse": [[3.0, 2.0], None]}
+        return frame(cell(traces, variant="partial", **common))
+    if suite == "ystar":
+        return frame(cell({"tqmse": [0.1, 0.2]}, variant="c=1.2", **common))
+    return frame(
+        cell({"tqmse": [0.1, 0.2], "cindex": [0.6, 0.7], "crossing": [0.1, 0.2]}, **common),
+        cell({"tqmse": [0.3, 0.5], "cindex": [0.5, 0.7]}, method="sequential_grid", **common),
+    )
+
+
+FIGURES = {
+    "main": ["main"],
+    "mine": ["mine"],
+    "sequential": [],
+    "grid": ["grid"],
+    "ystar": ["ystar"],
+    "crossing": ["crossing"],
+    "interpolation": ["interpolation"],
+    "partial_full": ["partial_full"],
+    "peers": [],
+}
+
+
+@pytest.mark.parametrize("suite", list(FIGURES))
+def test_every_suite_writes_rows_tables_time_and_its_figures(suite, tmp_path):
+    paths = write_report(rows_of(suite), suite, tmp_path / "new", LABELS, **HEAD)
+    figures = [f"{name}.{kind}" for name in FIGURES[suite] for kind in ("png", "svg")]
+    assert [path.name for path in paths] == [
+        *("results.parquet", "table.md", "table.tex", "speed.md"),
+        *figures,
+    ]
+    assert sorted(paths) == sorted((tmp_path / "new").iterdir())
+    head = "`censquant bench --suite main` (2026-01-02; censquant 0.1.0, numpy 2.0)"
+    for name in ("table.md", "speed.md"):
+        assert (tmp_path / "new" / name).read_text(encoding="utf-8").startswith(head + "\n")
+    latex = (tmp_path / "new" / "table.tex").read_text(encoding="utf-8")
+    assert latex.splitlines()[1] == "% " + head.replace("`", "")
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") > 0
+
+
+def test_the_same_rows_in_any_order_give_the_same_bytes(tmp_path):
+    rows = rows_of("main")
+    first, second = (
+        {
+            p.name: p.read_bytes()
+            for p in write_report(part, "main", tmp_path / name, LABELS, **HEAD)
+        }
+        for part, name in ((rows, "a"), (rows.iloc[::-1], "b"))
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_traces_survive_in_the_parquet_file(kind, tmp_path):
+    rows = rows_of("partial_full")
+    rows["trace_tqmse"] = [kind([3.0, 2.0]), math.nan]
+    path, *_ = write_report(rows, "partial_full", tmp_path, LABELS, **HEAD)
+    back = pd.read_parquet(path)
+    assert list(back["trace_tqmse"][0]) == [3.0, 2.0]
+    assert back["trace_tqmse"][1] is None
+    assert list(back["trace_loss"][1]) == [2.0, 1.0]
+
+
+def test_rows_of_other_suites_are_left_out(tmp_path):
+    both = pd.concat([rows_of("main"), rows_of("peers")])
+    path, *_ = write_report(both, "main", tmp_path, LABELS, **HEAD)
+    assert set(pd.read_parquet(path)["suite"]) == {"main"}
+
+
+def test_a_suite_without_rows_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"^suite must be one of 'main', got 'grid'\.$"):
+        write_report(rows_of("main"), "grid", tmp_path, LABELS, **HEAD)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_frame_is_refused(tmp_path):
+    sentence = "frame must have at least one run, got no rows; run the suite first."
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        write_report(pd.DataFrame(), "main", tmp_path, LABELS, **HEAD)
+
+
+def test_the_1d_figure_is_written_where_it_is_given(tmp_path):
+    sets = {"norm_linear": one()}
+    paths = write_report(
+        rows_of("main"), "main", tmp_path, LABELS, **HEAD, one_dimensional=(sets, [0.1, 0.5, 0.9])
+    )
+    assert [path.name for path in paths][-2:] == ["quantiles_1d.png", "quantiles_1d.svg"]
+
+
+def test_tables_without_rows_are_left_out_and_failures_listed():
+    rows = frame(cell({"cindex": [0.6, math.nan], "error": ["", "NaN loss"]}, dataset="mine"))
+    tables = suite_tables(rows, "main", LABELS)
+    assert [table.title for table in tables] == ["Full results", "Runs that failed"]
+
+
+def test_the_cause_of_a_far_cell_is_in_the_table():
+    rows = frame(cell({"cindex": [0.9, 0.901]}))
+    tables = suite_tables(rows, "main", LABELS, {("gbsg", "cqrnn", "cindex"): "a guess"})
+    assert tables[-1].title == "Outside 3 joint standard errors of the paper"
+    assert tables[-1].rows[0][3].text == "a guess"
+
+
+def test_a_file_that_cannot_be_finished_leaves_what_was_there(tmp_path, monkeypatch):
+    path = tmp_path / "table.md"
+    write_bytes(path, b"old")
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match=r"^full$"):
+        write_bytes(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
