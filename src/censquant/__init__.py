@@ -37,6 +37,7 @@ _HOME = {
     "load": "censquant.estimators",
 }
 _SUBPACKAGES = (
+    "benchmark",
     "datasets",
     "estimators",
     "exceptions",

@@ -35,6 +35,11 @@ def write_arrays(
     text = json.dumps({"format": FORMAT_VERSION, "kind": kind, **header}, sort_keys=True)
     contiguous = {name: np.asarray(array, order="C") for name, array in sorted(arrays.items())}
     content = save(contiguous, metadata={_KEY: text})
+    write_whole(path, content)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place and move it there, so that none is ever seen half written."""
     # Opened like any file, so that its permissions follow the umask; asking for the umask would
     # change it for a moment, also for the threads that write other files.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")

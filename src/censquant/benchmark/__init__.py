@@ -11,7 +11,9 @@ from censquant.benchmark._datasets import (
     get_dataset,
     own_dataset,
 )
+from censquant.benchmark._experiment import Report, run
 from censquant.benchmark._methods import METHODS, BenchmarkMethod, get_method, own_method
+from censquant.benchmark._one_feature import FIGURES_TITLE
 from censquant.benchmark._problem import Problem
 from censquant.benchmark._results import ResultsFile
 from censquant.benchmark._run import run_plan
@@ -19,12 +21,14 @@ from censquant.benchmark._suites import SUITES, Suite, get_suite, plan
 
 __all__ = [
     "DATASETS",
+    "FIGURES_TITLE",
     "METHODS",
     "SUITES",
     "BenchmarkDataset",
     "BenchmarkMethod",
     "Cell",
     "Problem",
+    "Report",
     "ResultsFile",
     "Suite",
     "get_dataset",
@@ -33,5 +37,6 @@ __all__ = [
     "own_dataset",
     "own_method",
     "plan",
+    "run",
     "run_plan",
 ]

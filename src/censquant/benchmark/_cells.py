@@ -82,7 +82,9 @@ class Cell:
         return self.dataset.problem(seed, self.split, self.n_train)
 
 
-def run_cell(cell: Cell, seeds: Sequence[int], *, n_threads: int = 1, n_slots: int = 1) -> list[Row]:
+def run_cell(
+    cell: Cell, seeds: Sequence[int], *, n_threads: int = 1, n_slots: int = 1
+) -> list[Row]:
     """Fit the method under each seed, side by side in threads, and return a row of scores each.
 
     Parameters
@@ -104,7 +106,9 @@ def run_cell(cell: Cell, seeds: Sequence[int], *, n_threads: int = 1, n_slots: i
     options = _resolved(cell)
     problems = {seed: cell.problem(seed) for seed in seeds}
     _warm_up(cell, options, problems[seeds[0]])
-    fits = side_by_side([_fit_task(cell, options, seed, problems[seed]) for seed in seeds], n_threads)
+    fits = side_by_side(
+        [_fit_task(cell, options, seed, problems[seed]) for seed in seeds], n_threads
+    )
     plain = plain_step_seconds(fits[0].model, problems[seeds[0]])
     return [
         {

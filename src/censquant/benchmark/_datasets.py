@@ -243,7 +243,7 @@ def _eight_dimensional(kind: str, title: str) -> BenchmarkDataset:
 def _standardized(values: NDArray[Any], limit: float | None = None) -> NDArray[np.float64]:
     """Return columns with mean 0 and variance 1 over the whole set, cut at ``limit``."""
     values = np.asarray(values, dtype=np.float64)
-    scaled = (values - values.mean(axis=0)) / values.std(axis=0)
+    scaled: NDArray[np.float64] = (values - values.mean(axis=0)) / values.std(axis=0)
     return scaled if limit is None else np.clip(scaled, -limit, limit)
 
 

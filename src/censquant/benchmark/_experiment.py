@@ -1,6 +1,6 @@
 """One call for an experiment: plan it, run what is missing, write its tables and figures."""
 
-import datetime
+import datetime as dt
 import os
 import platform
 from collections.abc import Iterable, Sequence
@@ -134,7 +134,7 @@ def run(
         labels,
         command=command,
         versions=_versions(),
-        date=datetime.date.today().isoformat(),
+        date=dt.date.today().isoformat(),
     )
     return Report(suite, rows, tables, (file, *files))
 

@@ -18,9 +18,7 @@ def unordered_quantiles(
         return None
     levels = model.time_transform_.levels(model.quantiles_)
     x = model._feature_scale.apply(model._read_features(X))
-    values = [
-        model._objective.quantiles(network.predict(x), levels) for network in model._networks
-    ]
+    values = [model._objective.quantiles(network.predict(x), levels) for network in model._networks]
     times: NDArray[np.float64] = model.time_transform_.inverse(np.mean(values, axis=0))
     return times[:, ::-1] if model._left_censored else times
 

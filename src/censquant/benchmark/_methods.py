@@ -138,7 +138,10 @@ def _ours(
         if dataset.name in tuned:
             epochs, dropped = tuned[dataset.name]
             # An image network brings dropout of its own.
-            settings |= {"max_epochs": epochs, "dropout": _DROPOUT * (dropped and not dataset.heavy)}
+            settings |= {
+                "max_epochs": epochs,
+                "dropout": _DROPOUT * (dropped and not dataset.heavy),
+            }
         settings |= dataset.settings
         if always_relu:
             settings["activation"] = "relu"
@@ -219,14 +222,11 @@ _ALL = (
 )
 
 
-
 def _peer(name: str) -> Build:
     return lambda dataset, options, seed: make_peer(name, random_state=seed)
 
 
 _PEERS = tuple(BenchmarkMethod(name, title, _peer(name)) for name, title in PEER_TITLES.items())
 
-METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType(
-    {one.name: one for one in _ALL + _PEERS}
-)
+METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType({one.name: one for one in _ALL + _PEERS})
 """The paper's five methods as they were run, the ones to use instead, and peers, by name."""

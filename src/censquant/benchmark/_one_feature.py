@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from censquant._files import write_whole
 from censquant.benchmark._cells import FIRST_SEED
 from censquant.benchmark._datasets import BenchmarkDataset, get_dataset
 from censquant.benchmark._methods import BenchmarkMethod, get_method
@@ -15,7 +16,6 @@ from censquant.benchmark.reporting import (
     OneDimensional,
     one_dimensional_figure,
     render,
-    write_bytes,
 )
 
 FIGURES_SUITE = "figures"
@@ -61,7 +61,7 @@ def draw_one_feature_sets(
     files = []
     for kind, content in render(figure).items():
         files.append(folder / f"quantiles_1d.{kind}")
-        write_bytes(files[-1], content)
+        write_whole(files[-1], content)
     return files
 
 

@@ -77,7 +77,7 @@ def _tasks(
     cells: Sequence[Cell], finished: set[tuple[str, ...]]
 ) -> list[tuple[Cell, tuple[int, ...]]]:
     """Return cells with their missing seeds; heavy ones seed by seed, so that each is saved."""
-    tasks = []
+    tasks: list[tuple[Cell, tuple[int, ...]]] = []
     for cell in cells:
         seeds = tuple(seed for seed in cell.seeds if cell.key(seed) not in finished)
         if cell.dataset.heavy:
@@ -99,7 +99,9 @@ def _outcomes(
         if n_workers == 1:
             yield from (_work(cell, seeds, n_threads, slots) for cell, seeds in tasks)
             return
-        parallel = joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        parallel = joblib.Parallel(
+            n_jobs=n_workers, return_as="generator_unordered", pre_dispatch="2*n_jobs"
+        )
         yield from parallel(
             joblib.delayed(_work)(cell, seeds, n_threads, slots) for cell, seeds in tasks
         )

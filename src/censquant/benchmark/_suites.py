@@ -8,7 +8,7 @@ from typing import Any
 from censquant._validation import check_integer, look_up
 from censquant.benchmark._cells import FIRST_SEED, Cell
 from censquant.benchmark._datasets import DATASETS, SPLITS, BenchmarkDataset, get_dataset
-from censquant.benchmark._methods import METHODS, BenchmarkMethod, get_method
+from censquant.benchmark._methods import BenchmarkMethod, get_method
 
 PAPER_METHODS = (
     "cqrnn",
@@ -151,17 +151,14 @@ _ALL = (
         "Levels renewed at every step, or kept for whole epochs while the fit catches up.",
         ("norm_linear",),
         variants=(
-            Variant("every step", traced=True),
-            *(
-                Variant(f"every {n} epochs" if n > 1 else "every epoch", {"em_epochs": n}, None, True)
-                for n in _FULL_EPOCHS
-            ),
+            Variant("partial", traced=True),
+            *(Variant(f"full, {n} epochs", {"em_epochs": n}, traced=True) for n in _FULL_EPOCHS),
         ),
     ),
     Suite(
         "peers",
         "Other libraries' methods on the same splits and scores.",
-        _SURVIVAL + ("norm_linear", "norm_medium", "lognorm_medium"),
+        (*_SURVIVAL, "norm_linear", "norm_medium", "lognorm_medium"),
         ("cqrnn", "cqrnn_interpolated", "lognorm", "weibull"),
         n_seeds=lambda dataset: 5,
     ),

@@ -69,9 +69,7 @@ def bench(
     out: Annotated[
         Path, typer.Option(help="Folder for rows, tables and figures; one folder a suite is made.")
     ] = Path("bench-results"),
-    jobs: Annotated[
-        int, typer.Option(help="Worker processes; -1 is one a core.")
-    ] = -1,
+    jobs: Annotated[int, typer.Option(help="Worker processes; -1 is one a core.")] = -1,
     backend: Annotated[
         str | None, typer.Option(help="Backend of joblib: loky, threading, dask or ray.")
     ] = None,

@@ -15,7 +15,12 @@ def list_datasets() -> None:
     for info in datasets.catalogue():
         share = "drawn" if info.censored_share is None else f"{100 * info.censored_share:.0f} %"
         table.add_row(
-            info.name, escape(info.title), info.kind, str(info.n_samples), str(info.n_features), share
+            info.name,
+            escape(info.title),
+            info.kind,
+            str(info.n_samples),
+            str(info.n_features),
+            share,
         )
     Console().print(table)
 
@@ -29,7 +34,11 @@ def describe_dataset(name: str) -> None:
     console.print(f"Rows: {info.n_samples}, features: {info.n_features}")
     if info.censored_share is not None:
         console.print(f"Censored: {100 * info.censored_share:.1f} %")
-    for heading, text in (("Groups", info.groups), ("Source", info.source), ("Licence", info.licence)):
+    for heading, text in (
+        ("Groups", info.groups),
+        ("Source", info.source),
+        ("Licence", info.licence),
+    ):
         if text:
             console.print(f"{heading}: {escape(text)}")
     for file in info.files:

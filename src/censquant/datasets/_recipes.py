@@ -120,9 +120,7 @@ def exponential(mean: Parameter) -> Law:
 
 def uniform(low: float, high: float) -> Law:
     """Law of a uniform time, the same for all rows."""
-    return Law(
-        lambda levels, x: low + (high - low) * levels + np.zeros_like(x[0]), _uniform_levels
-    )
+    return Law(lambda levels, x: low + (high - low) * levels + np.zeros_like(x[0]), _uniform_levels)
 
 
 def _hollow(x: Columns) -> Floats:

@@ -1,5 +1,6 @@
 """A training loop as torch users write it: the yardstick of the speed tables, and nothing else."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -62,10 +63,10 @@ def plain_lognormal() -> Loss:
 
     def loss(output: torch.Tensor, target: torch.Tensor, censored: torch.Tensor) -> torch.Tensor:
         scale = torch.nn.functional.softplus(output[:, 1:]) + 1e-6
-        law = torch.distributions.Normal(output[:, :1], scale, validate_args=False)
-        logs = target.clamp_min(1e-6).log()
-        survival = 1 - law.cdf(logs) + 1e-4
-        return -torch.where(censored[:, None], survival.log(), law.log_prob(logs)).mean()
+        u = (target.clamp_min(1e-6).log() - output[:, :1]) / scale
+        survival = 0.5 * torch.erfc(u / math.sqrt(2.0)) + 1e-4
+        log_density = -0.5 * u**2 - scale.log()
+        return -torch.where(censored[:, None], survival.log(), log_density).mean()
 
     return loss
 
@@ -85,7 +86,7 @@ def plain_training(
             index = order[first : first + batch_size]
             optimizer.zero_grad()
             value = loss(module(x[index]), y[index], censored[index])
-            value.backward()
+            torch.autograd.backward(value)
             optimizer.step()
             done += 1
             if done == n_steps:

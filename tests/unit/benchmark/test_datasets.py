@@ -154,7 +154,9 @@ def test_groups_of_own_data_stay_together():
 
 
 def test_groups_of_another_length_are_refused():
-    with pytest.raises(ValueError, match=r"groups must have one label a row \(2\), got shape \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"groups must have one label a row \(2\), got shape \(3,\)"
+    ):
         own_dataset("mine", [[1.0], [2.0]], [1.0, 2.0], groups=[1, 2, 3])
 
 

@@ -62,7 +62,9 @@ def test_scores_that_are_not_numbers_survive(tmp_path):
         assert results.rows[0]["uql"] != results.rows[0]["uql"]
 
 
-@pytest.mark.parametrize("content", [b"seed,cindex\n1,2\n", b"[1, 2]\n", b'{"a": 1}\n', b"no line end"])
+@pytest.mark.parametrize(
+    "content", [b"seed,cindex\n1,2\n", b"[1, 2]\n", b'{"a": 1}\n', b"no line end"]
+)
 def test_a_foreign_file_is_refused_and_left_as_it_was(tmp_path, content):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(content)

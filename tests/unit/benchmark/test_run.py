@@ -54,7 +54,16 @@ class TestRows:
         assert row["dataset"] == "norm_linear"
         assert row["seed"] == 111
         assert row["error"] == ""
-        for score in ("tqmse", "uql", "undcal", "cindex", "censdcal", "pinball", "crps", "coverage"):
+        for score in (
+            "tqmse",
+            "uql",
+            "undcal",
+            "cindex",
+            "censdcal",
+            "pinball",
+            "crps",
+            "coverage",
+        ):
             assert math.isfinite(row[score]), score
         assert (row["n_train"], row["n_test"], row["n_levels"]) == (500, 1000, 9)
         assert row["n_steps"] == 2 * 4
@@ -66,9 +75,7 @@ class TestRows:
         row = run_cell(cell(), [111])[0]
         problem = get_dataset("norm_linear").problem(111)
         far = 1.2 * problem.y["time"].max()
-        model = get_method("cqrnn").build(
-            get_dataset("norm_linear"), {**QUICK, "y_star": far}, 111
-        )
+        model = get_method("cqrnn").build(get_dataset("norm_linear"), {**QUICK, "y_star": far}, 111)
         predicted = model.fit(problem.X, problem.y).predict_quantiles(
             problem.X_known, [0.1, 0.5, 0.9], beyond="extrapolate"
         )
@@ -201,9 +208,7 @@ class TestPlans:
 
     def test_seeds_of_heavy_sets_are_saved_one_by_one(self, tmp_path):
         light = get_dataset("norm_linear")
-        heavy = BenchmarkDataset(
-            "heavy", "Heavy", "synthetic", light.taus, light.draw, heavy=True
-        )
+        heavy = BenchmarkDataset("heavy", "Heavy", "synthetic", light.taus, light.draw, heavy=True)
         sizes = []
 
         class Counting(ResultsFile):

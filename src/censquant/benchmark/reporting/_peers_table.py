@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from censquant.benchmark._summary import HIGHER_IS_BETTER, Labels, fine, mean_and_error
-from censquant.benchmark._tables import Cell, Table, number, plus_minus
+from censquant.benchmark.reporting._summary import HIGHER_IS_BETTER, Labels, fine, mean_and_error
+from censquant.benchmark.reporting._tables import Cell, Table, number, plus_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,8 +42,8 @@ def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._peers_table import peers_tables
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._peers_table import peers_tables
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "peers", "dataset": "a", "method": ["m", "n"], "seed": 1,
     ...     "split": "random", "variant": "", "cindex": [0.6, 0.7]})
     >>> [[cell.text for cell in row] for row in peers_tables(rows, Labels())[1].rows]

@@ -31,7 +31,7 @@ def published_table() -> DataFrame:
 
     Examples
     --------
-    >>> from censquant.benchmark._published import published_table
+    >>> from censquant.benchmark.reporting._published import published_table
     >>> table = published_table()
     >>> table.query("dataset == 'GBSG' and method == 'CQRNN' and metric == 'cindex'")["mean"].item()
     0.683
@@ -73,7 +73,7 @@ def published_sequential() -> DataFrame:
 
     Examples
     --------
-    >>> from censquant.benchmark._published import published_sequential
+    >>> from censquant.benchmark.reporting._published import published_sequential
     >>> published_sequential().query("dataset == 'Norm linear'")["difference"].item()
     2.189
     """
@@ -107,7 +107,7 @@ def published_sequential_means() -> DataFrame:
 
     Examples
     --------
-    >>> from censquant.benchmark._published import published_sequential_means
+    >>> from censquant.benchmark.reporting._published import published_sequential_means
     >>> len(published_sequential_means())
     28
     """
@@ -133,7 +133,7 @@ def published_ystar() -> DataFrame:
 
     Examples
     --------
-    >>> from censquant.benchmark._published import published_ystar
+    >>> from censquant.benchmark.reporting._published import published_ystar
     >>> published_ystar().query("dataset == 'Norm heavy'")["tqmse"].tolist()
     [1.452, 0.579, 1.237, 6.196, 591.257, 57421.824]
     """
@@ -145,5 +145,7 @@ def _read(name: str) -> DataFrame:
     """One of the files beside this module."""
     import pandas as pd
 
-    text = (files("censquant.benchmark") / "published" / f"{name}.csv").read_text(encoding="utf-8")
+    text = (files("censquant.benchmark.reporting") / "published" / f"{name}.csv").read_text(
+        encoding="utf-8"
+    )
     return pd.read_csv(io.StringIO(text))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant.benchmark._figures import new_figure
-from censquant.benchmark._summary import Labels
+from censquant.benchmark.reporting._figures import new_figure
+from censquant.benchmark.reporting._summary import Labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ class OneDimensional:
 
     Examples
     --------
-    >>> from censquant.benchmark._figure_1d import OneDimensional
+    >>> from censquant.benchmark.reporting._figure_1d import OneDimensional
     >>> OneDimensional([0, 1], [[1], [2]], {"cqrnn": [[1], [2]]}, [0], [1], [True]).time
     [1]
     """
@@ -77,8 +77,8 @@ def one_dimensional_figure(
 
     Examples
     --------
-    >>> from censquant.benchmark._figure_1d import OneDimensional, one_dimensional_figure
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._figure_1d import OneDimensional, one_dimensional_figure
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> one = OneDimensional([0, 1], [[1], [2]], {"m": [[1], [2]]}, [0, 1], [1, 2], [True, False])
     >>> len(one_dimensional_figure({"a": one}, [0.5], Labels()).axes)
     1

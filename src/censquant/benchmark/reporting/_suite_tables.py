@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.benchmark._published import published_ystar
-from censquant.benchmark._sequential_table import INTERVAL_NOTE, paired_difference
-from censquant.benchmark._summary import (
+from censquant.benchmark.reporting._published import published_ystar
+from censquant.benchmark.reporting._sequential_table import INTERVAL_NOTE, paired_difference
+from censquant.benchmark.reporting._summary import (
     METRIC_TITLES,
     Labels,
     mean_and_error,
     preferred_metrics,
     random_split,
 )
-from censquant.benchmark._tables import Cell, Table, number, plus_minus, runs_note
+from censquant.benchmark.reporting._tables import Cell, Table, number, plus_minus, runs_note
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,8 +47,8 @@ def grid_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._suite_tables import grid_table
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._suite_tables import grid_table
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "grid", "dataset": "a", "method": "cqrnn", "seed": 1,
     ...     "split": "random", "variant": ["n=100,M=9", "n=100,M=19"], "n_train": 100,
     ...     "n_levels": [9, 19], "tqmse": [0.5, 0.4]})
@@ -97,8 +97,8 @@ def ystar_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._suite_tables import ystar_table
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._suite_tables import ystar_table
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "ystar", "dataset": "norm_light", "method": "cqrnn",
     ...     "split": "random", "variant": ["c=1.2", "c=10"], "seed": 1, "tqmse": [0.08, 0.09]})
     >>> table = ystar_table(rows, Labels({"norm_light": "Norm light"}))
@@ -165,8 +165,8 @@ def variants_table(frame: DataFrame, labels: Labels, title: str) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._suite_tables import variants_table
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._suite_tables import variants_table
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "crossing", "dataset": "a", "method": "cqrnn",
     ...     "split": "random", "variant": ["", "", "penalty", "penalty"], "seed": [1, 2, 1, 2],
     ...     "tqmse": [0.5, 0.6, 0.5, 0.8], "crossing": [0.1, 0.3, 0.0, 0.0]})
@@ -247,8 +247,8 @@ def partial_full_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._suite_tables import partial_full_table
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._suite_tables import partial_full_table
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "partial_full", "dataset": "a", "method": "cqrnn",
     ...     "split": "random", "variant": ["partial"], "seed": 1,
     ...     "trace_tqmse": [[4.0, 3.0, 2.0, 1.0]], "trace_loss": [[8.0, 7.0, 6.0, 5.0]]})

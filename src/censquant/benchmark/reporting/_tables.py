@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from censquant.benchmark._published import PAPER_METRICS
-from censquant.benchmark._summary import (
+from censquant.benchmark.reporting._published import PAPER_METRICS
+from censquant.benchmark.reporting._summary import (
     HIGHER_IS_BETTER,
     METRIC_TITLES,
     Agreement,
@@ -41,7 +41,7 @@ class Cell:
 
     Examples
     --------
-    >>> from censquant.benchmark._tables import Cell
+    >>> from censquant.benchmark.reporting._tables import Cell
     >>> Cell("0.683 ± 0.005", bold=True).bold
     True
     """
@@ -71,7 +71,7 @@ class Table:
 
     Examples
     --------
-    >>> from censquant.benchmark._tables import Cell, Table, to_markdown
+    >>> from censquant.benchmark.reporting._tables import Cell, Table, to_markdown
     >>> print(to_markdown([Table("Means", ("set", "C"), ((Cell("a"), Cell("0.6", bold=True)),))]))
     ## Means
     <BLANKLINE>
@@ -94,7 +94,7 @@ def escape_markdown(text: str) -> str:
 
     Examples
     --------
-    >>> from censquant.benchmark._tables import escape_markdown
+    >>> from censquant.benchmark.reporting._tables import escape_markdown
     >>> print(escape_markdown("my_set | 5 %"))
     my\_set \| 5 %
     """
@@ -117,7 +117,7 @@ def to_markdown(tables: Sequence[Table], head: str = "") -> str:
 
     Examples
     --------
-    >>> from censquant.benchmark._tables import Table, to_markdown
+    >>> from censquant.benchmark.reporting._tables import Table, to_markdown
     >>> to_markdown([Table("Nothing", ("a",), ())], "Today.").splitlines()[0]
     'Today.'
     """
@@ -146,7 +146,7 @@ def number(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> from censquant.benchmark._tables import number
+    >>> from censquant.benchmark.reporting._tables import number
     >>> number(-1.5), number(float("nan")), number(-0.0001)
     ('−1.500', '–', '0.000')
     """
@@ -191,8 +191,8 @@ def main_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._summary import Labels
-    >>> from censquant.benchmark._tables import main_table
+    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.reporting._tables import main_table
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "mine", "method": "m", "split": "random",
     ...                      "variant": "", "seed": [1, 2], "cindex": [0.6, 0.7]})
     >>> [cell.text for cell in main_table(rows, Labels()).rows[0]]
@@ -302,8 +302,8 @@ def agreement_tables(
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._summary import Labels, agreement
-    >>> from censquant.benchmark._tables import agreement_tables
+    >>> from censquant.benchmark.reporting._summary import Labels, agreement
+    >>> from censquant.benchmark.reporting._tables import agreement_tables
     >>> near = agreement(pd.DataFrame({"method": ["a"], "joint_distance": [1.0]}))
     >>> [cell.text for cell in agreement_tables(near, Labels())[0].rows[0]]
     ['a', '1', '1', '100.0 %']

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from censquant.benchmark._tables import Cell, Table
+    from censquant.benchmark.reporting._tables import Cell, Table
 
 _ESCAPES = str.maketrans(
     {
@@ -35,7 +35,7 @@ def escape_latex(text: str) -> str:
 
     Examples
     --------
-    >>> from censquant.benchmark._latex import escape_latex
+    >>> from censquant.benchmark.reporting._latex import escape_latex
     >>> print(escape_latex("my_set & 5 % ± 1"))
     my\_set \& 5 \% $\pm$ 1
     """
@@ -60,8 +60,8 @@ def to_latex(tables: Sequence[Table], head: str = "") -> str:
 
     Examples
     --------
-    >>> from censquant.benchmark._latex import to_latex
-    >>> from censquant.benchmark._tables import Cell, Table
+    >>> from censquant.benchmark.reporting._latex import to_latex
+    >>> from censquant.benchmark.reporting._tables import Cell, Table
     >>> text = to_latex([Table("Means", ("set", "C"), ((Cell("a_b"), Cell("0.6", bold=True)),))])
     >>> [line for line in text.splitlines() if "0.6" in line]
     ['a\\_b & \\textbf{0.6} \\\\']

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from censquant.benchmark._summary import Labels, fine
-from censquant.benchmark._tables import Cell, Table, number
+from censquant.benchmark.reporting._summary import Labels, fine
+from censquant.benchmark.reporting._tables import Cell, Table, number
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,7 +32,7 @@ class TrainingTime:
 
     Examples
     --------
-    >>> from censquant.benchmark._speed import TrainingTime
+    >>> from censquant.benchmark.reporting._speed import TrainingTime
     >>> TrainingTime(10, 4000, 0.5, 6.0, 12.0).ratio
     12.0
     """
@@ -63,7 +63,7 @@ def training_time(frame: DataFrame) -> TrainingTime:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._speed import training_time
+    >>> from censquant.benchmark.reporting._speed import training_time
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...     "variant": "", "seed": [1, 2], "fit_seconds": 0.1, "n_steps": 400, "n_slots": 2,
     ...     "plain_step_seconds": 0.0015})
@@ -101,8 +101,8 @@ def speed_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._speed import speed_table
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._speed import speed_table
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...     "variant": "", "seed": [1, 2], "fit_seconds": 0.1, "n_steps": 400, "n_slots": 2,
     ...     "plain_step_seconds": 0.0015})

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from censquant.benchmark._summary import Labels
+from censquant.benchmark.reporting._summary import Labels
 
 LABELS = Labels(
     datasets={

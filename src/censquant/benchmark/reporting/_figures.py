@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant.benchmark._published import PAPER_METRICS, published_table
-from censquant.benchmark._summary import (
+from censquant.benchmark.reporting._published import PAPER_METRICS, published_table
+from censquant.benchmark.reporting._summary import (
     METRIC_TITLES,
     Labels,
     preferred_metrics,
@@ -36,7 +36,7 @@ def render(figure: Figure) -> dict[str, bytes]:
 
     Examples
     --------
-    >>> from censquant.benchmark._figures import new_figure, render
+    >>> from censquant.benchmark.reporting._figures import new_figure, render
     >>> files = render(new_figure(1, 1))
     >>> files["png"][1:4], files == render(new_figure(1, 1))
     (b'PNG', True)
@@ -127,8 +127,8 @@ def main_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._figures import main_figure
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._figures import main_figure
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...                      "variant": "", "seed": [1, 2], "cindex": [0.6, 0.7]})
     >>> [ax.get_ylabel() for ax in main_figure(rows, Labels()).axes]

@@ -6,21 +6,21 @@ import pytest
 from benchmark_rows import LABELS, cell, frame, texts
 from numpy.testing import assert_allclose
 
-from censquant.benchmark._peers_table import peers_tables
-from censquant.benchmark._sequential_table import (
+from censquant.benchmark.reporting._peers_table import peers_tables
+from censquant.benchmark.reporting._sequential_table import (
     PairedDifference,
     paired_difference,
     sequential_tables,
     times,
 )
-from censquant.benchmark._suite_tables import (
+from censquant.benchmark.reporting._suite_tables import (
     arms_of,
     grid_table,
     partial_full_table,
     variants_table,
     ystar_table,
 )
-from censquant.benchmark._summary import Labels, fine
+from censquant.benchmark.reporting._summary import Labels, fine
 
 # Two-sided 95 % quantiles of Student's t, from a printed table.
 T_1, T_2, T_3 = 12.7062, 4.3027, 3.1824

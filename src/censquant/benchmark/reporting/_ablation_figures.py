@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.benchmark._figures import new_figure, readable_log, shared_legend, style, unclutter
-from censquant.benchmark._published import published_ystar
-from censquant.benchmark._sequential_table import paired_difference
-from censquant.benchmark._suite_tables import arms_of, traces_of, with_factor
-from censquant.benchmark._summary import (
+from censquant.benchmark.reporting._figures import (
+    new_figure,
+    readable_log,
+    shared_legend,
+    style,
+    unclutter,
+)
+from censquant.benchmark.reporting._published import published_ystar
+from censquant.benchmark.reporting._sequential_table import paired_difference
+from censquant.benchmark.reporting._suite_tables import arms_of, traces_of, with_factor
+from censquant.benchmark.reporting._summary import (
     METRIC_TITLES,
     Labels,
     mean_and_error,
@@ -44,8 +50,8 @@ def grid_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._ablation_figures import grid_figure
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._ablation_figures import grid_figure
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "grid", "dataset": "a", "method": "cqrnn", "seed": 1,
     ...     "split": "random", "variant": ["1", "2"], "n_train": [100, 200], "n_levels": 9,
     ...     "tqmse": [0.5, 0.4]})
@@ -118,8 +124,8 @@ def ystar_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._ablation_figures import ystar_figure
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._ablation_figures import ystar_figure
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "ystar", "dataset": "a", "method": "cqrnn", "seed": 1,
     ...     "split": "random", "variant": ["c=1.2", "c=10"], "tqmse": [0.08, 0.09]})
     >>> ystar_figure(rows, Labels()).axes[0].get_yscale()
@@ -171,8 +177,8 @@ def partial_full_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._ablation_figures import partial_full_figure
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._ablation_figures import partial_full_figure
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "partial_full", "dataset": "a", "method": "cqrnn",
     ...     "split": "random", "variant": ["partial"], "seed": 1,
     ...     "trace_tqmse": [[4.0, 3.0]], "trace_loss": [[8.0, 7.0]]})
@@ -236,8 +242,8 @@ def variants_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._ablation_figures import variants_figure
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._ablation_figures import variants_figure
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "crossing", "dataset": "a", "method": "cqrnn",
     ...     "split": "random", "variant": ["", "", "penalty", "penalty"], "seed": [1, 2, 1, 2],
     ...     "tqmse": [0.5, 0.6, 0.5, 0.8], "crossing": [0.1, 0.3, 0.0, 0.0]})

@@ -7,7 +7,7 @@ import pytest
 from benchmark_rows import LABELS, cell, frame
 from numpy.testing import assert_allclose
 
-from censquant.benchmark._summary import (
+from censquant.benchmark.reporting._summary import (
     Labels,
     agreement,
     compare,

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from censquant.benchmark._published import PAPER_METRICS, PRINTED_ROUNDING, published_table
+from censquant.benchmark.reporting._published import (
+    PAPER_METRICS,
+    PRINTED_ROUNDING,
+    published_table,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -64,7 +68,7 @@ class Labels:
 
     Examples
     --------
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> labels = Labels({"norm_medium": "Norm med."}, {"cqrnn": "CQRNN"}, {"cqrnn": "CQRNN"})
     >>> labels.dataset("norm_medium"), labels.dataset("mine")
     ('Norm med.', 'mine')
@@ -101,7 +105,7 @@ def preferred_metrics(metrics: Iterable[str]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from censquant.benchmark._summary import preferred_metrics
+    >>> from censquant.benchmark.reporting._summary import preferred_metrics
     >>> preferred_metrics(["cindex", "uql", "tqmse"]), preferred_metrics(["censdcal", "cindex"])
     (('tqmse',), ('cindex', 'censdcal'))
     """
@@ -125,7 +129,7 @@ def tidy(frame: DataFrame) -> DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._summary import tidy
+    >>> from censquant.benchmark.reporting._summary import tidy
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...                      "variant": "", "seed": [2, 1], "cindex": [0.7, 0.6]})
     >>> tidy(rows)["cindex"].tolist()
@@ -171,7 +175,7 @@ def mean_and_error(values: Series | Sequence[float]) -> tuple[float, float, int]
 
     Examples
     --------
-    >>> from censquant.benchmark._summary import mean_and_error
+    >>> from censquant.benchmark.reporting._summary import mean_and_error
     >>> mean_and_error([1.0, 3.0, float("nan")])
     (2.0, 1.0, 2)
     """
@@ -207,7 +211,7 @@ def summarize(frame: DataFrame, metrics: Sequence[str] = SCORES) -> DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._summary import summarize
+    >>> from censquant.benchmark.reporting._summary import summarize
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...                      "variant": "", "seed": [1, 2], "cindex": [0.6, 0.7]})
     >>> summarize(rows)[["metric", "n_runs", "n_failed"]].values.tolist()
@@ -252,7 +256,7 @@ def compare(frame: DataFrame, labels: Labels) -> DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._summary import Labels, compare
+    >>> from censquant.benchmark.reporting._summary import Labels, compare
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "gbsg", "method": "cqrnn", "variant": "",
     ...                      "split": "random", "seed": [1, 2], "cindex": [0.684, 0.69]})
     >>> table = compare(rows, Labels({"gbsg": "GBSG"}, {}, {"cqrnn": "CQRNN"}))
@@ -304,7 +308,7 @@ class Agreement:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._summary import agreement
+    >>> from censquant.benchmark.reporting._summary import agreement
     >>> near = agreement(pd.DataFrame({"method": ["a", "b"], "joint_distance": [-1.0, 4.0]}))
     >>> near.shares["share"].tolist(), near.outside["method"].tolist()
     ([1.0, 0.0, 0.5], ['b'])
@@ -333,7 +337,7 @@ def agreement(comparison: DataFrame, limit: float = 3.0) -> Agreement:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._summary import agreement
+    >>> from censquant.benchmark.reporting._summary import agreement
     >>> comparison = pd.DataFrame({"method": ["a"], "joint_distance": [2.0]})
     >>> agreement(comparison).shares["within"].tolist()
     [1, 1]

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from censquant.benchmark._published import published_sequential, published_sequential_means
-from censquant.benchmark._summary import (
+from censquant.benchmark.reporting._published import (
+    published_sequential,
+    published_sequential_means,
+)
+from censquant.benchmark.reporting._summary import (
     HIGHER_IS_BETTER,
     METRIC_TITLES,
     Labels,
     mean_and_error,
     random_split,
 )
-from censquant.benchmark._tables import Cell, Table, number, plus_minus
+from censquant.benchmark.reporting._tables import Cell, Table, number, plus_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -53,7 +56,7 @@ class PairedDifference:
 
     Examples
     --------
-    >>> from censquant.benchmark._sequential_table import PairedDifference
+    >>> from censquant.benchmark.reporting._sequential_table import PairedDifference
     >>> PairedDifference(0.5, 0.2, 10).better("tqmse")
     'first'
     """
@@ -92,7 +95,7 @@ def paired_difference(first: Series, second: Series) -> PairedDifference:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._sequential_table import paired_difference
+    >>> from censquant.benchmark.reporting._sequential_table import paired_difference
     >>> print(paired_difference(pd.Series([1.0, 2.0, 4.0]), pd.Series([2.0, 4.0, 7.0])))
     2.000 ± 2.484
     """
@@ -135,8 +138,8 @@ def sequential_tables(
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._sequential_table import sequential_tables
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._sequential_table import sequential_tables
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "sequential", "dataset": "a", "split": "random",
     ...     "variant": "", "method": ["cqrnn"] * 2 + ["sequential_grid"] * 2,
     ...     "seed": [1, 2, 1, 2], "fit_seconds": [1.0, 1.0, 9.0, 11.0], "predict_seconds": 0.1,

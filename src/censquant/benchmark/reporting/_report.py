@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import io
-import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from censquant._files import write_whole
 from censquant._validation import check_choice
-from censquant.benchmark._ablation_figures import (
+from censquant.benchmark.reporting._ablation_figures import (
     grid_figure,
     partial_full_figure,
     variants_figure,
     ystar_figure,
 )
-from censquant.benchmark._figure_1d import OneDimensional, one_dimensional_figure
-from censquant.benchmark._figures import main_figure, render
-from censquant.benchmark._latex import to_latex
-from censquant.benchmark._main_extracts import compact_table, failed_table, split_table
-from censquant.benchmark._peers_table import peers_tables
-from censquant.benchmark._sequential_table import sequential_tables
-from censquant.benchmark._speed import speed_table
-from censquant.benchmark._suite_tables import (
+from censquant.benchmark.reporting._figure_1d import OneDimensional, one_dimensional_figure
+from censquant.benchmark.reporting._figures import main_figure, render
+from censquant.benchmark.reporting._latex import to_latex
+from censquant.benchmark.reporting._main_extracts import compact_table, failed_table, split_table
+from censquant.benchmark.reporting._peers_table import peers_tables
+from censquant.benchmark.reporting._sequential_table import sequential_tables
+from censquant.benchmark.reporting._speed import speed_table
+from censquant.benchmark.reporting._suite_tables import (
     grid_table,
     partial_full_table,
     variants_table,
     ystar_table,
 )
-from censquant.benchmark._summary import Labels, agreement, compare, tidy
-from censquant.benchmark._tables import Table, agreement_tables, main_table, to_markdown
+from censquant.benchmark.reporting._summary import Labels, agreement, compare, tidy
+from censquant.benchmark.reporting._tables import Table, agreement_tables, main_table, to_markdown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,8 +108,8 @@ def write_report(
     --------
     >>> import tempfile
     >>> import pandas as pd
-    >>> from censquant.benchmark._report import write_report
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._report import write_report
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "mine", "dataset": "a", "method": "m", "split": "random",
     ...     "variant": "", "seed": [1, 2], "cindex": [0.6, 0.7], "fit_seconds": 0.1,
     ...     "n_steps": 400, "n_slots": 2, "plain_step_seconds": 0.0015})
@@ -144,7 +144,7 @@ def write_report(
     for name, figure in figures.items():
         contents |= {f"{name}.{kind}": content for kind, content in render(figure).items()}
     for name, content in contents.items():
-        write_bytes(folder / name, content)
+        write_whole(folder / name, content)
     return [folder / name for name in contents]
 
 
@@ -174,14 +174,3 @@ def _parquet(rows: DataFrame) -> bytes:
     buffer = io.BytesIO()
     whole.to_parquet(buffer, index=False)
     return buffer.getvalue()
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there, so that none is ever seen half written."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

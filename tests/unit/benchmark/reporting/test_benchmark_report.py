@@ -7,7 +7,8 @@ import pytest
 from benchmark_rows import LABELS, cell, frame
 from test_benchmark_figures import one
 
-from censquant.benchmark._report import suite_tables, write_bytes, write_report
+from censquant._files import write_whole
+from censquant.benchmark.reporting._report import suite_tables, write_report
 
 HEAD = {
     "command": "censquant bench --suite main",
@@ -123,9 +124,9 @@ def test_the_cause_of_a_far_cell_is_in_the_table():
 
 def test_a_file_that_cannot_be_finished_leaves_what_was_there(tmp_path, monkeypatch):
     path = tmp_path / "table.md"
-    write_bytes(path, b"old")
+    write_whole(path, b"old")
     monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match=r"^full$"):
-        write_bytes(path, b"new")
+        write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]

@@ -8,15 +8,15 @@ from benchmark_rows import LABELS, cell, frame
 from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose, assert_array_equal
 
-from censquant.benchmark._ablation_figures import (
+from censquant.benchmark.reporting._ablation_figures import (
     grid_figure,
     partial_full_figure,
     variants_figure,
     ystar_figure,
 )
-from censquant.benchmark._figure_1d import OneDimensional, one_dimensional_figure
-from censquant.benchmark._figures import main_figure, new_figure, render
-from censquant.benchmark._summary import Labels
+from censquant.benchmark.reporting._figure_1d import OneDimensional, one_dimensional_figure
+from censquant.benchmark.reporting._figures import main_figure, new_figure, render
+from censquant.benchmark.reporting._summary import Labels
 
 
 def legend(owner):

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from censquant.benchmark._published import (
+from censquant.benchmark.reporting._published import (
     PAPER_METRICS,
     published_sequential,
     published_sequential_means,

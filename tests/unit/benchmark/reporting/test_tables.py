@@ -3,10 +3,10 @@ import math
 import pytest
 from benchmark_rows import LABELS, cell, frame, texts
 
-from censquant.benchmark._latex import escape_latex, to_latex
-from censquant.benchmark._main_extracts import compact_table, failed_table, split_table
-from censquant.benchmark._summary import Labels, agreement, compare
-from censquant.benchmark._tables import (
+from censquant.benchmark.reporting._latex import escape_latex, to_latex
+from censquant.benchmark.reporting._main_extracts import compact_table, failed_table, split_table
+from censquant.benchmark.reporting._summary import Labels, agreement, compare
+from censquant.benchmark.reporting._tables import (
     Cell,
     Table,
     agreement_tables,

@@ -3,7 +3,7 @@ import math
 import pytest
 from benchmark_rows import LABELS, cell, frame, texts
 
-from censquant.benchmark._speed import speed_table, training_time
+from censquant.benchmark.reporting._speed import speed_table, training_time
 
 
 def test_the_ratio_is_of_plain_steps_over_shared_seconds():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from censquant.benchmark._published import PAPER_METRICS
-from censquant.benchmark._summary import (
+from censquant.benchmark.reporting._published import PAPER_METRICS
+from censquant.benchmark.reporting._summary import (
     METRIC_TITLES,
     Labels,
     compare,
@@ -14,7 +14,7 @@ from censquant.benchmark._summary import (
     summarize,
     tidy,
 )
-from censquant.benchmark._tables import ROUNDING_NOTE, Cell, Table, plus_minus, signed
+from censquant.benchmark.reporting._tables import ROUNDING_NOTE, Cell, Table, plus_minus, signed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,8 +40,8 @@ def compact_table(frame: DataFrame, labels: Labels, method: str = "cqrnn") -> Ta
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._main_extracts import compact_table
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._main_extracts import compact_table
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "gbsg", "method": "cqrnn", "variant": "",
     ...                      "split": "random", "seed": [1, 2], "cindex": [0.684, 0.69]})
     >>> table = compact_table(rows, Labels({"gbsg": "GBSG"}, {}, {"cqrnn": "CQRNN"}))
@@ -101,8 +101,8 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._main_extracts import split_table
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._main_extracts import split_table
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "whas", "method": "cqrnn", "variant": "",
     ...                      "split": ["random", "grouped"], "seed": 1, "cindex": [0.85, 0.75]})
     >>> [cell.text for cell in split_table(rows, Labels()).rows[0]]
@@ -156,8 +156,8 @@ def failed_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark._main_extracts import failed_table
-    >>> from censquant.benchmark._summary import Labels
+    >>> from censquant.benchmark.reporting._main_extracts import failed_table
+    >>> from censquant.benchmark.reporting._summary import Labels
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...                      "variant": "", "seed": [1, 2], "error": ["", "NaN loss"]})
     >>> [cell.text for cell in failed_table(rows, Labels()).rows[0]]
