@@ -22,6 +22,7 @@ from numba import njit
 from censquant.networks import DenseNetwork
 from censquant.objectives import Portnoy
 from censquant.torch import TorchNetwork
+from censquant.torch._plain_loop import plain_module, plain_portnoy, plain_training
 from censquant.training import Rows, TrainingConfig, side_by_side, train
 
 N_ROWS, N_FEATURES, HIDDEN, BATCH = 4096, 8, 100, 128
@@ -41,48 +42,14 @@ def make_rows(seed: int = 0) -> Rows:
 
 def torch_module(input_shape: tuple[int, ...], n_outputs: int) -> torch.nn.Module:
     """Return the dense network as torch users write it."""
-    return torch.nn.Sequential(
-        torch.nn.Linear(input_shape[0], HIDDEN),
-        torch.nn.ReLU(),
-        torch.nn.Linear(HIDDEN, HIDDEN),
-        torch.nn.ReLU(),
-        torch.nn.Linear(HIDDEN, n_outputs),
-    )
+    return plain_module(input_shape[0], n_outputs, n_hidden=HIDDEN)
 
 
 def plain_torch_loop(rows: Rows, y_star: float, n_steps: int) -> None:
     """Algorithm 2 as the paper describes it: autograd, unfused Adam, indexing batch by batch."""
-    x, y = torch.from_numpy(rows.x), torch.from_numpy(rows.time)[:, None]
-    censored = torch.from_numpy(~rows.event)
-    tau = torch.tensor(TAUS)
     module = torch_module((N_FEATURES,), len(TAUS))
-    optimizer = torch.optim.Adam(module.parameters(), lr=0.01, weight_decay=1e-4, foreach=False)
-
-    def check(error: torch.Tensor) -> torch.Tensor:
-        return torch.maximum(tau * error, (tau - 1) * error)
-
-    done = 0
-    while done < n_steps:
-        order = torch.randperm(len(x))
-        for start in range(0, len(x), BATCH):
-            index = order[start : start + BATCH]
-            is_censored = censored[index]
-            optimizer.zero_grad()
-            output, target = module(x[index]), y[index]
-            observed_loss = check(target[~is_censored] - output[~is_censored]).sum()
-            predicted, limit = output[is_censored], target[is_censored]
-            with torch.no_grad():
-                level = tau[(predicted - limit).abs().argmin(dim=1)][:, None]
-                weight = torch.where(tau < level, 1.0, (tau - level) / (1 - level))
-            censored_loss = weight * check(limit - predicted) + (1 - weight) * check(
-                y_star - predicted
-            )
-            loss = (observed_loss + censored_loss.sum()) / len(index)
-            loss.backward()
-            optimizer.step()
-            done += 1
-            if done == n_steps:
-                return
+    arrays = rows.x, rows.time, rows.event
+    plain_training(module, plain_portnoy(TAUS, y_star), arrays, n_steps, batch_size=BATCH)
 
 
 @njit(nogil=True)

@@ -93,14 +93,14 @@ def test_the_import_reader_sees_imports_inside_functions(tmp_path):
     assert list(imports(source)) == [("a.b", False), ("censquant.survival", True)]
 
 
-def test_the_torch_part_is_imported_inside_functions_of_estimators_only():
+def test_the_torch_part_is_imported_inside_functions_of_estimators_and_benchmark_only():
     users = {
         (part_of(path), inside)
         for path in MODULES
         for part, inside in of_censquant(path)
         if part == "torch" and part_of(path) != "torch"
     }
-    assert users <= {("estimators", True)}
+    assert users <= {("estimators", True), ("benchmark", True)}
 
 
 @pytest.mark.parametrize("path", **named([p for p in MODULES if part_of(p) != "torch"]))

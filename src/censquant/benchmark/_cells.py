@@ -60,6 +60,12 @@ class Cell:
         Runs that the cell should have.
     traced : bool, default False
         Whether the error on rows with known quantiles is noted after every epoch.
+
+    Examples
+    --------
+    >>> from censquant.benchmark import Cell, get_dataset, get_method
+    >>> Cell("main", get_dataset("gbsg"), get_method("cqrnn")).key(111)
+    ('main', 'gbsg', 'cqrnn', 'random', '', '111')
     """
 
     suite: str

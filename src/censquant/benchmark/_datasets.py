@@ -131,7 +131,7 @@ def own_dataset(
     >>> from censquant.datasets import load_gbsg2
     >>> X, y = load_gbsg2(as_frame=False)
     >>> own_dataset("my study", X, y).problem(seed=0).X.shape
-    (549, 8)
+    (548, 8)
     """
     features = np.asarray(X, dtype=np.float64)
     target = read_target(y, n_samples=len(features))

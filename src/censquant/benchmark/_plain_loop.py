@@ -10,7 +10,6 @@ from censquant.benchmark._problem import Problem
 from censquant.estimators import CQRNN, SequentialGridNN
 from censquant.estimators._neural import BaseNeuralRegressor
 from censquant.estimators._parametric import BaseParametricRegressor
-from censquant.training import Rows
 
 
 def plain_step_seconds(model: Any, problem: Problem) -> float:
@@ -34,6 +33,6 @@ def plain_step_seconds(model: Any, problem: Problem) -> float:
         n_outputs, loss = len(taus), plain.plain_portnoy(taus, far)
     else:
         n_outputs, loss = len(taus), plain.plain_pinball(taus)
-    time, event = problem.y["time"], np.ascontiguousarray(problem.y["event"])
-    rows = Rows.from_arrays(problem.X, time=time, event=event)
+    numbers = problem.X.astype(np.float32), problem.y["time"].astype(np.float32)
+    rows = (*numbers, np.ascontiguousarray(problem.y["event"]))
     return plain.plain_step_seconds(rows, n_outputs, loss, activation=model.activation)

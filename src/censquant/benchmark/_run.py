@@ -51,6 +51,13 @@ def run_plan(
     -------
     rows : list of dict
         In the order of the plan.
+
+    Examples
+    --------
+    >>> from censquant.benchmark import plan, run_plan
+    >>> cells = plan("main", datasets=["weibull"], methods=["excl_censor"], seeds=2)
+    >>> [row["seed"] for row in run_plan(cells, n_jobs=1)]
+    [111, 112]
     """
     with ExitStack() as stack:
         results = None if out is None else stack.enter_context(ResultsFile(out))

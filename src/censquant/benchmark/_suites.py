@@ -1,6 +1,6 @@
 """The experiments by name: which methods meet on which sets, in which variants, how often."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -27,7 +27,7 @@ _GRID_ROWS = (100, 200, 400, 800, 1600, 3200, 6400, 12800)
 _ROWS_SEEN = 500 * 200  # rows times epochs: the same number of steps whatever the sample
 _FAR_FACTORS = (1.0, 1.2, 1.5, 2.0, 10.0, 100.0)
 _FULL_EPOCHS = (1, 5, 20)
-_TEN, _FIFTY, _HUNDRED, _TWO_HUNDRED = 10, 50, 100, 200
+_USUAL_RUNS = 10
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Suite:
         Names in `DATASETS`.
     methods : tuple of str
         Names in `METHODS`.
-    n_seeds : callable
-        Takes a data set and returns its usual number of runs.
+    n_runs : mapping of str to int
+        Usual number of runs by kind of set; 10 for kinds that it does not name.
     variants : tuple of Variant
         Parameters to vary.
     grouped : bool, default False
@@ -72,7 +72,7 @@ class Suite:
     title: str
     datasets: tuple[str, ...]
     methods: tuple[str, ...] = ("cqrnn",)
-    n_seeds: Callable[[BenchmarkDataset], int] = lambda dataset: _TEN
+    n_runs: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     variants: tuple[Variant, ...] = (Variant(),)
     grouped: bool = False
 
@@ -103,13 +103,13 @@ _ALL = (
         "CQRNN against one network a level: training time, size, and paired differences.",
         _SYNTHETIC + _SURVIVAL,
         ("cqrnn", "sequential_grid"),
-        lambda dataset: _TWO_HUNDRED if dataset.kind == "synthetic" else _FIFTY,
+        {"synthetic": 200, "survival": 50},
     ),
     Suite(
         "grid",
         "How many levels: M = 9, 19, 39 at 100 to 12,800 rows, as many steps each.",
         _ONE_FEATURE,
-        n_seeds=lambda dataset: _HUNDRED,
+        n_runs={"synthetic": 100},
         variants=tuple(
             Variant(
                 f"M={size}, n={n_rows}",
@@ -160,7 +160,7 @@ _ALL = (
         "Other libraries' methods on the same splits and scores.",
         (*_SURVIVAL, "norm_linear", "norm_medium", "lognorm_medium"),
         ("cqrnn", "cqrnn_interpolated", "lognorm", "weibull"),
-        n_seeds=lambda dataset: 5,
+        n_runs={"synthetic": 5, "survival": 5},
     ),
 )
 
@@ -238,7 +238,11 @@ def plan(
             variant.label,
             variant.options,
             variant.n_train if dataset.kind == "synthetic" else None,
-            tuple(range(FIRST_SEED, FIRST_SEED + (seeds or chosen.n_seeds(dataset)))),
+            tuple(
+                range(
+                    FIRST_SEED, FIRST_SEED + (seeds or chosen.n_runs.get(dataset.kind, _USUAL_RUNS))
+                )
+            ),
             variant.traced,
         )
         for dataset in sets

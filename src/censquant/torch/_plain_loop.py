@@ -4,9 +4,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
-
-from censquant.training import Rows
+from numpy.typing import NDArray
 
 Loss = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -71,12 +71,17 @@ def plain_lognormal() -> Loss:
     return loss
 
 
+Rows = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]
+"""Features, times, and whether the event was seen."""
+
+
 def plain_training(
     module: torch.nn.Module, loss: Loss, rows: Rows, n_steps: int, *, batch_size: int = 128
 ) -> float:
     """Train by autograd, unfused Adam and indexing batch by batch; return the seconds a step."""
-    x, y = torch.from_numpy(rows.x), torch.from_numpy(rows.time)[:, None]
-    censored = torch.from_numpy(~rows.event)
+    features, time_seen, event = rows
+    x, y = torch.from_numpy(features), torch.from_numpy(time_seen)[:, None]
+    censored = torch.from_numpy(~event)
     optimizer = torch.optim.Adam(module.parameters(), lr=0.01, weight_decay=1e-4, foreach=False)
     start = time.perf_counter()
     done = 0
@@ -102,7 +107,7 @@ def plain_step_seconds(
     torch.set_num_threads(1)
     try:
         with torch.random.fork_rng(devices=[]):
-            module = plain_module(rows.x.shape[1], n_outputs, activation=activation)
+            module = plain_module(rows[0].shape[1], n_outputs, activation=activation)
             plain_training(module, loss, rows, 5)  # warm up
             return min(plain_training(module, loss, rows, n_steps // 3) for _ in range(3))
     finally:
