@@ -57,7 +57,7 @@ class SurvivalBoosting(CurvePeer):
         return self._times, curves
 
     def _binned(self, X: Floats) -> Floats:
-        """Number of the bin of each value."""
+        """Return the number of the bin of each value."""
         numbers = [
             np.searchsorted(edges, column) for edges, column in zip(self._edges, X.T, strict=True)
         ]

@@ -165,5 +165,5 @@ def test_an_unknown_word_for_beyond_is_refused():
 
 
 def test_a_level_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="^quantiles must be inside"):
+    with pytest.raises(ValueError, match=r"^quantiles must be inside"):
         inverted([1.0, 0.5, 0.0], 1.0)

@@ -115,7 +115,7 @@ def test_another_number_of_columns_is_refused():
 
 
 def test_levels_out_of_order_are_refused():
-    with pytest.raises(ValueError, match="^quantiles must be strictly increasing"):
+    with pytest.raises(ValueError, match=r"^quantiles must be strictly increasing"):
         Constant().fit(X, Y).predict_quantiles(X, [0.8, 0.2])
 
 
