@@ -2,6 +2,7 @@
 
 import logging
 import random
+import warnings
 from functools import cache
 
 import numpy as np
@@ -152,11 +153,14 @@ def states():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_callers_generators_folder_and_log_are_left_alone(name, tmp_path, monkeypatch, capfd):
+def test_nothing_of_the_callers_is_touched(name, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     before, threads = states(), torch.get_num_threads()
     handlers = list(logging.getLogger().handlers)
-    predicted(name, X_SMALL, Y_SMALL)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        predicted(name, X_SMALL, Y_SMALL)
+    assert [str(warning.message) for warning in caught] == []
     assert states() == before
     assert torch.get_num_threads() == threads
     assert list(tmp_path.iterdir()) == []
@@ -178,3 +182,12 @@ def test_levels_off_the_grid_of_pairs_lie_between_its_levels():
     peer = make_peer("mapie_naive", random_state=0).fit(X, y)
     low, off, high = peer.predict_quantiles(X, [0.3, 0.33, 0.35]).T
     assert ((low <= off) & (off <= high)).all()
+
+
+def test_the_note_on_crossed_bounds_stays_out_of_the_callers_log(caplog):
+    X, y, *_ = sample(200, 3)
+    peer = make_peer("mapie_naive", random_state=0).fit(X, y)
+    with caplog.at_level(logging.INFO):
+        peer.predict_quantiles(X, LEVELS)
+        logging.getLogger().info("own")
+    assert caplog.messages == ["own"]

@@ -156,6 +156,16 @@ def test_lent_generators_start_from_the_seed():
         assert draws() != first
 
 
+def test_generators_are_lent_where_torch_is_not_loaded(monkeypatch):
+    before = states()
+    monkeypatch.delitem(sys.modules, "torch")
+    with own_generators(3):
+        first = random.random()
+    with own_generators(3):
+        assert random.random() == first
+    assert states() == before
+
+
 def test_lending_generators_does_not_load_torch():
     code = (
         "import sys\nfrom censquant.benchmark.peers._isolation import own_generators\n"
