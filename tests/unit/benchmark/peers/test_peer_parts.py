@@ -78,6 +78,17 @@ def test_a_seed_decides_all_draws():
     assert one.drawn != other.drawn
 
 
+def test_a_library_that_draws_when_imported_moves_neither_fit_nor_caller(tmp_path, monkeypatch):
+    source = "import random\nimport numpy\nrandom.random(), numpy.random.random()\n"
+    (tmp_path / "draws_at_import.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(Constant, "module", "draws_at_import")
+    before = states()
+    first, second = (Constant(random_state=1).fit(X, Y) for _ in range(2))
+    assert first.drawn == second.drawn
+    assert states() == before
+
+
 def test_without_a_seed_draws_are_fresh():
     assert Constant().fit(X, Y).drawn != Constant().fit(X, Y).drawn
 
