@@ -76,10 +76,11 @@ class Peer(ABC):
             raise ValueError(
                 f"X and y must have the same number of rows, got {len(features)} and {len(target)}."
             )
-        # Before the generators are lent: whatever a library draws at import is no part of a fit,
-        # and torch has to be there for its generator to be looked after.
-        import_module(self.module)
         self._seed = int(seed_sequence(self.random_state).generate_state(1)[0] >> 1)
+        # Apart from the fit: what a library draws when it is first imported must not change the
+        # numbers of the fit, and torch has to be there for its generator to be looked after.
+        with own_generators(self._seed):
+            import_module(self.module)
         self._shift = positive_shift(target.time) if self.needs_positive_times else 0.0
         with own_generators(self._seed), _one_thread():
             self._fit(features, Target(target.time + self._shift, target.event), self._seed)

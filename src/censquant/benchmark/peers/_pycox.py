@@ -1,6 +1,7 @@
 # mypy: disable-error-code="import-untyped,import-not-found"
 """The networks of pycox: DeepHit and Cox-Time."""
 
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -118,7 +119,9 @@ def _train(
     )
     # Batch normalisation cannot do with a last batch of one case.
     batch_size = _BATCH_SIZE - 1 if n_cases % _BATCH_SIZE == 1 else _BATCH_SIZE
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        # Cox-Time takes its validation rows as x[[slice]], which torch still reads as x[slice].
+        warnings.filterwarnings("ignore", message="Using a non-tuple sequence")
         # The library keeps its best weights in the working directory unless told otherwise.
         stopping = tt.callbacks.EarlyStopping(
             patience=_PATIENCE, file_path=str(Path(folder) / "weights.pt")

@@ -62,15 +62,18 @@ class SurvivalForest(_SksurvPeer):
 
     The leaf size is that of the library's own guide. Every node of every tree keeps a curve over
     all distinct times, gigabytes for thousands of rows; so times are rounded up to 200 quantiles
-    of the event times before the fit, and the curve is linear between them.
+    of the event times before the fit, and the curve is linear between them. The time of a tree
+    grows much faster than its rows, so that each sees 2,000 drawn ones at the most.
     """
 
     module: ClassVar[str] = "sksurv.ensemble"
 
     _GRID_SIZE = 200
+    _MAX_ROWS = 2000
 
     def _fit(self, X: Floats, target: Target, seed: int) -> None:
         grid = event_grid(target.time, target.event, self._GRID_SIZE)
+        self._rows_per_tree = min(len(X), self._MAX_ROWS)
         super()._fit(X, Target(rounded_up(target.time, grid), target.event), seed)
 
     def _unfitted(self, seed: int) -> Any:
@@ -81,6 +84,7 @@ class SurvivalForest(_SksurvPeer):
             min_samples_split=10,
             min_samples_leaf=15,
             max_features="sqrt",
+            max_samples=self._rows_per_tree,
             n_jobs=1,
             random_state=seed,
         )
@@ -89,7 +93,8 @@ class SurvivalForest(_SksurvPeer):
 class BoostedCox(_SksurvPeer):
     """Trees boosted on Cox's partial likelihood: ``GradientBoostingSurvivalAnalysis``.
 
-    The library's defaults: 100 trees of depth 3, learning rate 0.1, every row in every tree.
+    The library's trees of depth 3 on all rows. A round costs the square of the rows, so that 40
+    rounds at a learning rate of 0.25 stand for the default of 100 at 0.1.
     """
 
     module: ClassVar[str] = "sksurv.ensemble"
@@ -97,4 +102,6 @@ class BoostedCox(_SksurvPeer):
     def _unfitted(self, seed: int) -> Any:
         from sksurv.ensemble import GradientBoostingSurvivalAnalysis
 
-        return GradientBoostingSurvivalAnalysis(loss="coxph", random_state=seed)
+        return GradientBoostingSurvivalAnalysis(
+            loss="coxph", n_estimators=40, learning_rate=0.25, random_state=seed
+        )
