@@ -239,9 +239,12 @@ def _scored(problem: Problem, fit: _Fit) -> Row:
         found = unordered_quantiles(model, X, taus)
         return predict(X) if found is None else found
 
-    predict(problem.X_test)
-    row: Row = {"predict_seconds": seconds}
-    row |= scores(problem, taus, predict, raw)
+    try:
+        predict(problem.X_test)
+        row: Row = {"predict_seconds": seconds}
+        row |= scores(problem, taus, predict, raw)
+    except Exception as error:  # as for a fit that fails
+        return {"error": f"{type(error).__name__}: {error}"}
     if fit.trace is not None:
         row |= {"trace_loss": [record["loss"] for record in model.history_]}
         row |= {"trace_tqmse": fit.trace.errors}

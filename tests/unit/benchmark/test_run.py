@@ -32,19 +32,21 @@ def cell(method="cqrnn", dataset="norm_linear", seeds=(111, 112), **options):
 
 
 class Median(BaseEstimator):
-    """Predicts multiples of the median time, and can be made to fail."""
+    """Predicts multiples of the median time, and can be made to fail in fit or prediction."""
 
-    def __init__(self, fails=False, random_state=None):
+    def __init__(self, fails="", random_state=None):
         self.fails = fails
         self.random_state = random_state
 
     def fit(self, X, y):
-        if self.fails:
+        if self.fails == "fit":
             raise RuntimeError("no luck")
         self.median_ = float(np.median(y["time"]))
         return self
 
     def predict_quantiles(self, X, quantiles):
+        if self.fails == "prediction":
+            raise RuntimeError("no luck")
         return self.median_ * (0.5 + np.tile(np.asarray(quantiles), (len(X), 1)))
 
 
@@ -113,11 +115,12 @@ class TestRows:
         row = run_cell(Cell("main", dataset, get_method("lognorm"), options=QUICK), [1])[0]
         assert row["error"] == ""
 
-    def test_a_method_that_fails_leaves_its_reason_and_no_scores(self):
-        one = Cell("main", get_dataset("weibull"), own_method("mine", Median(fails=True)))
+    @pytest.mark.parametrize("place", ["fit", "prediction"])
+    def test_a_method_that_fails_leaves_its_reason_and_no_scores(self, place):
+        one = Cell("main", get_dataset("weibull"), own_method("mine", Median(fails=place)))
         row = run_cell(one, [111])[0]
         assert row["error"] == "RuntimeError: no luck"
-        assert math.isnan(row["fit_seconds"])
+        assert math.isnan(row["fit_seconds"]) == (place == "fit")
         assert "cindex" not in row
 
     def test_a_model_that_is_no_network_has_no_steps(self):

@@ -75,15 +75,15 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it():
 
 
 def test_an_unknown_name_lists_the_near_ones():
-    with pytest.raises(ValueError, match=r"such as 'sksurv_cox'.*, got 'sksurv_coxx'") as error:
+    with pytest.raises(ValueError, match=r"no peer 'sksurv_coxx'; did you mean sksurv_cox") as error:
         make_peer("sksurv_coxx")
     assert "mapie_naive" not in str(error.value)
 
 
 def test_a_name_far_from_all_lists_them_all():
-    with pytest.raises(ValueError, match=r"^name must be that of a peer.*got 'zzz'\.$") as error:
+    with pytest.raises(ValueError, match=r"^There is no peer 'zzz'; there are ") as error:
         make_peer("zzz")
-    assert all(repr(name) in str(error.value) for name in NAMES)
+    assert all(name in str(error.value) for name in NAMES)
 
 
 def test_making_peers_imports_none_of_their_libraries():
@@ -96,4 +96,4 @@ print(*sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     peers = "sksurv lifelines pycox torchtuples torch xgboost ngboost hazardous quantile_forest"
-    assert not {*peers.split(), "mapie", "pandas", "sklearn"} & set(done.stdout.split())
+    assert not {*peers.split(), "mapie"} & set(done.stdout.split())
