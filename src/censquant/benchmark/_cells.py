@@ -1,5 +1,6 @@
 """A cell of a table: one method on one data set, fitted and scored under several seeds."""
 
+import contextlib
 import math
 import platform
 import threading
@@ -112,9 +113,11 @@ def run_cell(
     options = _resolved(cell)
     problems = {seed: cell.problem(seed) for seed in seeds}
     _warm_up(cell, options, problems[seeds[0]])
-    fits = side_by_side(
-        [_fit_task(cell, options, seed, problems[seed]) for seed in seeds], n_threads
-    )
+    tasks = [_fit_task(cell, options, seed, problems[seed]) for seed in seeds]
+    with warnings.catch_warnings():
+        # What censoring hides is part of the experiment; ten runs need not say it ten times.
+        warnings.simplefilter("ignore")
+        fits = side_by_side(tasks, n_threads)
     plain = plain_step_seconds(fits[0].model, problems[seeds[0]])
     return [
         {
@@ -175,12 +178,10 @@ def _warm_up(cell: Cell, options: Mapping[str, Any], problem: Problem) -> None:
     X, y = _training_rows(cell, problem)
     chosen = np.sort(np.argsort(~y["event"], kind="stable")[:_WARM_UP_ROWS])
     model = cell.method.build(cell.dataset, {**options, "max_epochs": 1}, FIRST_SEED)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.suppress(Exception):
+        # Whatever is wrong will come again in the fit itself, whose row says so.
         warnings.simplefilter("ignore")
-        try:
-            model.fit(X[chosen], y[chosen])
-        except Exception:  # the fit itself will fail too, and say so in its row
-            return
+        model.fit(X[chosen], y[chosen])
 
 
 def _fit_task(

@@ -78,6 +78,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     n_jobs: int = -1,
     backend: str | None = None,
+    address: str | None = None,
     verbose: int = 0,
     command: str = "censquant.benchmark.run",
 ) -> Report:
@@ -92,7 +93,7 @@ def run(
     out : path, optional
         Folder for rows, tables and figures; each suite gets a folder of its own in it. Rows are
         saved as they finish, and rows that are there already are not made again.
-    n_jobs, backend, verbose
+    n_jobs, backend, address, verbose
         As in `run_plan`.
     command : str
         What was typed, for the heads of the files.
@@ -118,7 +119,9 @@ def run(
         return _figures(datasets, methods, folder)
     cells = plan(suite, datasets=datasets, methods=methods, seeds=seeds, splits=splits)
     file = None if folder is None else folder / _ROWS_FILE
-    rows = frame_of(run_plan(cells, out=file, n_jobs=n_jobs, backend=backend, verbose=verbose))
+    rows = frame_of(
+        run_plan(cells, out=file, n_jobs=n_jobs, backend=backend, address=address, verbose=verbose)
+    )
     labels = _labels(cells)
     if not len(rows):
         return Report(suite, rows, ())

@@ -3,10 +3,11 @@
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from censquant.benchmark._backends import CLUSTERS, as_they_finish, backend_of
 from censquant.benchmark._cells import Cell, Row, run_cell
 from censquant.benchmark._progress import Progress
 from censquant.benchmark._results import ResultsFile, key_of
@@ -27,6 +28,7 @@ def run_plan(
     out: str | os.PathLike[str] | None = None,
     n_jobs: int = -1,
     backend: str | None = None,
+    address: str | None = None,
     verbose: int = 0,
 ) -> list[Row]:
     """Run all cells that are not finished and return the rows of the plan.
@@ -44,6 +46,8 @@ def run_plan(
     backend : str, optional
         A backend of joblib: ``"loky"``, ``"threading"``, or, on a cluster, ``"dask"`` or ``"ray"``.
         By default the one of an enclosing ``joblib.parallel_config``, else loky.
+    address : str, optional
+        Of the cluster that dask or ray should use.
     verbose : int, default 0
         With 1 a bar shows the rows done and the time left.
 
@@ -67,7 +71,7 @@ def run_plan(
         known = {} if results is None else {key_of(row): row for row in results.rows}
         progress = stack.enter_context(Progress(n_rows, shown=bool(verbose)))
         missing: dict[str, str] = {}
-        for outcome in _outcomes(tasks, n_jobs, backend):
+        for outcome in _outcomes(tasks, n_jobs, backend, address):
             if outcome.missing:
                 missing[outcome.cell.dataset.title] = outcome.missing
             if results is not None:
@@ -95,28 +99,26 @@ def _tasks(
 
 
 def _outcomes(
-    tasks: Sequence[tuple[Cell, tuple[int, ...]]], n_jobs: int, backend: str | None
+    tasks: Sequence[tuple[Cell, tuple[int, ...]]],
+    n_jobs: int,
+    backend: str | None,
+    address: str | None,
 ) -> Iterator[Outcome]:
     import joblib
 
-    with joblib.parallel_config(backend=backend) if backend else _as_is():
+    with backend_of(backend, address):
         n_workers = max(1, min(joblib.effective_n_jobs(n_jobs), len(tasks)))
-        n_threads = max(1, joblib.cpu_count() // n_workers) if n_jobs != 1 else 1
+        # Fewer cells than cores: their seeds train side by side. One job is one fit at a time.
+        n_threads = 1
+        if n_jobs != 1 and backend not in CLUSTERS:
+            n_threads = max(1, joblib.cpu_count() // n_workers)
         slots = n_workers * n_threads
-        if n_workers == 1:
-            yield from (_work(cell, seeds, n_threads, slots) for cell, seeds in tasks)
+        work = [(cell, seeds, n_threads, slots) for cell, seeds in tasks]
+        if n_workers == 1 and backend not in CLUSTERS:
+            yield from (_work(*arguments) for arguments in work)
             return
-        parallel = joblib.Parallel(
-            n_jobs=n_workers, return_as="generator_unordered", pre_dispatch="2*n_jobs"
-        )
-        yield from parallel(
-            joblib.delayed(_work)(cell, seeds, n_threads, slots) for cell, seeds in tasks
-        )
-
-
-@contextmanager
-def _as_is() -> Iterator[None]:
-    yield
+        calls = [joblib.delayed(_work)(*arguments) for arguments in work]
+        yield from as_they_finish(calls, n_workers)
 
 
 def _work(cell: Cell, seeds: tuple[int, ...], n_threads: int, n_slots: int) -> Outcome:

@@ -73,6 +73,9 @@ def bench(
     backend: Annotated[
         str | None, typer.Option(help="Backend of joblib: loky, threading, dask or ray.")
     ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Of the cluster that dask or ray should use.")
+    ] = None,
     show: Annotated[
         bool, typer.Option("--list", help="Say what suites, data sets and methods there are.")
     ] = False,
@@ -97,6 +100,7 @@ def bench(
             out=out,
             n_jobs=jobs,
             backend=backend,
+            address=address,
         )
 
 

@@ -47,6 +47,7 @@ def run_bench(
     out: Path,
     n_jobs: int,
     backend: str | None,
+    address: str | None,
 ) -> None:
     """Run a suite, print its table and say where everything was written."""
     console = Console()
@@ -61,6 +62,7 @@ def run_bench(
             out=out,
             n_jobs=n_jobs,
             backend=backend,
+            address=address,
             verbose=1,
             command=_command(),
         )

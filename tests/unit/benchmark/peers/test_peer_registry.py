@@ -75,7 +75,9 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it():
 
 
 def test_an_unknown_name_lists_the_near_ones():
-    with pytest.raises(ValueError, match=r"no peer 'sksurv_coxx'; did you mean sksurv_cox") as error:
+    with pytest.raises(
+        ValueError, match=r"no peer 'sksurv_coxx'; did you mean sksurv_cox"
+    ) as error:
         make_peer("sksurv_coxx")
     assert "mapie_naive" not in str(error.value)
 
