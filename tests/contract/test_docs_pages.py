@@ -65,6 +65,23 @@ def test_code_of_the_page_on_adding_a_method_runs(tmp_path, monkeypatch):
     assert found["times_faster"] > 0
 
 
+def test_code_of_the_benchmark_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run_page((DOCS / "benchmark.md").read_text(encoding="utf-8"), "benchmark")
+    assert sorted(found["means"].index) == ["linear", "lognorm"]
+    assert (found["report"].rows["error"] == "").all()
+    assert "| my study | linear |" in found["table"]
+
+
+def test_the_benchmark_page_names_every_suite():
+    page = (DOCS / "benchmark.md").read_text(encoding="utf-8")
+    table = page.split("## The experiments")[1].split("##")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [
+        *censquant.benchmark.SUITES,
+        "figures",
+    ]
+
+
 def class_source(text, name):
     """Source of a class with its decorators."""
     for node in ast.parse(text).body:
