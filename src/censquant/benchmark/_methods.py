@@ -11,7 +11,7 @@ from sklearn.base import clone
 from censquant import estimators
 from censquant._validation import look_up
 from censquant.benchmark._as_published import EventCurveDeepQuantReg, MixedUpLogNormalNN
-from censquant.benchmark._datasets import BenchmarkDataset
+from censquant.benchmark._datasets import BenchmarkDataset, cnn_as_run, trained_cnn
 from censquant.benchmark.peers import PEER_TITLES, make_peer
 
 Build = Callable[[BenchmarkDataset, Mapping[str, Any], int], Any]
@@ -126,6 +126,7 @@ def _ours(
     tuned: Mapping[str, tuple[int, bool]],
     *,
     always_relu: bool = False,
+    as_run: bool = True,
     **fixed: Any,
 ) -> Build:
     """Return the way to build an estimator of this package under the paper's settings."""
@@ -143,6 +144,8 @@ def _ours(
                 "dropout": _DROPOUT * (dropped and not dataset.heavy),
             }
         settings |= dataset.settings
+        if settings.get("network") is cnn_as_run and not as_run:
+            settings["network"] = trained_cnn
         if always_relu:
             settings["activation"] = "relu"
         settings |= {**fixed, **options}
@@ -204,19 +207,21 @@ _ALL = (
     BenchmarkMethod(
         "cqrnn_interpolated",
         "CQRNN, interpolated, no y*",
-        _ours(estimators.CQRNN, _CQRNN, level_rule="interpolate", y_star=None),
+        _ours(estimators.CQRNN, _CQRNN, as_run=False, level_rule="interpolate", y_star=None),
     ),
-    BenchmarkMethod("deepquantreg", "DeepQuantReg", _ours(estimators.DeepQuantReg, _DEEPQUANTREG)),
+    BenchmarkMethod(
+        "deepquantreg", "DeepQuantReg", _ours(estimators.DeepQuantReg, _DEEPQUANTREG, as_run=False)
+    ),
     BenchmarkMethod(
         "lognorm",
         "LogNorm MLE",
-        _ours(estimators.LogNormalNN, _LOGNORM, always_relu=True),
+        _ours(estimators.LogNormalNN, _LOGNORM, always_relu=True, as_run=False),
         positive_times=True,
     ),
     BenchmarkMethod(
         "weibull",
         "Weibull MLE",
-        _ours(estimators.WeibullNN, _LOGNORM, always_relu=True),
+        _ours(estimators.WeibullNN, _LOGNORM, always_relu=True, as_run=False),
         positive_times=True,
     ),
 )

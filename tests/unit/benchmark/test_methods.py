@@ -56,6 +56,14 @@ def test_images_get_their_network_and_its_learning_rate():
     assert (model.learning_rate, model.max_epochs, model.dropout) == (0.001, 10, 0.0)
 
 
+@pytest.mark.parametrize(("method", "is_trained"), [("cqrnn", False), ("lognorm", True)])
+def test_the_last_layer_for_images_was_not_trained_in_the_published_runs(method, is_trained):
+    network = get_method(method).build(get_dataset("survmnist"), {}, 111).network
+    layers = list(network((1, 28, 28), 19))
+    assert all(p.requires_grad is is_trained for p in layers[-1].parameters())
+    assert all(p.requires_grad for layer in layers[:-1] for p in layer.parameters())
+
+
 def test_options_come_last():
     assert get_method("cqrnn").build(get_dataset("gbsg"), {"max_epochs": 3}, 1).max_epochs == 3
 
