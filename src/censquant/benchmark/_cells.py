@@ -198,8 +198,7 @@ def _fit_task(
             model.fit(X, y, **extra)
         except Exception as error:
             # One method that fails on one set must not end a run of hours: its row says why.
-            sentence = f"{type(error).__name__}: {error}"
-            return _Fit(model, taus, math.nan, trace, sentence)
+            return _Fit(model, taus, math.nan, trace, _reason(error))
         return _Fit(model, taus, time.perf_counter() - start, trace)
 
     return task
@@ -245,8 +244,14 @@ def _scored(problem: Problem, fit: _Fit) -> Row:
         row: Row = {"predict_seconds": seconds}
         row |= scores(problem, taus, predict, raw)
     except Exception as error:  # as for a fit that fails
-        return {"error": f"{type(error).__name__}: {error}"}
+        return {"error": _reason(error)}
     if fit.trace is not None:
         row |= {"trace_loss": [record["loss"] for record in model.history_]}
         row |= {"trace_tqmse": fit.trace.errors}
     return row
+
+
+def _reason(error: Exception) -> str:
+    """Return why a run failed, in one line."""
+    first = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first}"

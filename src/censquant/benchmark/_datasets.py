@@ -23,6 +23,7 @@ SPLITS = ("random", "grouped")
 _TEST_ROWS = 1000
 _TEST_SHARE = 0.2
 _SMALLEST_TIME = 0.1
+_NO_SPREAD = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +244,10 @@ def _eight_dimensional(kind: str, title: str) -> BenchmarkDataset:
 def _standardized(values: NDArray[Any], limit: float | None = None) -> NDArray[np.float64]:
     """Return columns with mean 0 and variance 1 over the whole set, cut at ``limit``."""
     values = np.asarray(values, dtype=np.float64)
-    scaled: NDArray[np.float64] = (values - values.mean(axis=0)) / values.std(axis=0)
+    center, spread = values.mean(axis=0), values.std(axis=0)
+    # A sensor that never moves is centred only; its spread may be a rounding error.
+    spread = np.where(spread <= _NO_SPREAD * np.abs(center), 1.0, spread)
+    scaled: NDArray[np.float64] = (values - center) / spread
     return scaled if limit is None else np.clip(scaled, -limit, limit)
 
 

@@ -18,7 +18,7 @@ class ResultsFile:
 
     A row is on disk before the next begins. A line that was cut short when a run was killed is
     dropped when the file is opened again, and its row is made anew; a row that is there is never
-    made again.
+    made again. A run that failed is not finished: a later row takes the place of its row.
 
     Parameters
     ----------
@@ -40,8 +40,7 @@ class ResultsFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.rows: list[Row] = []
-        self.finished: set[Key] = set()
+        self._by_key: dict[Key, Row] = {}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("a+b")
         try:
@@ -50,6 +49,16 @@ class ResultsFile:
         except BaseException:
             self._file.close()
             raise
+
+    @property
+    def rows(self) -> list[Row]:
+        """One row a run, in the order in which they were first written."""
+        return list(self._by_key.values())
+
+    @property
+    def finished(self) -> set[Key]:
+        """Names of the runs that did not fail."""
+        return {key for key, row in self._by_key.items() if not row.get("error")}
 
     def __enter__(self) -> Self:
         return self
@@ -62,20 +71,18 @@ class ResultsFile:
         self._file.close()
 
     def append(self, rows: Iterable[Row]) -> None:
-        """Write rows to the end of the file, each only if it is not there yet.
+        """Write rows to the end of the file, each only if its run is not finished yet.
 
         Parameters
         ----------
         rows : iterable of dict
             Each with the columns of its key.
         """
+        finished = self.finished
         for row in rows:
-            key = key_of(row)
-            if key in self.finished:
-                continue
-            self._write(row)
-            self.rows.append(row)
-            self.finished.add(key)
+            if key_of(row) not in finished:
+                self._write(row)
+                self._by_key[key_of(row)] = row
 
     def _write(self, content: Row) -> None:
         self._file.write(json.dumps(content).encode() + b"\n")
@@ -95,8 +102,7 @@ class ResultsFile:
             self._file.truncate(len(complete))
         for line in lines:
             row = json.loads(line)
-            self.rows.append(row)
-            self.finished.add(key_of(row))
+            self._by_key[key_of(row)] = row
 
     def _check(self, line: bytes) -> None:
         try:

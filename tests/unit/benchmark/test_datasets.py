@@ -101,6 +101,11 @@ def test_without_limits_features_have_mean_zero_and_variance_one():
     np.testing.assert_allclose(X.std(axis=0), 1)
 
 
+def test_a_feature_that_never_moves_is_centred_only():
+    scaled = module._standardized(np.array([[1.0, 518.67], [3.0, 518.67]]))
+    np.testing.assert_array_equal(scaled, [[-1.0, 0.0], [1.0, 0.0]])
+
+
 def test_overlays_censor_uniformly_up_to_the_ninetieth_percentile():
     load = module._tabular(fake(4000))
     problem = module._overlay("x", "X", load).problem(111)

@@ -42,6 +42,19 @@ def test_a_row_that_is_there_is_not_written_again(tmp_path):
     assert seeds(path) == [111, 112]
 
 
+def test_a_run_that_failed_is_made_again_and_counted_once(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    with ResultsFile(path) as results:
+        results.append([row(111, error="RuntimeError: no luck"), row(112, error="")])
+        assert {key[-1] for key in results.finished} == {"112"}
+    with ResultsFile(path) as results:
+        results.append([row(111, error="", cindex=0.5)])
+        assert [one["error"] for one in results.rows] == ["", ""]
+    with ResultsFile(path) as results:
+        assert [one.get("cindex") for one in results.rows] == [0.5, None]
+        assert len(results.finished) == 2
+
+
 @pytest.mark.parametrize("cut", [1, 5, 40])
 def test_a_line_cut_short_is_dropped_and_the_rest_kept(tmp_path, cut):
     path = tmp_path / "rows.jsonl"

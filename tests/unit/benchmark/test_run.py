@@ -41,7 +41,7 @@ class Median(BaseEstimator):
 
     def fit(self, X, y):
         if self.fails == "fit":
-            raise RuntimeError("no luck")
+            raise RuntimeError("no luck\n and much more about it")
         self.median_ = float(np.median(y["time"]))
         return self
 
