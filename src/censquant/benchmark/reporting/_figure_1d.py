@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # The end of viridis is too pale for a line on white.
 _PALEST = 0.87
+_TITLE_WIDTH = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,8 @@ def one_dimensional_figure(
             plot_panel(ax, sets[dataset], method, colors)
         line[0].set_ylabel(labels.dataset(dataset))
     for ax, method in zip(axes[0], methods, strict=True):
-        ax.set_title(labels.method(method), fontsize="medium")
+        # A panel is narrow: a long title would run into its neighbour's.
+        ax.set_title(textwrap.fill(labels.method(method), _TITLE_WIDTH), fontsize="medium")
     for ax in axes[-1]:
         ax.set_xlabel("x")
     figure.align_ylabels(axes[:, 0])

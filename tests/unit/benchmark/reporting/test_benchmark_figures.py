@@ -243,3 +243,10 @@ def test_without_matplotlib_the_remedy_is_named(monkeypatch):
     sentence = 'figures need matplotlib; install it with: pip install "censquant[plot]"'
     with pytest.raises(ImportError, match=f"^{re.escape(sentence)}$"):
         new_figure(1, 1)
+
+
+def test_long_titles_of_methods_are_broken_and_not_run_together():
+    one = OneDimensional([0, 1], [[1], [2]], {"m": [[1], [2]]}, [0, 1], [1, 2], [True, False])
+    labels = Labels({}, {"m": "DeepQuantReg, event curve (as run)"})
+    title = one_dimensional_figure({"a": one}, [0.5], labels).axes[0].get_title()
+    assert title == "DeepQuantReg, event\ncurve (as run)"
