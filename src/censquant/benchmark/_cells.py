@@ -110,10 +110,10 @@ def run_cell(
     DataNotFoundError
         If files of the data set are neither here nor to be had; no row is made up for that.
     """
-    options = _resolved(cell)
+    latest = _latest_of_first_run(cell)
     problems = {seed: cell.problem(seed) for seed in seeds}
-    _warm_up(cell, options, problems[seeds[0]])
-    tasks = [_fit_task(cell, options, seed, problems[seed]) for seed in seeds]
+    _warm_up(cell, problems[seeds[0]])
+    tasks = [_fit_task(cell, seed, problems[seed], latest) for seed in seeds]
     with warnings.catch_warnings():
         # What censoring hides is part of the experiment; ten runs need not say it ten times.
         warnings.simplefilter("ignore")
@@ -143,24 +143,25 @@ class _Fit:
     error: str = ""
 
 
-def _resolved(cell: Cell) -> dict[str, Any]:
-    """Return the options; a far time given as a factor is that of the first run, as published."""
-    options = dict(cell.options)
+def _latest_of_first_run(cell: Cell) -> float:
+    """Return the latest time of the first run: its multiple was the far time of all, as published.
+
+    A user's own data have no such history; not a number leaves each run its own.
+    """
     if cell.dataset.kind == "own":
-        return options
-    factor = options.get("y_star", "1.2max")
-    if isinstance(factor, str):
-        latest = cell.problem(FIRST_SEED).y["time"].max()
-        options["y_star"] = float(factor.removesuffix("max")) * float(latest)
-    return options
+        return math.nan
+    return float(cell.problem(FIRST_SEED).y["time"].max())
 
 
-def _above(options: Mapping[str, Any], y: NDArray[np.void]) -> Mapping[str, Any]:
-    """Return the options with a far time that no row of this run lies past."""
-    far = options.get("y_star")
-    if not isinstance(far, float):
-        return options
-    return {**options, "y_star": max(far, (1.0 + _PAST_LATEST) * float(y["time"].max()))}
+def _built(cell: Cell, seed: int, y: NDArray[np.void], latest: float) -> Any:
+    """Return the estimator of a run; a far time that is a factor becomes a time."""
+    model = cell.method.build(cell.dataset, cell.options, seed)
+    factor = getattr(model, "y_star", None)
+    if isinstance(factor, str) and not math.isnan(latest):
+        far = float(factor.removesuffix("max")) * latest
+        # No row of this run may lie past it.
+        model.set_params(y_star=max(far, (1.0 + _PAST_LATEST) * float(y["time"].max())))
+    return model
 
 
 def _training_rows(cell: Cell, problem: Problem) -> tuple[NDArray[Any], NDArray[np.void]]:
@@ -171,13 +172,13 @@ def _training_rows(cell: Cell, problem: Problem) -> tuple[NDArray[Any], NDArray[
     return X, y
 
 
-def _warm_up(cell: Cell, options: Mapping[str, Any], problem: Problem) -> None:
+def _warm_up(cell: Cell, problem: Problem) -> None:
     """Load what is compiled before anything is timed."""
     if cell.dataset.heavy:
         return
     X, y = _training_rows(cell, problem)
     chosen = np.sort(np.argsort(~y["event"], kind="stable")[:_WARM_UP_ROWS])
-    model = cell.method.build(cell.dataset, {**options, "max_epochs": 1}, FIRST_SEED)
+    model = cell.method.build(cell.dataset, {**cell.options, "max_epochs": 1}, FIRST_SEED)
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         # Whatever is wrong will come again in the fit itself, whose row says so.
         warnings.simplefilter("ignore")
@@ -185,12 +186,12 @@ def _warm_up(cell: Cell, options: Mapping[str, Any], problem: Problem) -> None:
 
 
 def _fit_task(
-    cell: Cell, options: Mapping[str, Any], seed: int, problem: Problem
+    cell: Cell, seed: int, problem: Problem, latest: float
 ) -> Callable[[threading.Event], _Fit]:
     def task(stopping: threading.Event) -> _Fit:
         X, y = _training_rows(cell, problem)
-        model = cell.method.build(cell.dataset, _above(options, y), seed)
-        taus = np.asarray(options.get("quantiles", cell.dataset.taus), dtype=np.float64)
+        model = _built(cell, seed, y, latest)
+        taus = np.asarray(cell.options.get("quantiles", cell.dataset.taus), dtype=np.float64)
         trace = QuantileTrace(problem, taus) if cell.traced else None
         extra = {} if trace is None else {"callbacks": [trace]}
         start = time.perf_counter()

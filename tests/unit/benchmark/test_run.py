@@ -108,6 +108,28 @@ class TestRows:
         own = get_dataset("norm_linear").problem(115).y["time"].max()
         assert seen[-1] == pytest.approx(max(1.2 * first, own), rel=1e-5)
 
+    @pytest.mark.parametrize(
+        ("method", "options", "expected"),
+        [
+            ("cqrnn_interpolated", {}, None),
+            ("cqrnn", {"y_star": None}, None),
+            ("cqrnn", {"y_star": 50.0}, 50.0),
+            ("cqrnn", {"y_star": "2max"}, 2.0),
+        ],
+    )
+    def test_a_far_time_is_changed_only_where_it_is_a_factor(
+        self, monkeypatch, method, options, expected
+    ):
+        seen = []
+        monkeypatch.setattr(
+            CQRNN, "fit", lambda self, X, y, **more: seen.append(self.y_star) or 1 / 0
+        )
+        run_cell(cell(method, **options), [111])
+        latest = get_dataset("norm_linear").problem(FIRST_SEED).y["time"].max()
+        if expected == 2.0:
+            expected = pytest.approx(2.0 * latest)
+        assert seen[-1] == expected
+
     def test_rows_without_a_positive_time_are_left_out_of_log_normal_fits(self):
         data = make_norm_linear(100, random_state=0)
         moved = data.y.copy()
