@@ -152,7 +152,10 @@ _ALL = (
         ("norm_linear",),
         variants=(
             Variant("partial", traced=True),
-            *(Variant(f"full, {n} epochs", {"em_epochs": n}, traced=True) for n in _FULL_EPOCHS),
+            *(
+                Variant(f"full, {n} epoch{'s' * (n > 1)}", {"em_epochs": n}, traced=True)
+                for n in _FULL_EPOCHS
+            ),
         ),
     ),
     Suite(

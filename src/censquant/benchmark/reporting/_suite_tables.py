@@ -211,12 +211,18 @@ def arms_of(rows: DataFrame, labels: Labels) -> list[tuple[str, DataFrame]]:
     arms = []
     for method in labels.ordered_methods(rows["method"]):
         own = rows[rows["method"] == method]
-        for variant in sorted(own["variant"].unique()):
+        for variant in sorted(own["variant"].unique(), key=_by_numbers):
             plain = _PLAIN.index(variant) if variant in _PLAIN else len(_PLAIN)
             name = ", ".join(word for word in (labels.method(method), variant) if word)
             arms.append((plain, name, own[own["variant"] == variant]))
     # Stable, so of equally plain arms the method that is listed first stays first.
     return [(name, runs) for _, name, runs in sorted(arms, key=lambda arm: arm[0])]
+
+
+def _by_numbers(variant: str) -> list[tuple[float, str]]:
+    """Key that puts 5 epochs before 20."""
+    parts = re.split(r"(\d+)", variant)
+    return [(float(part), "") if part.isdigit() else (-1.0, part) for part in parts]
 
 
 def _crossing_share(runs: DataFrame) -> str:

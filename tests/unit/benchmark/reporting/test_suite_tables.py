@@ -337,3 +337,9 @@ def test_peers_without_times_or_calibration_have_dashes():
 def test_peers_that_all_failed_have_no_rows():
     rows = frame(cell({"cindex": [math.nan], "error": ["boom"]}, suite="peers"))
     assert [table.rows for table in peers_tables(rows, LABELS)] == [(), ()]
+
+
+def test_variants_are_in_the_order_of_their_numbers():
+    rows = frame(*(cell({"tqmse": [0.1, 0.2]}, variant=f"full, {n} epochs") for n in (20, 5, 1)))
+    names = [name for name, _ in arms_of(rows, LABELS)]
+    assert [name.rpartition("full, ")[2] for name in names] == ["1 epochs", "5 epochs", "20 epochs"]
