@@ -184,8 +184,12 @@ def mean_and_error(values: Series | Sequence[float]) -> tuple[float, float, int]
     if not there.size:
         return math.nan, math.nan, 0
     # An infinite score makes the mean infinite and its error unknown, and is no cause for alarm.
+    # Squares of scores above 1e154 would overflow; dividing by a power of two rounds nothing.
+    largest = float(np.abs(there).max())
+    unit = 2.0 ** math.floor(math.log2(largest)) if 1.0 < largest < math.inf else 1.0
     with np.errstate(invalid="ignore"):
-        error = there.std(ddof=1) / math.sqrt(there.size) if there.size > 1 else math.nan
+        spread = unit * (there / unit).std(ddof=1) if there.size > 1 else math.nan
+        error = spread / math.sqrt(there.size)
         return float(there.mean()), float(error), int(there.size)
 
 

@@ -27,6 +27,8 @@ ROUNDING_NOTE = (
 
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"} | {"\n": " "})
 
+_LARGEST_PLAIN = 1e6
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -147,12 +149,14 @@ def number(value: float, digits: int = 3) -> str:
     Examples
     --------
     >>> from censquant.benchmark.reporting._tables import number
-    >>> number(-1.5), number(float("nan")), number(-0.0001)
-    ('−1.500', '–', '0.000')
+    >>> number(-1.5), number(float("nan")), number(-0.0001), number(7.7e11)
+    ('−1.500', '–', '0.000', '7.7e+11')
     """
     if math.isnan(value):
         return "–"
-    text = f"{value:.{digits}f}"
+    # Some method fails on some set by many powers of ten: no table is as wide as that.
+    is_plain = digits == 0 or abs(value) < _LARGEST_PLAIN
+    text = f"{value:.{digits}f}" if is_plain else f"{value:.2g}"
     # A tiny negative number would print as -0.000.
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 

@@ -215,3 +215,8 @@ def test_unknown_names_stand_for_themselves_and_come_last():
 )
 def test_the_metric_follows_what_is_known_of_the_data(known, preferred):
     assert preferred_metrics(known) == preferred
+
+
+def test_huge_scores_have_a_mean_and_an_error():
+    mean, error, _ = mean_and_error([1e300, 3e300])
+    assert (mean, error) == (pytest.approx(2e300), pytest.approx(1e300))
