@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from censquant._version import __version__
 from censquant.benchmark._datasets import BenchmarkDataset
 from censquant.benchmark._fitted import n_parameters, n_steps, unordered_quantiles
+from censquant.benchmark._interrupts import noticed_interrupts
 from censquant.benchmark._methods import BenchmarkMethod
 from censquant.benchmark._plain_loop import plain_step_seconds
 from censquant.benchmark._problem import Problem
@@ -84,6 +85,11 @@ class Cell:
         names = (self.suite, self.dataset.name, self.method.name, self.split, self.variant)
         return (*names, str(seed))
 
+    @property
+    def fingerprint(self) -> str:
+        """What a user's own data and estimator are, beyond their names."""
+        return self.dataset.fingerprint + self.method.fingerprint
+
     def problem(self, seed: int) -> Problem:
         """Return what a run sees."""
         return self.dataset.problem(seed, self.split, self.n_train)
@@ -107,21 +113,26 @@ def run_cell(
 
     Raises
     ------
-    DataNotFoundError
+    OSError
         If files of the data set are neither here nor to be had; no row is made up for that.
+    KeyboardInterrupt
+        If it came while fits were running: none of them counts.
     """
     latest = _latest_of_first_run(cell)
     problems = {seed: cell.problem(seed) for seed in seeds}
     _warm_up(cell, problems[seeds[0]])
-    tasks = [_fit_task(cell, seed, problems[seed], latest) for seed in seeds]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), noticed_interrupts() as interrupted:
         # What censoring hides is part of the experiment; ten runs need not say it ten times.
         warnings.simplefilter("ignore")
-        fits = side_by_side(tasks, n_threads)
+        fits = side_by_side(
+            [_fit_task(cell, seed, problems[seed], latest, interrupted) for seed in seeds],
+            n_threads,
+        )
     plain = plain_step_seconds(fits[0].model, problems[seeds[0]])
     return [
         {
             **dict(zip(KEY_COLUMNS, (*cell.key(seed)[:-1], seed), strict=True)),
+            "fingerprint": cell.fingerprint,
             **_described(problems[seed], fit),
             **_scored(problems[seed], fit),
             "plain_step_seconds": plain,
@@ -138,6 +149,7 @@ def run_cell(
 class _Fit:
     model: Any
     taus: NDArray[np.float64]
+    n_rows: int
     seconds: float
     trace: QuantileTrace | None
     error: str = ""
@@ -186,9 +198,11 @@ def _warm_up(cell: Cell, problem: Problem) -> None:
 
 
 def _fit_task(
-    cell: Cell, seed: int, problem: Problem, latest: float
+    cell: Cell, seed: int, problem: Problem, latest: float, interrupted: threading.Event
 ) -> Callable[[threading.Event], _Fit]:
     def task(stopping: threading.Event) -> _Fit:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
         X, y = _training_rows(cell, problem)
         model = _built(cell, seed, y, latest)
         taus = np.asarray(cell.options.get("quantiles", cell.dataset.taus), dtype=np.float64)
@@ -199,23 +213,22 @@ def _fit_task(
             model.fit(X, y, **extra)
         except Exception as error:
             # One method that fails on one set must not end a run of hours: its row says why.
-            return _Fit(model, taus, math.nan, trace, _reason(error))
-        return _Fit(model, taus, time.perf_counter() - start, trace)
+            return _Fit(model, taus, len(y), math.nan, trace, _reason(error))
+        return _Fit(model, taus, len(y), time.perf_counter() - start, trace)
 
     return task
 
 
 def _described(problem: Problem, fit: _Fit) -> Row:
-    n_rows = len(problem.y)
     return {
-        "n_train": n_rows,
+        "n_train": fit.n_rows,
         "n_test": len(problem.y_test),
         "n_features": int(np.prod(problem.X.shape[1:])),
         "n_levels": len(fit.taus),
         "censored_share": problem.censored_share,
         "fit_seconds": fit.seconds,
         "n_parameters": math.nan if fit.error else n_parameters(fit.model),
-        "n_steps": math.nan if fit.error else n_steps(fit.model, n_rows),
+        "n_steps": math.nan if fit.error else n_steps(fit.model, fit.n_rows),
         "error": fit.error,
     }
 
@@ -234,7 +247,11 @@ def _scored(problem: Problem, fit: _Fit) -> Row:
             warnings.simplefilter("ignore")
             found = np.asarray(model.predict_quantiles(X, taus), dtype=np.float64)
         seconds += time.perf_counter() - start
-        return found
+        if found.shape != (len(X), len(taus)):
+            raise ValueError(
+                f"predict_quantiles must return shape {(len(X), len(taus))}, got {found.shape}."
+            )
+        return np.sort(found, axis=1)
 
     def raw(X: NDArray[Any]) -> NDArray[np.float64]:
         found = unordered_quantiles(model, X, taus)

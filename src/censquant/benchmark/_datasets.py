@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant import datasets as data
-from censquant._validation import check_choice, look_up
+from censquant._validation import check_choice, check_number, look_up
 from censquant.benchmark._problem import Problem
 from censquant.quantiles import check_quantiles
 from censquant.survival import Surv, read_target
@@ -49,6 +50,8 @@ class BenchmarkDataset:
         Parameters that estimators of this package get on this set, if they have them.
     heavy : bool, default False
         Whether one fit takes minutes: seeds then run one by one, each saved when it ends.
+    fingerprint : str, default ""
+        What a user's own data are, so that results of other data under the same name are told.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class BenchmarkDataset:
     splits: tuple[str, ...] = ("random",)
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     heavy: bool = False
+    fingerprint: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Sets of the table go to workers by name: each process reads its files once and keeps them.
@@ -134,7 +138,9 @@ def own_dataset(
     >>> own_dataset("my study", X, y).problem(seed=0).X.shape
     (548, 8)
     """
-    features = np.asarray(X, dtype=np.float64)
+    _check_own_name(name)
+    check_number("test_share", test_share, minimum=0.0, below=1.0, exclude_minimum=True)
+    features = _own_features(X)
     target = read_target(y, n_samples=len(features))
     rows = Surv.from_arrays(event=target.event, time=target.time)
     labels = None if groups is None else np.asarray(groups)
@@ -142,6 +148,8 @@ def own_dataset(
         raise ValueError(
             f"groups must have one label a row ({len(features)}), got shape {labels.shape}."
         )
+    if labels is not None and len(np.unique(labels)) < 2:
+        raise ValueError("groups must hold at least two labels, got one: nothing can be divided.")
     kinds = ("random",) if labels is None else ("grouped",)
 
     def draw(seed: int, split: str, n_train: int | None) -> Problem:
@@ -149,7 +157,33 @@ def own_dataset(
         return Problem(features[train], rows[train], features[test], rows[test])
 
     levels = tuple(check_quantiles(taus).tolist())
-    return BenchmarkDataset(name, name, "own", levels, draw, splits=kinds)
+    parts = (features, rows, labels, levels, test_share)
+    return BenchmarkDataset(
+        name, name, "own", levels, draw, splits=kinds, fingerprint=joblib.hash(parts)
+    )
+
+
+def _check_own_name(name: str) -> None:
+    taken = {word.lower() for one in DATASETS.values() for word in (one.name, one.title)}
+    if name.lower() in taken:
+        raise ValueError(
+            f"name must not be that of a set of the benchmark, got {name!r}; choose another."
+        )
+
+
+def _own_features(X: Any) -> NDArray[np.float64]:
+    kinds = getattr(X, "dtypes", None)
+    if kinds is not None and np.ndim(kinds) == 1:
+        words = [str(column) for column, kind in kinds.items() if kind.kind not in "biuf"]
+        if words:
+            raise ValueError(
+                f"X must hold numbers, but these columns do not: {', '.join(words)}; encode them, "
+                "for instance by pandas.get_dummies."
+            )
+    features = np.asarray(X, dtype=np.float64)
+    if features.ndim < 2:
+        raise ValueError(f"X must have one row an individual, got shape {features.shape}.")
+    return features
 
 
 def get_dataset(name: str) -> BenchmarkDataset:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from censquant._validation import look_up
 from censquant._version import __version__
 from censquant.benchmark._cells import Cell
 from censquant.benchmark._datasets import DATASETS, BenchmarkDataset
@@ -17,7 +18,7 @@ from censquant.benchmark._methods import METHODS, BenchmarkMethod
 from censquant.benchmark._one_feature import FIGURES_SUITE, draw_one_feature_sets
 from censquant.benchmark._results import ResultsFile
 from censquant.benchmark._run import frame_of, run_plan
-from censquant.benchmark._suites import plan
+from censquant.benchmark._suites import SUITES, plan
 from censquant.benchmark.reporting import (
     Labels,
     Table,
@@ -89,7 +90,7 @@ def run(
     suite : str, default "main"
         One of `SUITES`, or ``"figures"`` for the pictures over one feature.
     datasets, methods, seeds, splits
-        As in `plan`: instead of the suite's own.
+        As in `plan`: instead of the suite's own. Pictures are of the first seed's random split.
     out : path, optional
         Folder for rows, tables and figures; each suite gets a folder of its own in it. Rows are
         saved as they finish, and rows that are there already are not made again.
@@ -114,6 +115,7 @@ def run(
     >>> report.rows[["dataset", "method"]].values.tolist()
     [['my study', 'linear']]
     """
+    look_up("suite", suite, dict.fromkeys([*SUITES, FIGURES_SUITE]))
     folder = None if out is None else Path(out) / suite
     if suite == FIGURES_SUITE:
         return _figures(datasets, methods, folder)

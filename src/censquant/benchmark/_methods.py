@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import joblib
 from sklearn.base import clone
 
 from censquant import estimators
@@ -37,6 +38,8 @@ class BenchmarkMethod:
         Name of the column of the paper that it reproduces.
     positive_times : bool, default False
         Whether rows with a time of zero or less are left out of its fit.
+    fingerprint : str, default ""
+        What a user's own estimator is, so that results of another under the same name are told.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class BenchmarkMethod:
     build: Build
     published: str = ""
     positive_times: bool = False
+    fingerprint: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Methods of the table go to workers by name; closures would not travel.
@@ -84,11 +88,16 @@ def own_method(name: str, estimator: Any) -> BenchmarkMethod:
     >>> method.build(get_dataset("weibull"), {}, 111).quantiles[:2]
     (0.1, 0.2)
     """
-    for needed in ("fit", "predict_quantiles"):
+    if name.lower() in {word.lower() for one in METHODS.values() for word in (one.name, one.title)}:
+        raise ValueError(
+            f"name must not be that of a method of the benchmark, got {name!r}; choose another."
+        )
+    for needed in ("fit", "predict_quantiles", "get_params", "set_params"):
         if not callable(getattr(estimator, needed, None)):
             raise TypeError(
-                f"estimator must have the methods fit and predict_quantiles, got "
-                f"{type(estimator).__name__} without {needed}."
+                "estimator must have the methods fit, predict_quantiles, get_params and set_params "
+                f"(derive it from sklearn.base.BaseEstimator), got {type(estimator).__name__} "
+                f"without {needed}."
             )
 
     def build(dataset: BenchmarkDataset, options: Mapping[str, Any], seed: int) -> Any:
@@ -97,7 +106,9 @@ def own_method(name: str, estimator: Any) -> BenchmarkMethod:
         wanted = {"quantiles": dataset.taus, "random_state": seed, **options}
         return copy.set_params(**{key: wanted[key] for key in wanted if key in known})
 
-    return BenchmarkMethod(name, name, build)
+    kind = type(estimator)
+    parts = (kind.__module__, kind.__qualname__, repr(estimator.get_params()))
+    return BenchmarkMethod(name, name, build, fingerprint=joblib.hash(parts))
 
 
 def get_method(name: str) -> BenchmarkMethod:
@@ -136,7 +147,7 @@ def _ours(
         settings: dict[str, Any] = {"quantiles": dataset.taus, "random_state": seed}
         if dataset.kind != "own":  # scaled already, as published
             settings |= {"standardize": False, "time_transform": None, "max_epochs": _USUAL_EPOCHS}
-        if dataset.name in tuned:
+        if dataset.name in tuned and dataset.kind != "own":
             epochs, dropped = tuned[dataset.name]
             # An image network brings dropout of its own.
             settings |= {

@@ -49,11 +49,11 @@ def draw_one_feature_sets(
     """
     sets = [
         one if isinstance(one, BenchmarkDataset) else get_dataset(one)
-        for one in datasets or get_suite("grid").datasets
+        for one in (get_suite("grid").datasets if datasets is None else datasets)
     ]
     ways = [
         one if isinstance(one, BenchmarkMethod) else get_method(one)
-        for one in methods or PAPER_METHODS
+        for one in (PAPER_METHODS if methods is None else methods)
     ]
     drawn = {dataset.name: _learned(dataset, ways) for dataset in sets}
     figure = one_dimensional_figure(drawn, _TAUS, labels)

@@ -16,10 +16,9 @@ def plain_step_seconds(model: Any, problem: Problem) -> float:
     """Return the seconds a step that a plain torch loop takes for this fit on one core.
 
     Measured beside the fits themselves, so that a busy machine slows both. Not a number where
-    torch is not installed or the model is no dense network.
+    torch is not installed or the model is not the paper's dense network.
     """
-    is_dense = isinstance(model, BaseNeuralRegressor) and model.network is None
-    if not is_dense or importlib.util.find_spec("torch") is None:
+    if not _is_the_papers(model) or importlib.util.find_spec("torch") is None:
         return math.nan
     from censquant.torch import _plain_loop as plain
 
@@ -36,3 +35,14 @@ def plain_step_seconds(model: Any, problem: Problem) -> float:
     numbers = problem.X.astype(np.float32), problem.y["time"].astype(np.float32)
     rows = (*numbers, np.ascontiguousarray(problem.y["event"]))
     return plain.plain_step_seconds(rows, n_outputs, loss, activation=model.activation)
+
+
+def _is_the_papers(model: Any) -> bool:
+    return (
+        isinstance(model, BaseNeuralRegressor)
+        and model.network is None
+        and model.quantiles is not None
+        and tuple(np.atleast_1d(model.hidden_layer_sizes)) == (100, 100)
+        and model.activation in ("relu", "gelu")
+        and model.batch_size == 128
+    )

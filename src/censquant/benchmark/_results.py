@@ -13,6 +13,13 @@ RESULTS_FORMAT = 1
 """Raised by one whenever rows change their meaning."""
 
 
+_HEADER = {"format": RESULTS_FORMAT, "censquant": __version__}
+
+
+def _line(content: Row) -> bytes:
+    return json.dumps(content).encode() + b"\n"
+
+
 class ResultsFile:
     """Rows in a text file, one line of JSON each, below a line that says what wrote them.
 
@@ -85,24 +92,31 @@ class ResultsFile:
                 self._by_key[key_of(row)] = row
 
     def _write(self, content: Row) -> None:
-        self._file.write(json.dumps(content).encode() + b"\n")
+        self._file.write(_line(content))
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def _read(self) -> None:
         self._file.seek(0)
         content = self._file.read()
-        if not content:
-            self._write({"format": RESULTS_FORMAT, "censquant": __version__})
+        if _line(_HEADER).startswith(content):  # new, or cut short while it was begun
+            self._file.truncate(0)
+            self._write(_HEADER)
             return
         complete = content[: content.rfind(b"\n") + 1]
         header, *lines = complete.split(b"\n")[:-1] or [b""]
         self._check(header)
         if len(complete) < len(content):
             self._file.truncate(len(complete))
-        for line in lines:
-            row = json.loads(line)
-            self._by_key[key_of(row)] = row
+        for number, line in enumerate(lines, start=2):
+            try:
+                row = json.loads(line)
+                self._by_key[key_of(row)] = row
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(
+                    f"Line {number} of {str(self.path)!r} is not a row of results; remove the line "
+                    "or choose another folder."
+                ) from None
 
     def _check(self, line: bytes) -> None:
         try:

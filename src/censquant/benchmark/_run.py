@@ -2,15 +2,18 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from censquant._validation import check_n_jobs
 from censquant.benchmark._backends import CLUSTERS, as_they_finish, backend_of
-from censquant.benchmark._cells import Cell, Row, run_cell
+from censquant.benchmark._cells import Cell, Key, Row, run_cell
 from censquant.benchmark._progress import Progress
 from censquant.benchmark._results import ResultsFile, key_of
+
+_SEEDS_TOGETHER = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +66,14 @@ def run_plan(
     >>> [row["seed"] for row in run_plan(cells, n_jobs=1)]
     [111, 112]
     """
+    check_n_jobs(n_jobs)
     with ExitStack() as stack:
         results = None if out is None else stack.enter_context(ResultsFile(out))
         finished = set() if results is None else results.finished
+        known = {} if results is None else {key_of(row): row for row in results.rows}
+        _refuse_other_origin(cells, known)
         tasks = _tasks(cells, finished)
         n_rows = sum(len(seeds) for _, seeds in tasks)
-        known = {} if results is None else {key_of(row): row for row in results.rows}
         progress = stack.enter_context(Progress(n_rows, shown=bool(verbose)))
         missing: dict[str, str] = {}
         for outcome in _outcomes(tasks, n_jobs, backend, address):
@@ -78,6 +83,8 @@ def run_plan(
                 results.append(outcome.rows)
             known |= {key_of(row): row for row in outcome.rows}
             progress.advance(max(1, len(outcome.rows)), outcome.cell.dataset.title)
+    if missing and not known:
+        raise FileNotFoundError(next(iter(missing.values())))
     for title, sentence in missing.items():
         warnings.warn(f"{title} was left out: {sentence}", stacklevel=2)
     keys = [cell.key(seed) for cell in cells for seed in cell.seeds]
@@ -87,15 +94,25 @@ def run_plan(
 def _tasks(
     cells: Sequence[Cell], finished: set[tuple[str, ...]]
 ) -> list[tuple[Cell, tuple[int, ...]]]:
-    """Return cells with their missing seeds; heavy ones seed by seed, so that each is saved."""
+    """Return cells with some of their missing seeds: what is lost at most when a run is ended."""
     tasks: list[tuple[Cell, tuple[int, ...]]] = []
     for cell in cells:
         seeds = tuple(seed for seed in cell.seeds if cell.key(seed) not in finished)
-        if cell.dataset.heavy:
-            tasks += [(cell, (seed,)) for seed in seeds]
-        elif seeds:
-            tasks.append((cell, seeds))
+        size = 1 if cell.dataset.heavy else _SEEDS_TOGETHER
+        tasks += [(cell, seeds[start : start + size]) for start in range(0, len(seeds), size)]
     return tasks
+
+
+def _refuse_other_origin(cells: Sequence[Cell], known: Mapping[Key, Row]) -> None:
+    """Refuse rows that were made of other data or another estimator under the same name."""
+    for cell in cells:
+        for seed in cell.seeds:
+            row = known.get(cell.key(seed))
+            if row is not None and row.get("fingerprint", "") != cell.fingerprint:
+                raise ValueError(
+                    f"The results hold runs of {cell.method.name!r} on {cell.dataset.name!r} that "
+                    "were made of other data or parameters; choose another name or folder."
+                )
 
 
 def _outcomes(
@@ -112,8 +129,10 @@ def _outcomes(
         n_threads = 1
         if n_jobs != 1 and backend not in CLUSTERS:
             n_threads = max(1, joblib.cpu_count() // n_workers)
-        slots = n_workers * n_threads
-        work = [(cell, seeds, n_threads, slots) for cell, seeds in tasks]
+        work = [
+            (cell, seeds, n_threads, n_workers * min(n_threads, len(seeds)))
+            for cell, seeds in tasks
+        ]
         if n_workers == 1 and backend not in CLUSTERS:
             yield from (_work(*arguments) for arguments in work)
             return

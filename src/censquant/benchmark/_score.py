@@ -46,7 +46,8 @@ def scores(
         found["uql"] = metrics.uncensored_quantile_loss(time, known[:, judged], taus[judged])
         found["undcal"] = metrics.uncensored_d_calibration(time, known, taus, paper=True)
     test, y, train = raw(problem.X_test), problem.y_test, problem.y
-    found["cindex"] = metrics.concordance_index(y, test[:, median])
+    if has_median(taus):
+        found["cindex"] = metrics.concordance_index(y, test[:, median])
     found["censdcal"] = metrics.censored_d_calibration(y, test, taus, paper=True)
     found["crossing"] = float((np.diff(test, axis=1) < 0).any(axis=1).mean())
     return found | _unbiased(y, predict(problem.X_test), taus, train)
@@ -58,10 +59,18 @@ def _unbiased(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, float
         # Test times past the training follow-up are cut there, which each metric says in a warning.
         warnings.simplefilter("ignore")
         calibration = _or_nan(lambda: metrics.a_calibration(y, test, taus).p_value)
-        return {
+        of_median = {
             "cindex_ipcw": _or_nan(
                 lambda: metrics.concordance_index_ipcw(y, test[:, median], y_train=train)
             ),
+            "mae_margin": _or_nan(
+                lambda: metrics.mean_absolute_error_censored(
+                    y, test[:, median], method="margin", y_train=train
+                )
+            ),
+        }
+        return {
+            **(of_median if has_median(taus) else {}),
             "pinball": _or_nan(lambda: metrics.pinball_loss_censored(y, test, taus, y_train=train)),
             "pinball_ipcw": _or_nan(
                 lambda: metrics.pinball_loss_ipcw(y, test, taus, y_train=train)
@@ -69,14 +78,14 @@ def _unbiased(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, float
             "crps": _or_nan(lambda: metrics.crps_censored(y, test, taus, y_train=train)),
             "pit_deviation": _or_nan(lambda: metrics.pit_deviation(y, test, taus)),
             "a_calibration_p": calibration,
-            "mae_margin": _or_nan(
-                lambda: metrics.mean_absolute_error_censored(
-                    y, test[:, median], method="margin", y_train=train
-                )
-            ),
             "coverage": _or_nan(lambda: _coverage(y, test, train)),
             "nominal_coverage": float(taus[-1] - taus[0]),
         }
+
+
+def has_median(taus: Floats) -> bool:
+    """Whether 0.5 is among the levels: scores of the median are left out otherwise."""
+    return bool(np.isclose(taus, 0.5).any())
 
 
 def _coverage(y: Any, test: Floats, train: Any) -> float:

@@ -230,9 +230,11 @@ def plan(
     chosen = get_suite(suite)
     if seeds is not None:
         check_integer("seeds", seeds, minimum=1)
-    sets = _chosen_datasets(chosen.datasets if datasets is None else datasets)
-    ways = [_method(way) for way in (_methods_of(chosen) if methods is None else methods)]
-    return tuple(
+    sets = _chosen_datasets(chosen.datasets if datasets is None else _several(datasets))
+    ways = _chosen_methods(_methods_of(chosen) if methods is None else _several(methods))
+    splits = None if splits is None else list(_several(splits))
+    _check_variants(chosen, sets, ways)
+    cells = tuple(
         Cell(
             suite,
             dataset,
@@ -253,6 +255,39 @@ def plan(
         for method in ways
         for variant in chosen.variants
     )
+    if not cells:
+        raise ValueError(
+            "There is nothing to run: datasets and methods must name at least one each, and a set "
+            "must have one of the splits that are wanted."
+        )
+    return cells
+
+
+def _several(wanted: Any) -> Iterable[Any]:
+    """Return what was given as several; a single name would be taken for its letters."""
+    return [wanted] if isinstance(wanted, str | BenchmarkDataset | BenchmarkMethod) else wanted
+
+
+def _check_variants(
+    suite: Suite, sets: Sequence[BenchmarkDataset], ways: Sequence[BenchmarkMethod]
+) -> None:
+    """Refuse sets and methods on which the suite's variants would all be the same."""
+    if any(variant.n_train is not None for variant in suite.variants):
+        for dataset in sets:
+            if dataset.kind != "synthetic":
+                raise ValueError(
+                    f"The suite {suite.name!r} varies the number of rows, so its sets must be "
+                    f"synthetic, got {dataset.name!r}."
+                )
+    varied = {name for variant in suite.variants for name in variant.options}
+    for method in ways if varied and sets else ():
+        model = method.build(sets[0], {}, FIRST_SEED)
+        known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+        if missing := sorted(varied - set(known)):
+            raise ValueError(
+                f"The suite {suite.name!r} varies {', '.join(missing)}, which the method "
+                f"{method.name!r} does not have."
+            )
 
 
 def _chosen_datasets(wanted: Iterable[str | BenchmarkDataset]) -> list[BenchmarkDataset]:
@@ -261,14 +296,22 @@ def _chosen_datasets(wanted: Iterable[str | BenchmarkDataset]) -> list[Benchmark
     found: dict[str, BenchmarkDataset] = {}
     for one in wanted:
         if isinstance(one, BenchmarkDataset):
+            if found.get(one.name, one) is not one:
+                raise ValueError(f"Two data sets are called {one.name!r}; rename one of them.")
             found[one.name] = one
         else:
             found |= {name: get_dataset(name) for name in kinds.get(one, (one,))}
     return list(found.values())
 
 
-def _method(way: str | BenchmarkMethod) -> BenchmarkMethod:
-    return way if isinstance(way, BenchmarkMethod) else get_method(way)
+def _chosen_methods(wanted: Iterable[str | BenchmarkMethod]) -> list[BenchmarkMethod]:
+    found: dict[str, BenchmarkMethod] = {}
+    for one in wanted:
+        method = one if isinstance(one, BenchmarkMethod) else get_method(one)
+        if found.get(method.name, method) is not method:
+            raise ValueError(f"Two methods are called {method.name!r}; rename one of them.")
+        found[method.name] = method
+    return list(found.values())
 
 
 def _methods_of(suite: Suite) -> tuple[str, ...]:

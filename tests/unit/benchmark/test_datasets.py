@@ -4,6 +4,7 @@ import pickle
 
 import cloudpickle
 import numpy as np
+import pandas as pd
 import pytest
 
 from censquant.benchmark import DATASETS, get_dataset, own_dataset
@@ -163,6 +164,26 @@ def test_groups_of_another_length_are_refused():
         ValueError, match=r"groups must have one label a row \(2\), got shape \(3,\)"
     ):
         own_dataset("mine", [[1.0], [2.0]], [1.0, 2.0], groups=[1, 2, 3])
+
+
+@pytest.mark.parametrize("name", ["gbsg", "GBSG", "Norm linear"])
+def test_names_of_the_table_are_not_free(name):
+    with pytest.raises(ValueError, match="name must not be that of a set of the benchmark"):
+        own_dataset(name, [[1.0], [2.0]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        (pd.DataFrame({"a": [1, 2], "city": ["x", "y"]}), {}, "these columns do not: city; encode"),
+        ([1.0, 2.0], {}, r"X must have one row an individual, got shape \(2,\)"),
+        ([[1.0], [2.0]], {"test_share": 1.5}, "test_share must be finite and inside"),
+        ([[1.0], [2.0]], {"groups": [1, 1]}, "groups must hold at least two labels, got one"),
+    ],
+)
+def test_own_data_that_cannot_be_used_get_a_sentence(X, options, message):
+    with pytest.raises(ValueError, match=message):
+        own_dataset("mine", X, [1.0, 2.0], **options)
 
 
 def test_an_unknown_name_is_told_the_near_ones():

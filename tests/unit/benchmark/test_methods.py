@@ -96,6 +96,12 @@ def test_an_estimator_without_quantiles_is_refused():
         own_method("mine", LinearRegression())
 
 
+@pytest.mark.parametrize("name", ["cqrnn", "CQRNN", "DeepQuantReg"])
+def test_names_of_the_table_are_not_free(name):
+    with pytest.raises(ValueError, match=f"must not be that of a method of the benchmark.*{name}"):
+        own_method(name, CQRNN())
+
+
 def test_methods_of_the_table_travel_by_name():
     for method in METHODS.values():
         assert pickle.loads(pickle.dumps(method)) is method

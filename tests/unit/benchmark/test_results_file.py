@@ -86,6 +86,27 @@ def test_a_foreign_file_is_refused_and_left_as_it_was(tmp_path, content):
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("n_bytes", [0, 1, 12])
+def test_a_file_cut_while_it_was_begun_is_begun_again(tmp_path, n_bytes):
+    path = tmp_path / "rows.jsonl"
+    ResultsFile(path).close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:n_bytes])
+    ResultsFile(path).close()
+    assert path.read_bytes() == whole
+
+
+def test_a_line_that_is_no_row_is_named_and_kept(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    with ResultsFile(path) as results:
+        results.append([row(111)])
+    path.write_bytes(path.read_bytes() + b"nonsense\n")
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"Line 3 of '.*rows.jsonl' is not a row of results"):
+        ResultsFile(path)
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize(("field", "value"), [("format", 99), ("censquant", "0.0.1")])
 def test_results_of_another_version_are_refused_and_left_as_they_were(tmp_path, field, value):
     path = tmp_path / "rows.jsonl"

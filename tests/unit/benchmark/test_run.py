@@ -1,6 +1,8 @@
 """Cells are fitted, scored and saved; what fails says so; what is there is not made again."""
 
 import math
+import os
+import signal
 import sys
 import warnings
 
@@ -146,6 +148,82 @@ class TestRows:
         assert math.isnan(row["fit_seconds"]) == (place == "fit")
         assert "cindex" not in row
 
+    def test_predictions_of_another_shape_are_a_failed_run(self):
+        class Narrow(Median):
+            def predict_quantiles(self, X, quantiles):
+                return super().predict_quantiles(X, quantiles)[:, :2]
+
+        row = run_cell(Cell("main", get_dataset("weibull"), own_method("mine", Narrow())), [111])[0]
+        assert row["error"] == (
+            "ValueError: predict_quantiles must return shape (1000, 9), got (1000, 2)."
+        )
+
+    def test_own_predictions_that_cross_are_put_in_order(self):
+        class Backwards(Median):
+            def predict_quantiles(self, X, quantiles):
+                return super().predict_quantiles(X, quantiles)[:, ::-1]
+
+        there, back = (
+            run_cell(Cell("main", get_dataset("weibull"), own_method("mine", model)), [111])[0]
+            for model in (Median(), Backwards())
+        )
+        assert there["coverage"] == back["coverage"]
+        assert there["crps"] == back["crps"]
+
+    def test_levels_without_the_median_leave_its_scores_out(self):
+        X, y = load_gbsg2(as_frame=False)
+        dataset = own_dataset("mine", X, y, taus=[0.1, 0.25])
+        row = run_cell(Cell("main", dataset, own_method("me", Median())), [1])[0]
+        assert not {"cindex", "cindex_ipcw", "mae_margin"} & set(row)
+        assert math.isfinite(row["pinball"])
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"activation": "tanh"}, {"hidden_layer_sizes": (8,)}, {"batch_size": 32}],
+    )
+    def test_only_the_papers_network_is_timed_beside_the_plain_loop(self, options):
+        mine = own_method("mine", CQRNN(max_epochs=1, **options))
+        row = run_cell(Cell("main", get_dataset("weibull"), mine), [111])[0]
+        assert row["error"] == ""
+        assert math.isnan(row["plain_step_seconds"])
+
+    @pytest.mark.parametrize("n_threads", [1, 2])
+    def test_an_interrupted_fit_is_no_row(self, n_threads, monkeypatch):
+        fits = []
+        fit = CQRNN.fit
+
+        def interrupted(self, X, y, **more):
+            fits.append(self.random_state)
+            if len(fits) == 2:  # the first is the warm-up
+                signal.raise_signal(signal.SIGINT) if n_threads == 1 else os.kill(
+                    os.getpid(), signal.SIGINT
+                )
+            return fit(self, X, y, **more)
+
+        monkeypatch.setattr(CQRNN, "fit", interrupted)
+        before = signal.getsignal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            run_cell(cell(seeds=range(111, 121)), range(111, 121), n_threads=n_threads)
+        assert signal.getsignal(signal.SIGINT) is before
+        assert len(fits) < 8
+
+    def test_an_interrupt_that_a_fit_swallows_ends_the_cell(self, monkeypatch):
+        fits = []
+
+        def keeps_what_it_learned(self, X, y, **more):
+            fits.append(self.random_state)
+            try:
+                if len(fits) == 2:
+                    signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                pass
+            return self
+
+        monkeypatch.setattr(CQRNN, "fit", keeps_what_it_learned)
+        with pytest.raises(KeyboardInterrupt):
+            run_cell(cell(), [111, 112, 113])
+        assert len(fits) == 2
+
     def test_a_model_that_is_no_network_has_no_steps(self):
         row = run_cell(Cell("main", get_dataset("weibull"), own_method("mine", Median())), [111])[0]
         assert math.isnan(row["n_steps"])
@@ -202,6 +280,49 @@ class TestPlans:
             rows = run_plan(cells, n_jobs=2)
         assert used
         assert len(rows) == 2
+
+    def test_other_data_or_parameters_under_the_same_name_are_refused(self, tmp_path):
+        X, y = load_gbsg2(as_frame=False)
+        out = tmp_path / "rows.jsonl"
+
+        def run_with(n_rows, fails=""):
+            dataset = own_dataset("mine", X[:n_rows], y[:n_rows], taus=[0.25, 0.5])
+            return run_plan([Cell("main", dataset, own_method("me", Median(fails)))], out=out)
+
+        first = run_with(600)
+        assert run_with(600)[0]["fit_seconds"] == first[0]["fit_seconds"]
+        for changed in ({"n_rows": 300}, {"n_rows": 600, "fails": "prediction"}):
+            with pytest.raises(ValueError, match=r"'me' on 'mine' that were made of other data or"):
+                run_with(**changed)
+
+    def test_many_seeds_are_saved_ten_at_a_time(self, tmp_path):
+        one = Cell("main", get_dataset("weibull"), own_method("me", Median()), seeds=range(23))
+        with pytest.MonkeyPatch.context() as patch:
+            sizes = []
+            append = ResultsFile.append
+            patch.setattr(
+                ResultsFile,
+                "append",
+                lambda self, rows: sizes.append(len(rows)) or append(self, rows),
+            )
+            run_plan([one], out=tmp_path / "rows.jsonl", n_jobs=1)
+        assert sizes == [10, 10, 3]
+
+    def test_no_more_slots_are_counted_than_fits_run(self):
+        one = [cell(seeds=(111,))]
+        assert run_plan(one, n_jobs=-1)[0]["n_slots"] == 1
+
+    def test_jobs_must_not_be_zero(self):
+        with pytest.raises(ValueError, match="n_jobs must be None or an integer other than 0"):
+            run_plan([cell()], n_jobs=0)
+
+    def test_when_no_data_can_be_had_the_run_ends_with_the_reason(self):
+        def draw(seed, split, n_train):
+            raise ConnectionError("'x/y.h5' could not be downloaded; put it there.")
+
+        absent = BenchmarkDataset("absent", "Absent", "survival", (0.5,), draw)
+        with pytest.raises(FileNotFoundError, match=r"^'x/y.h5' could not be downloaded"):
+            run_plan([Cell("main", absent, get_method("cqrnn"))], n_jobs=1)
 
     def test_only_missing_rows_are_made(self, tmp_path, monkeypatch):
         out = tmp_path / "rows.jsonl"
@@ -300,11 +421,41 @@ class TestSuites:
             ({"methods": ["lognormal"]}, "There is no method 'lognormal'; did you mean lognorm"),
             ({"splits": ["group"]}, "There is no split 'group'; did you mean grouped"),
             ({"seeds": 0}, "seeds must be at least 1, got 0"),
+            ({"datasets": []}, "There is nothing to run: datasets and methods must name"),
+            ({"methods": []}, "There is nothing to run: datasets and methods must name"),
+            ({"datasets": "gbsg", "splits": "grouped"}, "There is nothing to run"),
+            (
+                {"suite": "ystar", "methods": ["lognorm"]},
+                "The suite 'ystar' varies y_star, which the method 'lognorm' does not have",
+            ),
+            (
+                {"suite": "grid", "methods": ["sksurv_cox"]},
+                "varies max_epochs, quantiles, which the method 'sksurv_cox' does not have",
+            ),
+            (
+                {"suite": "grid", "datasets": ["gbsg"]},
+                "The suite 'grid' varies the number of rows, so its sets must be synthetic, got",
+            ),
         ],
     )
     def test_wrong_words_get_a_sentence(self, options, message):
         with pytest.raises(ValueError, match=message):
             plan(**options)
+
+    def test_a_method_named_twice_is_run_once(self):
+        assert len(plan("main", datasets=["weibull"], methods=["cqrnn", "cqrnn"])) == 1
+
+    def test_a_single_name_may_stand_alone(self):
+        assert len(plan("main", datasets="weibull", methods="cqrnn")) == 1
+
+    def test_two_things_of_one_name_are_refused(self):
+        X, y = load_gbsg2(as_frame=False)
+        twice = [own_dataset("mine", X, y), own_dataset("mine", X, y)]
+        with pytest.raises(ValueError, match="Two data sets are called 'mine'"):
+            plan("main", datasets=twice, methods=["cqrnn"])
+        ways = [own_method("me", Median()), own_method("me", Median())]
+        with pytest.raises(ValueError, match="Two methods are called 'me'"):
+            plan("main", datasets=["weibull"], methods=ways)
 
     def test_peers_are_the_ones_installed(self):
         names = {one.method.name for one in plan("peers", datasets=["weibull"])}

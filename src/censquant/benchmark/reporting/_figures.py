@@ -13,6 +13,7 @@ from censquant.benchmark.reporting._published import PAPER_METRICS, published_ta
 from censquant.benchmark.reporting._summary import (
     METRIC_TITLES,
     Labels,
+    first_split,
     preferred_metrics,
     summarize,
 )
@@ -134,10 +135,8 @@ def main_figure(frame: DataFrame, labels: Labels) -> Figure:
     >>> [ax.get_ylabel() for ax in main_figure(rows, Labels()).axes]
     ['C-index\n(higher is better)']
     """
-    summary = summarize(frame, PAPER_METRICS)
-    summary = summary[
-        (summary["split"] == "random") & (summary["variant"] == "") & (summary["n_runs"] > 0)
-    ]
+    summary = first_split(summarize(frame, PAPER_METRICS))
+    summary = summary[(summary["variant"] == "") & (summary["n_runs"] > 0)]
     shown: dict[str, list[str]] = {}
     for dataset in labels.ordered_datasets(summary["dataset"]):
         for metric in preferred_metrics(summary.loc[summary["dataset"] == dataset, "metric"]):

@@ -17,7 +17,6 @@ from censquant.benchmark.reporting._ablation_figures import (
     variants_figure,
     ystar_figure,
 )
-from censquant.benchmark.reporting._figure_1d import OneDimensional, one_dimensional_figure
 from censquant.benchmark.reporting._figures import main_figure, render
 from censquant.benchmark.reporting._latex import to_latex
 from censquant.benchmark.reporting._main_extracts import compact_table, failed_table, split_table
@@ -71,7 +70,6 @@ def write_report(
     versions: Mapping[str, str],
     date: str,
     causes: Causes | None = None,
-    one_dimensional: tuple[Mapping[str, OneDimensional], list[float]] | None = None,
 ) -> list[Path]:
     """Paths of the files of a suite, written into the folder.
 
@@ -97,8 +95,6 @@ def write_report(
         When it was run.
     causes : mapping of (dataset, method, metric) to str, optional
         Why a cell of the main table lies far from the paper's.
-    one_dimensional : pair of a mapping of str to OneDimensional and a list of float, optional
-        What the 1-D figure shows, and its levels.
 
     Returns
     -------
@@ -139,8 +135,6 @@ def write_report(
     figures = {suite: _FIGURES[suite](rows, labels)} if suite in _FIGURES else {}
     if suite not in _FIGURES and suite not in _TABLES:
         figures[suite] = main_figure(rows, labels)
-    if one_dimensional is not None:
-        figures["quantiles_1d"] = one_dimensional_figure(*one_dimensional, labels)
     for name, figure in figures.items():
         contents |= {f"{name}.{kind}": content for kind, content in render(figure).items()}
     for name, content in contents.items():

@@ -14,6 +14,7 @@ from censquant.benchmark.reporting._summary import (
     Agreement,
     Labels,
     compare,
+    first_split,
     summarize,
 )
 
@@ -202,8 +203,8 @@ def main_table(frame: DataFrame, labels: Labels) -> Table:
     >>> [cell.text for cell in main_table(rows, Labels()).rows[0]]
     ['mine', 'm', '0.650 ± 0.050']
     """
-    summary = summarize(frame, PAPER_METRICS)
-    summary = summary[(summary["split"] == "random") & (summary["variant"] == "")]
+    summary = first_split(summarize(frame, PAPER_METRICS))
+    summary = summary[summary["variant"] == ""]
     comparison = compare(frame, labels).set_index(["dataset", "method", "metric"])
     with_paper = set(comparison.index.get_level_values("metric"))
     metrics = [name for name in PAPER_METRICS if name in set(summary["metric"])]

@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmark_rows import LABELS, cell, frame
-from test_benchmark_figures import one
 
 from censquant._files import write_whole
 from censquant.benchmark.reporting._report import suite_tables, write_report
@@ -99,14 +98,6 @@ def test_an_empty_frame_is_refused(tmp_path):
     sentence = "frame must have at least one run, got no rows; run the suite first."
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         write_report(pd.DataFrame(), "main", tmp_path, LABELS, **HEAD)
-
-
-def test_the_1d_figure_is_written_where_it_is_given(tmp_path):
-    sets = {"norm_linear": one()}
-    paths = write_report(
-        rows_of("main"), "main", tmp_path, LABELS, **HEAD, one_dimensional=(sets, [0.1, 0.5, 0.9])
-    )
-    assert [path.name for path in paths][-2:] == ["quantiles_1d.png", "quantiles_1d.svg"]
 
 
 def test_tables_without_rows_are_left_out_and_failures_listed():

@@ -12,12 +12,14 @@ from censquant.benchmark.reporting._summary import (
     agreement,
     compare,
     fine,
+    first_split,
     mean_and_error,
     preferred_metrics,
     random_split,
     summarize,
     tidy,
 )
+from censquant.benchmark.reporting._tables import main_table
 
 
 def test_mean_and_standard_error_are_those_of_the_formula():
@@ -220,3 +222,17 @@ def test_the_metric_follows_what_is_known_of_the_data(known, preferred):
 def test_huge_scores_have_a_mean_and_an_error():
     mean, error, _ = mean_and_error([1e300, 3e300])
     assert (mean, error) == (pytest.approx(2e300), pytest.approx(1e300))
+
+
+def test_sets_that_are_only_grouped_are_shown_by_that_split():
+    rows = frame(
+        cell({"cindex": [0.6, 0.7]}, dataset="mine", split="grouped"),
+        cell({"cindex": [0.8, 0.9]}, dataset="whas", split="grouped"),
+        cell({"cindex": [0.8, 0.9]}, dataset="whas", split="random"),
+    )
+    shown = first_split(tidy(rows))
+    assert sorted(set(zip(shown["dataset"], shown["split"], strict=True))) == [
+        ("mine", "grouped"),
+        ("whas", "random"),
+    ]
+    assert {row[0].text for row in main_table(rows, LABELS).rows} == {"mine", "WHAS"}
