@@ -9,11 +9,11 @@ from censquant.benchmark._datasets import (
     DATASETS,
     BenchmarkDataset,
     get_dataset,
-    own_dataset,
 )
 from censquant.benchmark._experiment import Report, run
 from censquant.benchmark._methods import METHODS, BenchmarkMethod, get_method, own_method
 from censquant.benchmark._one_feature import FIGURES_TITLE
+from censquant.benchmark._own_dataset import own_dataset
 from censquant.benchmark._problem import Problem
 from censquant.benchmark._results import ResultsFile
 from censquant.benchmark._run import run_plan

@@ -1,4 +1,4 @@
-"""The data sets of the benchmark, prepared as for the published numbers, and a user's own."""
+"""The data sets of the benchmark, prepared as for the published numbers."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from censquant import datasets as data
-from censquant._validation import check_choice, check_number, look_up
+from censquant._validation import check_choice, look_up
 from censquant.benchmark._problem import Problem
-from censquant.quantiles import check_quantiles
-from censquant.survival import Surv, read_target
+from censquant.survival import Surv
 
 FIVE = (0.1, 0.333, 0.5, 0.667, 0.9)
 NINE = tuple(round(0.1 * k, 1) for k in range(1, 10))
@@ -22,7 +20,7 @@ NINETEEN = tuple(round(0.05 * k, 2) for k in range(1, 20))
 SPLITS = ("random", "grouped")
 
 _TEST_ROWS = 1000
-_TEST_SHARE = 0.2
+TEST_SHARE = 0.2
 _SMALLEST_TIME = 0.1
 _NO_SPREAD = 1e-10
 
@@ -96,96 +94,6 @@ class BenchmarkDataset:
         return self.draw(seed, split, n_train)
 
 
-def own_dataset(
-    name: str,
-    X: Any,
-    y: Any,
-    *,
-    taus: ArrayLike = NINE,
-    groups: ArrayLike | None = None,
-    test_share: float = _TEST_SHARE,
-) -> BenchmarkDataset:
-    """Return a user's own data as a set of the benchmark.
-
-    Rows are divided anew under every seed. Estimators of this package run with their own defaults,
-    which scale features and times; nothing else is done to the data.
-
-    Parameters
-    ----------
-    name : str
-        What tables call it.
-    X : array-like or DataFrame of shape (n, n_features)
-        Features as numbers.
-    y : structured array, (time, event) tuple, DataFrame or dict
-        Times and whether the event was seen.
-    taus : array-like of levels in (0, 1)
-        Levels that methods are asked for.
-    groups : array-like of shape (n,), optional
-        Rows with equal labels belong together (visits of a patient, cycles of an engine): they are
-        then never divided, since they would give the answer away.
-    test_share : float in (0, 1), default 0.2
-        Share of rows, or of groups, that methods are judged by.
-
-    Returns
-    -------
-    dataset : BenchmarkDataset
-
-    Examples
-    --------
-    >>> from censquant.benchmark import own_dataset
-    >>> from censquant.datasets import load_gbsg2
-    >>> X, y = load_gbsg2(as_frame=False)
-    >>> own_dataset("my study", X, y).problem(seed=0).X.shape
-    (548, 8)
-    """
-    _check_own_name(name)
-    check_number("test_share", test_share, minimum=0.0, below=1.0, exclude_minimum=True)
-    features = _own_features(X)
-    target = read_target(y, n_samples=len(features))
-    rows = Surv.from_arrays(event=target.event, time=target.time)
-    labels = None if groups is None else np.asarray(groups)
-    if labels is not None and labels.shape != (len(features),):
-        raise ValueError(
-            f"groups must have one label a row ({len(features)}), got shape {labels.shape}."
-        )
-    if labels is not None and len(np.unique(labels)) < 2:
-        raise ValueError("groups must hold at least two labels, got one: nothing can be divided.")
-    kinds = ("random",) if labels is None else ("grouped",)
-
-    def draw(seed: int, split: str, n_train: int | None) -> Problem:
-        train, test = _divided(len(features), seed, labels, test_share)
-        return Problem(features[train], rows[train], features[test], rows[test])
-
-    levels = tuple(check_quantiles(taus).tolist())
-    parts = (features, rows, labels, levels, test_share)
-    return BenchmarkDataset(
-        name, name, "own", levels, draw, splits=kinds, fingerprint=joblib.hash(parts)
-    )
-
-
-def _check_own_name(name: str) -> None:
-    taken = {word.lower() for one in DATASETS.values() for word in (one.name, one.title)}
-    if name.lower() in taken:
-        raise ValueError(
-            f"name must not be that of a set of the benchmark, got {name!r}; choose another."
-        )
-
-
-def _own_features(X: Any) -> NDArray[np.float64]:
-    kinds = getattr(X, "dtypes", None)
-    if kinds is not None and np.ndim(kinds) == 1:
-        words = [str(column) for column, kind in kinds.items() if kind.kind not in "biuf"]
-        if words:
-            raise ValueError(
-                f"X must hold numbers, but these columns do not: {', '.join(words)}; encode them, "
-                "for instance by pandas.get_dummies."
-            )
-    features = np.asarray(X, dtype=np.float64)
-    if features.ndim < 2:
-        raise ValueError(f"X must have one row an individual, got shape {features.shape}.")
-    return features
-
-
 def get_dataset(name: str) -> BenchmarkDataset:
     """Return a set of the benchmark by name.
 
@@ -207,8 +115,8 @@ def get_dataset(name: str) -> BenchmarkDataset:
     return look_up("dataset", name, DATASETS)
 
 
-def _divided(
-    n_rows: int, seed: int, groups: NDArray[Any] | None, test_share: float = _TEST_SHARE
+def divided(
+    n_rows: int, seed: int, groups: NDArray[Any] | None, test_share: float = TEST_SHARE
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return training and test rows; scikit-learn's split is that of the published runs."""
     from sklearn.model_selection import GroupShuffleSplit, train_test_split
@@ -307,7 +215,7 @@ def _survival(
 
     def draw(seed: int, split: str, n_train: int | None) -> Problem:
         X, y, groups = load()
-        train, test = _divided(len(X), seed, groups if split == "grouped" else None)
+        train, test = divided(len(X), seed, groups if split == "grouped" else None)
         return Problem(X[train], y[train], X[test], y[test])
 
     splits = SPLITS if name in _GROUPED else ("random",)
@@ -321,7 +229,7 @@ def _overlay(
 
     def draw(seed: int, split: str, n_train: int | None) -> Problem:
         X, time, groups, rng = load(seed)
-        train, test = _divided(len(X), seed, groups if split == "grouped" else None)
+        train, test = divided(len(X), seed, groups if split == "grouped" else None)
         span = time.min(), np.quantile(time, 0.9)
         y, y_test = (_censored(time[rows], rng.uniform(*span, len(rows))) for rows in (train, test))
         return Problem(X[train], y, X[test], y_test, X[test], time[test])
