@@ -71,6 +71,18 @@ def test_an_unknown_command_is_exit_code_2():
     assert "dmeo" in result.stderr
 
 
+def test_a_traceback_shows_where_an_error_arose_if_wanted():
+    wrong = ("datasets", "describe", "gbgs")
+    sentence = "There is no data set 'gbgs'; did you mean gbsg"
+    short, long = run(*wrong), run("--traceback", *wrong)
+    assert (short.returncode, long.returncode) == (2, 1)
+    assert short.stderr.startswith(f"Error: {sentence}")
+    assert short.stderr.count("\n") == 1
+    assert "Traceback" in long.stderr
+    assert "in look_up" in long.stderr
+    assert long.stderr.splitlines()[-1].startswith(f"ValueError: {sentence}")
+
+
 def test_version_is_the_packages():
     assert run("--version").stdout == f"censquant {censquant.__version__}\n"
 

@@ -4,7 +4,10 @@ import sys
 
 
 def main() -> None:
-    """Run the command; without typer say in one sentence how to get it."""
+    """Run the command; what a user can mend is one sentence on stderr and exit code 2.
+
+    The same kinds of error may be a fault of this package: ``--traceback`` tells them apart.
+    """
     try:
         from censquant.cli._app import app
     except ImportError as error:
@@ -15,7 +18,13 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
-    app()
+    try:
+        app()
+    except (ImportError, ValueError, OSError) as error:
+        if "--traceback" in sys.argv:
+            raise
+        print(f"Error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 __all__ = ["main"]

@@ -1,7 +1,5 @@
 """Commands and their options."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +31,12 @@ def _options(
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
+    traceback: Annotated[
+        bool,
+        typer.Option(
+            "--traceback", help="Show where an error arose, not only what it says; for bug reports."
+        ),
+    ] = False,
 ) -> None:
     """Censored quantile regression: survival-time quantiles for every individual."""
 
@@ -45,11 +49,10 @@ def demo(
 ) -> None:
     """Fit the bundled breast-cancer data, print a table and draw two pictures."""
     _check_folder("--output", output)
-    with _one_sentence():
-        # Imported here, so that --help needs neither numba nor matplotlib.
-        from censquant.cli._demo import run_demo
+    # Imported here, so that --help needs neither numba nor matplotlib.
+    from censquant.cli._demo import run_demo
 
-        run_demo(output)
+    run_demo(output)
 
 
 @app.command()
@@ -85,51 +88,47 @@ def bench(
     Rows are kept as they finish: the same command goes on where an earlier one was ended.
     """
     _check_folder("--out", out)
-    with _one_sentence():
-        from censquant.cli._bench import list_benchmark, run_bench
+    from censquant.cli._bench import list_benchmark, run_bench
 
-        if show:
-            list_benchmark()
-            return
-        run_bench(
-            suite,
-            datasets=_listed(datasets),
-            methods=_listed(methods),
-            seeds=seeds,
-            splits=_listed(splits),
-            out=out,
-            n_jobs=jobs,
-            backend=backend,
-            address=address,
-        )
+    if show:
+        list_benchmark()
+        return
+    run_bench(
+        suite,
+        datasets=_listed(datasets),
+        methods=_listed(methods),
+        seeds=seeds,
+        splits=_listed(splits),
+        out=out,
+        n_jobs=jobs,
+        backend=backend,
+        address=address,
+    )
 
 
 @datasets_app.command("list")
 def list_datasets() -> None:
     """Say what data sets there are."""
-    with _one_sentence():
-        from censquant.cli._datasets import list_datasets as show
+    from censquant.cli._datasets import list_datasets as show
 
-        show()
+    show()
 
 
 @datasets_app.command()
 def describe(name: Annotated[str, typer.Argument(help="A name of the list.")]) -> None:
     """Say what a data set holds, where it comes from and what to beware of."""
-    with _one_sentence():
-        from censquant.cli._datasets import describe_dataset
+    from censquant.cli._datasets import describe_dataset
 
-        describe_dataset(name)
+    describe_dataset(name)
 
 
 @datasets_app.command()
 def fetch(names: Annotated[list[str], typer.Argument(help="Names of the list.")]) -> None:
     """Download the files of data sets, check them, and say where they are."""
-    with _one_sentence():
-        from censquant.cli._datasets import fetch_dataset
+    from censquant.cli._datasets import fetch_dataset
 
-        for name in names:
-            fetch_dataset(name)
+    for name in names:
+        fetch_dataset(name)
 
 
 def _listed(text: str | None) -> list[str] | None:
@@ -138,19 +137,4 @@ def _listed(text: str | None) -> list[str] | None:
 
 def _check_folder(option: str, path: Path) -> None:
     if path.exists() and not path.is_dir():
-        fail(f"{option} must be a folder, but {str(path)!r} is a file.")
-
-
-@contextmanager
-def _one_sentence() -> Iterator[None]:
-    """Turn what a user can mend into one sentence and exit code 2."""
-    try:
-        yield
-    except (ImportError, ValueError, OSError) as error:
-        fail(str(error))
-
-
-def fail(sentence: str) -> None:
-    """End with exit code 2 and one sentence on stderr: the input was wrong."""
-    typer.echo(f"Error: {sentence}", err=True)
-    raise typer.Exit(code=2)
+        raise ValueError(f"{option} must be a folder, but {str(path)!r} is a file.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from censquant.benchmark.reporting._tables import Cell, Table
 
+# So many rows, a caption and a few notes fill a page of LaTeX's article class; a float that is
+# taller runs off the paper.
+_ROWS_A_PAGE = 40
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -45,7 +49,8 @@ def escape_latex(text: str) -> str:
 def to_latex(tables: Sequence[Table], head: str = "") -> str:
     r"""LaTeX of the tables, each in a floating environment, with the head as a comment.
 
-    The document needs the packages booktabs and graphicx; a table wider than the page is scaled.
+    The document needs the packages booktabs and graphicx; a table wider than the page is scaled,
+    and one longer than a page goes on under the same number on the next.
 
     Parameters
     ----------
@@ -68,16 +73,38 @@ def to_latex(tables: Sequence[Table], head: str = "") -> str:
     """
     comment = ["% Needs \\usepackage{booktabs,graphicx}."]
     comment += [f"% {line}" for line in head.splitlines()]
-    return "\n\n".join(["\n".join(comment), *(_float(table) for table in tables)]) + "\n"
+    floats = [
+        _float(page, continued=place > 0)
+        for table in tables
+        for place, page in enumerate(_pages(table))
+    ]
+    return "\n\n".join(["\n".join(comment), *floats]) + "\n"
 
 
-def _float(table: Table) -> str:
-    """One table with its caption above and its notes below."""
+def _pages(table: Table) -> Iterator[Table]:
+    """Parts of a table that fit a page each, cut before a block where one begins; notes go last."""
+    start, n_rows = 0, len(table.rows)
+    while n_rows - start > _ROWS_A_PAGE:
+        full = start + _ROWS_A_PAGE
+        end = max((cut for cut in table.breaks if start < cut <= full), default=full)
+        yield _part(table, start, end, notes=())
+        start = end
+    yield _part(table, start, n_rows, notes=table.notes)
+
+
+def _part(table: Table, start: int, end: int, notes: tuple[str, ...]) -> Table:
+    inside = frozenset(cut - start for cut in table.breaks if start < cut < end)
+    return replace(table, rows=table.rows[start:end], breaks=inside, notes=notes)
+
+
+def _float(table: Table, *, continued: bool) -> str:
+    """One table, or a further page of one, with its caption above and its notes below."""
     words, figures = table.n_labels, len(table.columns) - table.n_labels
     lines = [
         r"\begin{table}[htbp]",
         r"\centering",
-        rf"\caption{{{escape_latex(table.title)}}}",
+        *([r"\addtocounter{table}{-1}"] if continued else []),
+        rf"\caption{{{escape_latex(table.title)}{' (continued)' if continued else ''}}}",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{'l' * words}{'r' * figures}}}",
         r"\toprule",

@@ -92,6 +92,29 @@ def test_latex_has_booktabs_rules_bold_and_notes():
     )
 
 
+def test_latex_cuts_a_long_table_before_a_block_and_repeats_its_head():
+    rows = tuple((Cell(f"r{i}"), Cell(str(i))) for i in range(95))
+    table = Table("Long", ("name", "C"), rows, ("Last.",), breaks=frozenset({35, 70}))
+    pages = to_latex([table, TABLE]).split(r"\begin{table}")[1:]
+    shown = [[f"r{i}" for i in range(95) if f"r{i} &" in page] for page in pages]
+    assert [(part[0], part[-1]) for part in shown[:3]] == [
+        ("r0", "r34"),
+        ("r35", "r69"),
+        ("r70", "r94"),
+    ]
+    assert [name for part in shown for name in part] == [f"r{i}" for i in range(95)]
+    assert [page.count(r"\midrule") for page in pages] == [1, 1, 1, 2]
+    assert [page.count(r"\addtocounter{table}{-1}") for page in pages] == [0, 1, 1, 0]
+    assert [r"\caption{Long (continued)}" in page for page in pages] == [False, True, True, False]
+    assert ["Last." in page for page in pages] == [False, False, True, False]
+
+
+def test_latex_cuts_a_long_block_where_the_page_ends():
+    rows = tuple((Cell(f"r{i}"), Cell(str(i))) for i in range(81))
+    text = to_latex([Table("Long", ("name", "C"), rows)])
+    assert [page.count(r" \\") - 1 for page in text.split(r"\begin{table}")[1:]] == [40, 40, 1]
+
+
 def bold(table):
     return [[cell.text for cell in row if cell.bold] for row in table.rows]
 
