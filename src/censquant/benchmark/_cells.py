@@ -16,12 +16,17 @@ from numpy.typing import NDArray
 
 from censquant._version import __version__
 from censquant.benchmark._datasets import BenchmarkDataset
-from censquant.benchmark._fitted import n_parameters, n_steps, unordered_quantiles
+from censquant.benchmark._fitted import (
+    follow_up_seconds,
+    n_parameters,
+    n_steps,
+    unordered_quantiles,
+)
 from censquant.benchmark._interrupts import noticed_interrupts
 from censquant.benchmark._methods import BenchmarkMethod
 from censquant.benchmark._plain_loop import plain_step_seconds
 from censquant.benchmark._problem import Problem
-from censquant.benchmark._score import scores
+from censquant.benchmark._score import Answer, scores
 from censquant.benchmark._trace import QuantileTrace
 from censquant.training import side_by_side
 
@@ -36,6 +41,17 @@ FIRST_SEED = 111
 
 _WARM_UP_ROWS = 256
 _PAST_LATEST = 1e-6
+
+# Held while code runs that uses what belongs to the whole process, such as a global generator.
+_WHOLE_PROCESS = threading.Lock()
+
+
+class DataUnavailableError(Exception):
+    """A data set of the table cannot be had; the reason says why."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +106,23 @@ class Cell:
         """What a user's own data and estimator are, beyond their names."""
         return self.dataset.fingerprint + self.method.fingerprint
 
+    @property
+    def threadsafe(self) -> bool:
+        """Whether fits may share a process; torch's generator, for one, is there only once."""
+        return self.method.threadsafe and not self.dataset.heavy
+
     def problem(self, seed: int) -> Problem:
         """Return what a run sees."""
-        return self.dataset.problem(seed, self.split, self.n_train)
+        try:
+            return self.dataset.problem(seed, self.split, self.n_train)
+        except (OSError, ValueError, ImportError) as error:
+            if self.dataset.kind == "own":
+                raise
+            raise DataUnavailableError(error) from error
 
 
 def run_cell(
-    cell: Cell, seeds: Sequence[int], *, n_threads: int = 1, n_slots: int = 1
+    cell: Cell, seeds: Sequence[int], *, n_threads: int = 1, n_workers: int = 1
 ) -> list[Row]:
     """Fit the method under each seed, side by side in threads, and return a row of scores each.
 
@@ -107,14 +133,14 @@ def run_cell(
     seeds : sequence of int
         Runs that are still missing.
     n_threads : int, default 1
-        Fits at a time. Compiled kernels release the interpreter, so that threads are enough.
-    n_slots : int, default 1
-        Fits at a time on the whole machine, which the row notes beside its time.
+        Fits at a time, if the cell is threadsafe: compiled kernels release the interpreter.
+    n_workers : int, default 1
+        Processes that run cells meanwhile, this one included.
 
     Raises
     ------
-    OSError
-        If files of the data set are neither here nor to be had; no row is made up for that.
+    DataUnavailableError
+        If files of the data set cannot be had or are damaged; no row is made up for that.
     KeyboardInterrupt
         If it came while fits were running: none of them counts.
     """
@@ -124,17 +150,21 @@ def run_cell(
     with warnings.catch_warnings(), noticed_interrupts() as interrupted:
         # What censoring hides is part of the experiment; ten runs need not say it ten times.
         warnings.simplefilter("ignore")
+        start = time.perf_counter()
         fits = side_by_side(
             [_fit_task(cell, seed, problems[seed], latest, interrupted) for seed in seeds],
-            n_threads,
+            n_threads if cell.threadsafe else 1,
         )
+        together = time.perf_counter() - start
+    # So many fits ran at a time, by the clock: three of them on two threads are not two.
+    n_slots = n_workers * float(np.nansum([fit.seconds for fit in fits])) / together
     plain = plain_step_seconds(fits[0].model, problems[seeds[0]])
     return [
         {
             **dict(zip(KEY_COLUMNS, (*cell.key(seed)[:-1], seed), strict=True)),
             "fingerprint": cell.fingerprint,
             **_described(problems[seed], fit),
-            **_scored(problems[seed], fit),
+            **_scored(cell, problems[seed], fit),
             "plain_step_seconds": plain,
             "n_slots": n_slots,
             "censquant": __version__,
@@ -176,9 +206,12 @@ def _built(cell: Cell, seed: int, y: NDArray[np.void], latest: float) -> Any:
     return model
 
 
-def _training_rows(cell: Cell, problem: Problem) -> tuple[NDArray[Any], NDArray[np.void]]:
+def training_rows(
+    method: BenchmarkMethod, problem: Problem
+) -> tuple[NDArray[Any], NDArray[np.void]]:
+    """Return the rows that a method is fitted on."""
     X, y = problem.X, problem.y
-    if cell.method.positive_times and (y["time"] <= 0).any():
+    if method.positive_times and (y["time"] <= 0).any():
         kept = y["time"] > 0
         return X[kept], y[kept]
     return X, y
@@ -188,13 +221,14 @@ def _warm_up(cell: Cell, problem: Problem) -> None:
     """Load what is compiled before anything is timed."""
     if cell.dataset.heavy:
         return
-    X, y = _training_rows(cell, problem)
+    X, y = training_rows(cell.method, problem)
     chosen = np.sort(np.argsort(~y["event"], kind="stable")[:_WARM_UP_ROWS])
     model = cell.method.build(cell.dataset, {**cell.options, "max_epochs": 1}, FIRST_SEED)
-    with warnings.catch_warnings(), contextlib.suppress(Exception):
+    with warnings.catch_warnings(), contextlib.suppress(Exception), _own_process(cell):
         # Whatever is wrong will come again in the fit itself, whose row says so.
         warnings.simplefilter("ignore")
         model.fit(X[chosen], y[chosen])
+        model.predict_quantiles(X[chosen], _levels(cell))
 
 
 def _fit_task(
@@ -203,20 +237,29 @@ def _fit_task(
     def task(stopping: threading.Event) -> _Fit:
         if interrupted.is_set():
             raise KeyboardInterrupt
-        X, y = _training_rows(cell, problem)
+        X, y = training_rows(cell.method, problem)
         model = _built(cell, seed, y, latest)
-        taus = np.asarray(cell.options.get("quantiles", cell.dataset.taus), dtype=np.float64)
+        taus = _levels(cell)
         trace = QuantileTrace(problem, taus) if cell.traced else None
         extra = {} if trace is None else {"callbacks": [trace]}
-        start = time.perf_counter()
-        try:
-            model.fit(X, y, **extra)
-        except Exception as error:
-            # One method that fails on one set must not end a run of hours: its row says why.
-            return _Fit(model, taus, len(y), math.nan, trace, _reason(error))
-        return _Fit(model, taus, len(y), time.perf_counter() - start, trace)
+        with _own_process(cell):
+            start = time.perf_counter()
+            try:
+                model.fit(X, y, **extra)
+            except Exception as error:
+                # One method that fails on one set must not end a run of hours: its row says why.
+                return _Fit(model, taus, len(y), math.nan, trace, _reason(error))
+            return _Fit(model, taus, len(y), time.perf_counter() - start, trace)
 
     return task
+
+
+def _levels(cell: Cell) -> NDArray[np.float64]:
+    return np.asarray(cell.options.get("quantiles", cell.dataset.taus), dtype=np.float64)
+
+
+def _own_process(cell: Cell) -> contextlib.AbstractContextManager[Any]:
+    return contextlib.nullcontext() if cell.threadsafe else _WHOLE_PROCESS
 
 
 def _described(problem: Problem, fit: _Fit) -> Row:
@@ -227,46 +270,50 @@ def _described(problem: Problem, fit: _Fit) -> Row:
         "n_levels": len(fit.taus),
         "censored_share": problem.censored_share,
         "fit_seconds": fit.seconds,
+        "follow_up_seconds": math.nan if fit.error else follow_up_seconds(fit.model),
         "n_parameters": math.nan if fit.error else n_parameters(fit.model),
         "n_steps": math.nan if fit.error else n_steps(fit.model, fit.n_rows),
         "error": fit.error,
     }
 
 
-def _scored(problem: Problem, fit: _Fit) -> Row:
+def _scored(cell: Cell, problem: Problem, fit: _Fit) -> Row:
     if fit.error:
         return {}
-    model, taus = fit.model, fit.taus
-    seconds = 0.0
-
-    def predict(X: NDArray[Any]) -> NDArray[np.float64]:
-        nonlocal seconds
-        start = time.perf_counter()
-        with warnings.catch_warnings():
+    try:
+        with warnings.catch_warnings(), _own_process(cell):
             # Scores are taken of what a method says past the last follow-up too.
             warnings.simplefilter("ignore")
-            found = np.asarray(model.predict_quantiles(X, taus), dtype=np.float64)
-        seconds += time.perf_counter() - start
-        if found.shape != (len(X), len(taus)):
-            raise ValueError(
-                f"predict_quantiles must return shape {(len(X), len(taus))}, got {found.shape}."
-            )
-        return np.sort(found, axis=1)
-
-    def raw(X: NDArray[Any]) -> NDArray[np.float64]:
-        found = unordered_quantiles(model, X, taus)
-        return predict(X) if found is None else found
-
-    try:
-        predict(problem.X_test)
-        row: Row = {"predict_seconds": seconds}
-        row |= scores(problem, taus, predict, raw)
+            start = time.perf_counter()
+            test = _ordered(fit, problem.X_test)
+            row: Row = {"predict_seconds": time.perf_counter() - start}
+            of_test = _answer(fit, problem.X_test, test)
+            of_known, X_known = None, problem.X_known
+            if X_known is problem.X_test:
+                of_known = of_test
+            elif X_known is not None:
+                of_known = _answer(fit, X_known, _ordered(fit, X_known))
+        row |= scores(problem, fit.taus, of_test, of_known)
     except Exception as error:  # as for a fit that fails
         return {"error": _reason(error)}
     if fit.trace is not None:
-        row |= {"trace_loss": [record["loss"] for record in model.history_]}
+        row |= {"trace_loss": [record["loss"] for record in fit.model.history_]}
         row |= {"trace_tqmse": fit.trace.errors}
     return row
+
+
+def _ordered(fit: _Fit, X: NDArray[Any]) -> NDArray[np.float64]:
+    found = np.asarray(fit.model.predict_quantiles(X, fit.taus), dtype=np.float64)
+    if found.shape != (len(X), len(fit.taus)):
+        raise ValueError(
+            f"predict_quantiles must return shape {(len(X), len(fit.taus))}, got {found.shape}."
+        )
+    return np.sort(found, axis=1)
+
+
+def _answer(fit: _Fit, X: NDArray[Any], ordered: NDArray[np.float64]) -> Answer:
+    raw = unordered_quantiles(fit.model, X, fit.taus)
+    return Answer(ordered, ordered if raw is None else raw)
 
 
 def _reason(error: Exception) -> str:

@@ -47,7 +47,7 @@ class BenchmarkDataset:
     settings : mapping, optional
         Parameters that estimators of this package get on this set, if they have them.
     heavy : bool, default False
-        Whether one fit takes minutes: seeds then run one by one, each saved when it ends.
+        Whether its rows are images, which a torch network takes many minutes to learn.
     fingerprint : str, default ""
         What a user's own data are, so that results of other data under the same name are told.
 
@@ -67,6 +67,11 @@ class BenchmarkDataset:
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     heavy: bool = False
     fingerprint: str = ""
+
+    @property
+    def seeds_together(self) -> int:
+        """Runs that are fitted one after another and saved together; large sets save each."""
+        return 10 if self.kind in ("synthetic", "survival") else 1
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Sets of the table go to workers by name: each process reads its files once and keeps them.
@@ -232,7 +237,8 @@ def _overlay(
         train, test = divided(len(X), seed, groups if split == "grouped" else None)
         span = time.min(), np.quantile(time, 0.9)
         y, y_test = (_censored(time[rows], rng.uniform(*span, len(rows))) for rows in (train, test))
-        return Problem(X[train], y, X[test], y_test, X[test], time[test])
+        X_test = X[test]
+        return Problem(X[train], y, X_test, y_test, X_test, time[test])
 
     splits = SPLITS if name in _GROUPED else ("random",)
     settings = {"network": cnn_as_run, "learning_rate": 0.001} if heavy else {}

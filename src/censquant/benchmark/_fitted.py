@@ -41,6 +41,13 @@ def _sizes(networks: Any) -> Iterator[int]:
             yield network.parameters.size
 
 
+def follow_up_seconds(model: Any) -> float:
+    """Return what the model of follow-up took of a fit; every network of the package brings one."""
+    if not isinstance(model, BaseNeuralRegressor) or model._follow_up is None:
+        return 0.0
+    return float(model._follow_up.train_seconds)
+
+
 def n_steps(model: Any, n_rows: int) -> float:
     """Return the number of optimiser steps of all members and levels."""
     if not isinstance(model, BaseNeuralRegressor):

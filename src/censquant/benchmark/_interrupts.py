@@ -19,6 +19,9 @@ def noticed_interrupts() -> Iterator[threading.Event]:
         yield came  # signals reach the main thread alone
         return
     before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        yield came  # started with nohup or in the background of a script: it stays ignored
+        return
 
     def notice(number: int, frame: FrameType | None) -> None:
         came.set()

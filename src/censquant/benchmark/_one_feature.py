@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from censquant._files import write_whole
-from censquant.benchmark._cells import FIRST_SEED
+from censquant.benchmark._cells import FIRST_SEED, training_rows
 from censquant.benchmark._datasets import BenchmarkDataset, get_dataset
 from censquant.benchmark._methods import BenchmarkMethod, get_method
 from censquant.benchmark._suites import PAPER_METHODS, get_suite
@@ -77,8 +77,8 @@ def _learned(dataset: BenchmarkDataset, methods: list[BenchmarkMethod]) -> OneDi
     options = {"quantiles": _TAUS}
     predicted = {}
     for method in methods:
-        kept = problem.y["time"] > 0 if method.positive_times else np.full(len(problem.y), True)
-        model = method.build(dataset, options, FIRST_SEED).fit(problem.X[kept], problem.y[kept])
+        model = method.build(dataset, options, FIRST_SEED)
+        model.fit(*training_rows(method, problem))
         with warnings.catch_warnings():
             # What a method says past the last follow-up is part of the picture.
             warnings.simplefilter("ignore")

@@ -9,7 +9,7 @@ from typing import Any, Self
 from censquant._version import __version__
 from censquant.benchmark._cells import KEY_COLUMNS, Key, Row
 
-RESULTS_FORMAT = 1
+RESULTS_FORMAT = 2
 """Raised by one whenever rows change their meaning."""
 
 
@@ -23,7 +23,7 @@ def _line(content: Row) -> bytes:
 class ResultsFile:
     """Rows in a text file, one line of JSON each, below a line that says what wrote them.
 
-    A row is on disk before the next begins. A line that was cut short when a run was killed is
+    Rows are on disk before `append` returns. A line that was cut short when a run was killed is
     dropped when the file is opened again, and its row is made anew; a row that is there is never
     made again. A run that failed is not finished: a later row takes the place of its row.
 
@@ -144,7 +144,7 @@ def _lock(file: Any, path: Path) -> None:
     """Keep a second run from writing to the same file; the system frees it with the process."""
     try:
         import fcntl
-    except ImportError:  # Windows refuses the second writer's rename, not its rows
+    except ImportError:  # on Windows, where a second writer goes unnoticed
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

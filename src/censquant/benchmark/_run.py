@@ -9,11 +9,11 @@ from typing import Any
 
 from censquant._validation import check_n_jobs
 from censquant.benchmark._backends import CLUSTERS, as_they_finish, backend_of
-from censquant.benchmark._cells import Cell, Key, Row, run_cell
+from censquant.benchmark._cells import Cell, DataUnavailableError, Key, Row, run_cell
 from censquant.benchmark._progress import Progress
 from censquant.benchmark._results import ResultsFile, key_of
 
-_SEEDS_TOGETHER = 10
+Task = tuple[Cell, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Outcome:
 
     cell: Cell
     rows: list[Row]
-    missing: str = ""
+    missing: Exception | None = None
 
 
 def run_plan(
@@ -44,8 +44,8 @@ def run_plan(
         Results file. Rows that it holds already are not made again, so a run that was ended by
         whatever cause goes on where it was.
     n_jobs : int, default -1
-        Worker processes; -1 is one a core. Where there are fewer cells than cores, the seeds of a
-        cell train side by side in threads.
+        Fits at a time; -1 is one a core. Cells run in processes; where there are fewer cells than
+        that, the seeds of a cell train side by side.
     backend : str, optional
         A backend of joblib: ``"loky"``, ``"threading"``, or, on a cluster, ``"dask"`` or ``"ray"``.
         By default the one of an enclosing ``joblib.parallel_config``, else loky.
@@ -75,32 +75,40 @@ def run_plan(
         tasks = _tasks(cells, finished)
         n_rows = sum(len(seeds) for _, seeds in tasks)
         progress = stack.enter_context(Progress(n_rows, shown=bool(verbose)))
-        missing: dict[str, str] = {}
+        missing: dict[str, Exception] = {}
         for outcome in _outcomes(tasks, n_jobs, backend, address):
-            if outcome.missing:
+            if outcome.missing is not None:
                 missing[outcome.cell.dataset.title] = outcome.missing
             if results is not None:
                 results.append(outcome.rows)
             known |= {key_of(row): row for row in outcome.rows}
             progress.advance(max(1, len(outcome.rows)), outcome.cell.dataset.title)
-    if missing and not known:
-        raise FileNotFoundError(next(iter(missing.values())))
-    for title, sentence in missing.items():
-        warnings.warn(f"{title} was left out: {sentence}", stacklevel=2)
     keys = [cell.key(seed) for cell in cells for seed in cell.seeds]
-    return [known[key] for key in keys if key in known]
+    rows = [known[key] for key in keys if key in known]
+    if missing and not rows:
+        raise next(iter(missing.values()))
+    for title, error in missing.items():
+        warnings.warn(f"{title} was left out: {error}", stacklevel=2)
+    return rows
 
 
-def _tasks(
-    cells: Sequence[Cell], finished: set[tuple[str, ...]]
-) -> list[tuple[Cell, tuple[int, ...]]]:
+def _tasks(cells: Sequence[Cell], finished: set[tuple[str, ...]]) -> list[Task]:
     """Return cells with some of their missing seeds: what is lost at most when a run is ended."""
-    tasks: list[tuple[Cell, tuple[int, ...]]] = []
+    tasks: list[Task] = []
     for cell in cells:
         seeds = tuple(seed for seed in cell.seeds if cell.key(seed) not in finished)
-        size = 1 if cell.dataset.heavy else _SEEDS_TOGETHER
+        size = cell.dataset.seeds_together
         tasks += [(cell, seeds[start : start + size]) for start in range(0, len(seeds), size)]
     return tasks
+
+
+def _one_by_one(tasks: Sequence[Task], *, threads: bool) -> list[Task]:
+    """Return a task a seed, but leave together the seeds that may train in threads."""
+    return [
+        (cell, part)
+        for cell, seeds in tasks
+        for part in ((seeds,) if threads and cell.threadsafe else ((seed,) for seed in seeds))
+    ]
 
 
 def _refuse_other_origin(cells: Sequence[Cell], known: Mapping[Key, Row]) -> None:
@@ -116,7 +124,7 @@ def _refuse_other_origin(cells: Sequence[Cell], known: Mapping[Key, Row]) -> Non
 
 
 def _outcomes(
-    tasks: Sequence[tuple[Cell, tuple[int, ...]]],
+    tasks: Sequence[Task],
     n_jobs: int,
     backend: str | None,
     address: str | None,
@@ -124,27 +132,24 @@ def _outcomes(
     import joblib
 
     with backend_of(backend, address):
-        n_workers = max(1, min(joblib.effective_n_jobs(n_jobs), len(tasks)))
-        # Fewer cells than cores: their seeds train side by side. One job is one fit at a time.
-        n_threads = 1
-        if n_jobs != 1 and backend not in CLUSTERS:
-            n_threads = max(1, joblib.cpu_count() // n_workers)
-        work = [
-            (cell, seeds, n_threads, n_workers * min(n_threads, len(seeds)))
-            for cell, seeds in tasks
-        ]
-        if n_workers == 1 and backend not in CLUSTERS:
+        n_fits, on_cluster = joblib.effective_n_jobs(n_jobs), backend in CLUSTERS
+        if len(tasks) < n_fits:
+            tasks = _one_by_one(tasks, threads=not on_cluster)
+        n_workers = max(1, min(n_fits, len(tasks)))
+        n_threads = 1 if on_cluster else n_fits // n_workers
+        work = [(cell, seeds, n_threads, n_workers) for cell, seeds in tasks]
+        if n_workers == 1 and not on_cluster:
             yield from (_work(*arguments) for arguments in work)
             return
         calls = [joblib.delayed(_work)(*arguments) for arguments in work]
         yield from as_they_finish(calls, n_workers)
 
 
-def _work(cell: Cell, seeds: tuple[int, ...], n_threads: int, n_slots: int) -> Outcome:
+def _work(cell: Cell, seeds: tuple[int, ...], n_threads: int, n_workers: int) -> Outcome:
     try:
-        return Outcome(cell, run_cell(cell, seeds, n_threads=n_threads, n_slots=n_slots))
-    except OSError as error:
-        return Outcome(cell, [], str(error))
+        return Outcome(cell, run_cell(cell, seeds, n_threads=n_threads, n_workers=n_workers))
+    except DataUnavailableError as error:
+        return Outcome(cell, [], error.reason)
 
 
 def frame_of(rows: Sequence[Row]) -> Any:

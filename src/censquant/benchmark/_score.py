@@ -1,8 +1,9 @@
-"""The scores of one fitted method: the paper's, as its numbers were made, and unbiased ones."""
+"""The scores of one fitted method: the paper's, as its numbers were made, and sounder ones."""
 
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,36 @@ from numpy.typing import NDArray
 
 from censquant import metrics
 from censquant.benchmark._problem import Problem
+from censquant.exceptions import TruncationWarning
 
 Floats = NDArray[np.float64]
 
-JUDGED_LEVELS = (0.1, 0.5, 0.9)
-"""Levels of the paper's errors."""
+_JUDGED_LEVELS = (0.1, 0.5, 0.9)
+
+
+def judged_levels(taus: Floats) -> list[int]:
+    """Return the places of the levels of the paper's errors, or of those nearest to them."""
+    return [int(np.abs(taus - level).argmin()) for level in _JUDGED_LEVELS]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Predicted quantiles of some rows.
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (n, k)
+        Increasing in each row.
+    raw : ndarray of shape (n, k)
+        The same before they were put in order: the published scores were taken of those.
+    """
+
+    ordered: Floats
+    raw: Floats
 
 
 def scores(
-    problem: Problem, taus: Floats, predict: Callable[[Any], Floats], raw: Callable[[Any], Floats]
+    problem: Problem, taus: Floats, test: Answer, known: Answer | None = None
 ) -> dict[str, float]:
     """Return all scores of a method on a problem.
 
@@ -28,33 +50,31 @@ def scores(
         The rows to judge by.
     taus : ndarray of shape (k,)
         Levels of the predictions.
-    predict : callable
-        Takes features and returns increasing quantiles of shape (n, k).
-    raw : callable
-        The same before they were put in order: the published scores were taken of those.
+    test : Answer
+        For the test rows.
+    known : Answer, optional
+        For the rows whose time is known, where the problem has any.
     """
     found: dict[str, float] = {}
-    judged = [int(np.abs(taus - level).argmin()) for level in JUDGED_LEVELS]
-    median = judged[1]
-    if problem.X_known is not None:
-        known, time = raw(problem.X_known), problem.time_known
+    judged = judged_levels(taus)
+    if known is not None:
+        raw, time = known.raw, problem.time_known
         if problem.true_quantiles is not None:
-            true = problem.true_quantiles(taus[judged])
-            found["tqmse"] = metrics.true_quantile_mse(known[:, judged], true)
-            ordered = predict(problem.X_known)
-            found["tqmse_all"] = metrics.true_quantile_mse(ordered, problem.true_quantiles(taus))
-        found["uql"] = metrics.uncensored_quantile_loss(time, known[:, judged], taus[judged])
-        found["undcal"] = metrics.uncensored_d_calibration(time, known, taus, paper=True)
-    test, y, train = raw(problem.X_test), problem.y_test, problem.y
+            true = problem.true_quantiles(taus)
+            found["tqmse"] = metrics.true_quantile_mse(raw[:, judged], true[:, judged])
+            found["tqmse_all"] = metrics.true_quantile_mse(known.ordered, true)
+        found["uql"] = metrics.uncensored_quantile_loss(time, raw[:, judged], taus[judged])
+        found["undcal"] = metrics.uncensored_d_calibration(time, raw, taus, paper=True)
     if has_median(taus):
-        found["cindex"] = metrics.concordance_index(y, test[:, median])
-    found["censdcal"] = metrics.censored_d_calibration(y, test, taus, paper=True)
-    found["crossing"] = float((np.diff(test, axis=1) < 0).any(axis=1).mean())
-    return found | _unbiased(y, predict(problem.X_test), taus, train)
+        found["cindex"] = metrics.concordance_index(problem.y_test, test.raw[:, judged[1]])
+    found["censdcal"] = metrics.censored_d_calibration(problem.y_test, test.raw, taus, paper=True)
+    found["crossing"] = float((np.diff(test.raw, axis=1) < 0).any(axis=1).mean())
+    return found | _for_censoring(problem.y_test, test.ordered, taus, problem.y)
 
 
-def _unbiased(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, float]:
-    median = int(np.abs(taus - 0.5).argmin())
+def _for_censoring(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, float]:
+    """Return scores that allow for censoring, each up to the time at which the data end."""
+    median = judged_levels(taus)[1]
     with warnings.catch_warnings():
         # Test times past the training follow-up are cut there, which each metric says in a warning.
         warnings.simplefilter("ignore")
@@ -78,7 +98,7 @@ def _unbiased(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, float
             "crps": _or_nan(lambda: metrics.crps_censored(y, test, taus, y_train=train)),
             "pit_deviation": _or_nan(lambda: metrics.pit_deviation(y, test, taus)),
             "a_calibration_p": calibration,
-            "coverage": _or_nan(lambda: _coverage(y, test, train)),
+            **_coverage(y, test, train),
             "nominal_coverage": float(taus[-1] - taus[0]),
         }
 
@@ -88,10 +108,24 @@ def has_median(taus: Floats) -> bool:
     return bool(np.isclose(taus, 0.5).any())
 
 
-def _coverage(y: Any, test: Floats, train: Any) -> float:
-    """Return the share of events inside the outermost predicted quantiles."""
-    found = metrics.coverage(y, test[:, 0], test[:, -1], y_train=train)
-    return float(found.estimate)
+def _coverage(y: Any, test: Floats, train: Any) -> dict[str, float]:
+    """Return the share of events inside the outermost predicted quantiles, and its bounds.
+
+    Limits past the last follow-up cannot be judged: the share has no value then, and the bounds say
+    what the data leave open.
+    """
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            found = metrics.coverage(y, test[:, 0], test[:, -1], y_train=train)
+        except ValueError:  # no value on these rows
+            return dict.fromkeys(("coverage", "coverage_low", "coverage_high"), math.nan)
+    cut = any(issubclass(one.category, TruncationWarning) for one in said)
+    return {
+        "coverage": math.nan if cut else float(found.estimate),
+        "coverage_low": float(found.bound_low),
+        "coverage_high": float(found.bound_high),
+    }
 
 
 def _or_nan(score: Callable[[], float]) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.benchmark._problem import Problem
-from censquant.benchmark._score import JUDGED_LEVELS
+from censquant.benchmark._score import judged_levels
 from censquant.metrics import true_quantile_mse
 from censquant.training import Run
 
@@ -27,7 +27,7 @@ class QuantileTrace:
     def __init__(self, problem: Problem, taus: NDArray[np.float64]) -> None:
         if problem.true_quantiles is None or problem.X_known is None:
             raise ValueError("A trace needs a data set with known quantiles, a synthetic one.")
-        self._judged = [int(np.abs(taus - level).argmin()) for level in JUDGED_LEVELS]
+        self._judged = judged_levels(taus)
         self._taus = taus
         self._X: NDArray[Any] = problem.X_known
         self._true = problem.true_quantiles(taus[self._judged])

@@ -1,5 +1,6 @@
 """How long rows like this one were followed: the ground for saying what is identified."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -26,14 +27,17 @@ class FollowUp:
 
     def __init__(self, n_inputs: int, rng: np.random.Generator) -> None:
         self._rng = rng
+        self.train_seconds = 0.0
         self.network = DenseNetwork(
             [n_inputs, _HIDDEN_UNITS, len(LEVELS)], activation="gelu", rng=rng
         )
 
     def train(self, rows: Rows) -> None:
         """Learn from all rows; it is short, so Ctrl-C does not leave it out."""
+        start = time.perf_counter()
         flat = replace(rows, x=rows.x.reshape(len(rows), -1))
         train(self.network, Pinball(LEVELS), flat, _CONFIG, self._rng)
+        self.train_seconds = time.perf_counter() - start
 
     def curve(self, x: NDArray[Any]) -> QuantileCurve:
         """Return the quantile curves on the scale of training."""

@@ -4,6 +4,8 @@ import math
 import os
 import signal
 import sys
+import threading
+import time
 import warnings
 
 import joblib
@@ -14,6 +16,7 @@ from sklearn.base import BaseEstimator
 from censquant import CQRNN
 from censquant.benchmark import (
     BenchmarkDataset,
+    BenchmarkMethod,
     ResultsFile,
     get_dataset,
     get_method,
@@ -23,6 +26,8 @@ from censquant.benchmark import (
     run_plan,
 )
 from censquant.benchmark._cells import FIRST_SEED, Cell, run_cell
+from censquant.benchmark._fitted import unordered_quantiles
+from censquant.benchmark._run import _one_by_one
 from censquant.datasets import load_gbsg2, make_norm_linear
 
 QUICK = {"max_epochs": 2}
@@ -53,6 +58,24 @@ class Median(BaseEstimator):
         return self.median_ * (0.5 + np.tile(np.asarray(quantiles), (len(X), 1)))
 
 
+class Sleepy(Median):
+    """Takes a while to fit, as far as the clock can tell."""
+
+    def fit(self, X, y):
+        time.sleep(0.1)
+        return super().fit(X, y)
+
+
+class Global(Median):
+    """Draws from the generator of the whole process."""
+
+    def fit(self, X, y):
+        np.random.seed(self.random_state)  # noqa: NPY002
+        time.sleep(0.01)
+        self.median_ = 1.0 + np.random.random()  # noqa: NPY002
+        return self
+
+
 class TestRows:
     def test_a_row_has_the_papers_scores_and_the_unbiased_ones(self):
         row = run_cell(cell(), [111])[0]
@@ -81,13 +104,15 @@ class TestRows:
         problem = get_dataset("norm_linear").problem(111)
         far = 1.2 * problem.y["time"].max()
         model = get_method("cqrnn").build(get_dataset("norm_linear"), {**QUICK, "y_star": far}, 111)
-        predicted = model.fit(problem.X, problem.y).predict_quantiles(
-            problem.X_known, [0.1, 0.5, 0.9], beyond="extrapolate"
-        )
-        true = problem.true_quantiles([0.1, 0.5, 0.9])
-        assert row["tqmse_all"] > 0
-        if row["crossing"] == 0:
-            assert row["tqmse"] == pytest.approx(((predicted - true) ** 2).mean(), rel=1e-9)
+        taus = np.asarray(get_dataset("norm_linear").taus)
+        model.fit(problem.X, problem.y)
+        raw = unordered_quantiles(model, problem.X_known, taus)
+        ordered = model.predict_quantiles(problem.X_known, taus, beyond="extrapolate")
+        true = problem.true_quantiles(taus)
+        judged = [0, 4, 8]
+        assert row["crossing"] > 0
+        assert row["tqmse"] == pytest.approx(((raw - true)[:, judged] ** 2).mean(), rel=1e-9)
+        assert row["tqmse_all"] == pytest.approx(((ordered - true) ** 2).mean(), rel=1e-9)
 
     def test_seeds_do_not_depend_on_their_neighbours_or_on_threads(self):
         together = run_cell(cell(), [111, 112], n_threads=2)
@@ -259,7 +284,45 @@ class TestPlans:
         cells = [cell("excl_censor"), cell("deepquantreg")]
         alone, workers = (run_plan(cells, n_jobs=n_jobs) for n_jobs in (1, 2))
         assert [row["uql"] for row in alone] == [row["uql"] for row in workers]
-        assert {row["n_slots"] for row in workers} == {max(2, joblib.cpu_count() // 2 * 2)}
+        # Fits at a time, by the clock: one a worker, less what lies between two fits.
+        assert all(0 < row["n_slots"] <= 1 for row in alone)
+        assert all(0 < row["n_slots"] <= 2 for row in workers)
+
+    @pytest.mark.parametrize(("n_jobs", "allowed"), [(1, 1), (2, 2), (3, 3)])
+    def test_no_more_fits_run_at_a_time_than_jobs(self, monkeypatch, n_jobs, allowed):
+        running, most, guard = [0], [0], threading.Lock()
+
+        def fit(self, X, y):
+            with guard:
+                running[0] += 1
+                most[0] = max(most[0], running[0])
+            time.sleep(0.05)
+            with guard:
+                running[0] -= 1
+            raise RuntimeError("only counted")
+
+        monkeypatch.setattr(joblib, "cpu_count", lambda: 16)
+        monkeypatch.setattr(CQRNN, "fit", fit)
+        run_plan([cell(seeds=tuple(range(6)))], n_jobs=n_jobs, backend="threading")
+        assert most[0] == allowed
+
+    def test_code_with_state_of_the_whole_process_never_runs_twice_at_a_time(self):
+        alone, together = (
+            run_plan(
+                [Cell("main", get_dataset("weibull"), own_method("g", Global()), seeds=(1, 2, 3))],
+                n_jobs=n_jobs,
+                backend="threading",
+            )
+            for n_jobs in (1, 3)
+        )
+        assert [row["uql"] for row in alone] == [row["uql"] for row in together]
+
+    def test_seeds_of_such_code_go_to_processes_of_their_own(self):
+        one = Cell("main", get_dataset("weibull"), own_method("g", Global()), seeds=(1, 2, 3))
+        both = [(one, (1, 2, 3)), (cell(), (111, 112))]
+        spread = _one_by_one(both, threads=True)
+        assert spread == [(one, (1,)), (one, (2,)), (one, (3,)), both[1]]
+        assert len(_one_by_one(both, threads=False)) == 5
 
     @pytest.mark.parametrize("backend", ["threading", "loky"])
     def test_the_backend_may_be_chosen(self, backend):
@@ -310,7 +373,13 @@ class TestPlans:
 
     def test_no_more_slots_are_counted_than_fits_run(self):
         one = [cell(seeds=(111,))]
-        assert run_plan(one, n_jobs=-1)[0]["n_slots"] == 1
+        assert run_plan(one, n_jobs=-1)[0]["n_slots"] <= 1
+
+    def test_the_seconds_of_the_machine_are_those_of_the_clock(self):
+        method = BenchmarkMethod("s", "S", lambda *asked: Sleepy(), threadsafe=True)
+        rows = run_cell(Cell("main", get_dataset("weibull"), method), [1, 2, 3], n_threads=2)
+        # Three fits of 0.1 s on two threads take 0.2 s, as the third has to wait for its turn.
+        assert sum(row["fit_seconds"] / row["n_slots"] for row in rows) >= 0.2
 
     def test_jobs_must_not_be_zero(self):
         with pytest.raises(ValueError, match="n_jobs must be None or an integer other than 0"):
@@ -321,8 +390,19 @@ class TestPlans:
             raise ConnectionError("'x/y.h5' could not be downloaded; put it there.")
 
         absent = BenchmarkDataset("absent", "Absent", "survival", (0.5,), draw)
-        with pytest.raises(FileNotFoundError, match=r"^'x/y.h5' could not be downloaded"):
+        with pytest.raises(ConnectionError, match=r"^'x/y.h5' could not be downloaded"):
             run_plan([Cell("main", absent, get_method("cqrnn"))], n_jobs=1)
+
+    def test_rows_of_other_sets_in_the_file_do_not_hide_that_nothing_was_run(self, tmp_path):
+        out = tmp_path / "rows.jsonl"
+        run_plan([cell(seeds=(111,))], out=out, n_jobs=1)
+
+        def draw(seed, split, n_train):
+            raise ValueError("'x/y.h5' is damaged.")
+
+        absent = BenchmarkDataset("absent", "Absent", "survival", (0.5,), draw)
+        with pytest.raises(ValueError, match=r"'x/y.h5' is damaged"):
+            run_plan([Cell("main", absent, get_method("cqrnn"))], out=out, n_jobs=1)
 
     def test_only_missing_rows_are_made(self, tmp_path, monkeypatch):
         out = tmp_path / "rows.jsonl"
@@ -343,19 +423,29 @@ class TestPlans:
         assert run_plan([cell(seeds=(111, 112))], out=out, n_jobs=1) == rows
         assert not fitted
 
-    def test_a_set_whose_files_cannot_be_had_is_left_out_and_named(self):
+    @pytest.mark.parametrize("kind", [ConnectionError, ValueError, ImportError])
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_a_set_whose_files_cannot_be_used_is_left_out_and_named(self, kind, n_jobs):
         def draw(seed, split, n_train):
-            raise ConnectionError("'x/y.h5' could not be downloaded; put it there.")
+            raise kind("'x/y.h5' could not be read; put it there.")
 
         absent = BenchmarkDataset("absent", "Absent", "survival", (0.5,), draw)
         cells = [Cell("main", absent, get_method("cqrnn")), cell("excl_censor", seeds=(111,))]
         with pytest.warns(UserWarning, match=r"Absent was left out: 'x/y.h5' could not be"):
-            rows = run_plan(cells, n_jobs=1)
+            rows = run_plan(cells, n_jobs=n_jobs, backend="threading")
         assert [row["dataset"] for row in rows] == ["norm_linear"]
 
-    def test_seeds_of_heavy_sets_are_saved_one_by_one(self, tmp_path):
+    def test_what_is_wrong_with_ones_own_data_is_said(self):
+        def draw(seed, split, n_train):
+            raise ValueError("too few rows")
+
+        mine = BenchmarkDataset("mine", "Mine", "own", (0.5,), draw)
+        with pytest.raises(ValueError, match="too few rows"):
+            run_plan([Cell("main", mine, get_method("cqrnn")), cell()], n_jobs=1)
+
+    def test_seeds_of_large_sets_are_saved_one_by_one(self, tmp_path):
         light = get_dataset("norm_linear")
-        heavy = BenchmarkDataset("heavy", "Heavy", "synthetic", light.taus, light.draw, heavy=True)
+        heavy = BenchmarkDataset("heavy", "Heavy", "overlay", light.taus, light.draw)
         sizes = []
 
         class Counting(ResultsFile):

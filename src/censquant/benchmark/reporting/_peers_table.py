@@ -68,7 +68,8 @@ def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
         runs = {method: own[own["method"] == method] for method in methods}
         scores = {m: {name: mean_and_error(runs[m][name]) for name in ranked} for m in methods}
         best = {name: _best([scores[m][name][0] for m in methods], name) for name in ranked}
-        means.append({m: {name: scores[m][name][0] for name in ranked} for m in methods})
+        if split == "grouped" or (dataset, "grouped") not in blocks:
+            means.append({m: {name: scores[m][name][0] for name in ranked} for m in methods})
         breaks.add(len(lines))
         title = labels.dataset(dataset) + (" (grouped split)" if split == "grouped" else "")
         for method in methods:
@@ -80,7 +81,11 @@ def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
             line += [Cell(_seconds(runs[method], f"{what}_seconds")) for what in ("fit", "predict")]
             lines.append(tuple(line))
     note = "Mean ± one standard error over the runs; bold where no other method is better in print."
-    refused = "A-cal. refused: share of runs with a p-value of A-calibration below 0.05."
+    refused = (
+        "A-cal. refused: share of runs with a p-value of A-calibration below 0.05. Coverage: share "
+        "of events between the outermost quantiles; two numbers are the bounds, where follow-up "
+        "ends too early to tell."
+    )
     table = Table(
         "Scores and times beside other packages",
         tuple(columns),
@@ -106,10 +111,16 @@ def _refused(runs: DataFrame) -> str:
 
 
 def _coverage(runs: DataFrame) -> str:
-    reached, nominal = (
-        mean_and_error(runs.get(name, []))[0] for name in ("coverage", "nominal_coverage")
+    reached, low, high, nominal = (
+        mean_and_error(runs.get(name, []))[0]
+        for name in ("coverage", "coverage_low", "coverage_high", "nominal_coverage")
     )
-    return "–" if math.isnan(reached) else f"{number(reached)} ({number(nominal)})"
+    if any(math.isnan(value) for value in runs.get("coverage", [])):
+        # Of some runs the data do not tell: a mean of the others would be of other rows.
+        found = "–" if math.isnan(low) else f"{number(low)} to {number(high)}"
+    else:
+        found = number(reached)
+    return found if found == "–" else f"{found} ({number(nominal)})"
 
 
 def _seconds(runs: DataFrame, column: str) -> str:
@@ -142,8 +153,8 @@ def _ranks(means: list[dict[str, dict[str, float]]], ranked: list[str], labels: 
         texts += [number(average[method][name], 1) for name in ranked]
         lines.append(tuple(Cell(text) for text in (*texts, number(overall[method], 1))))
     note = (
-        "Mean place among the methods that ran on a dataset, 1 the best: "
-        "compare only methods that ran on the same datasets."
+        "Mean place among the methods that ran on a dataset, 1 the best; by the grouped split "
+        "where rows repeat. Compare only methods that ran on the same datasets."
     )
     columns = ("Method", "Datasets", *(_RANKED[name] for name in ranked), "Mean")
     return Table("Mean ranks", columns, tuple(lines), (note,))

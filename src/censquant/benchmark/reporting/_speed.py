@@ -48,8 +48,8 @@ def training_time(frame: DataFrame) -> TrainingTime:
     """Sum of the training times of all runs that did not fail.
 
     A fit that shares the machine with others is slower than alone, and so its seconds are divided
-    by the number of slots: the sum is the time that all fits together took the machine, as long as
-    the slots are kept busy.
+    by the number of fits that ran at a time, by the clock: the sum is the time that all fits
+    together took the machine, as long as its workers are kept busy.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _verdict(rows: DataFrame) -> list[str]:
     if not len(known):
         return ["No step of a plain torch loop was measured beside these runs."]
     time = training_time(known)
-    slots = sorted({int(value) for value in known["n_slots"]})
+    slots = sorted({max(1, round(value)) for value in known["n_slots"]})
     many = f"{slots[0]}" if len(slots) == 1 else f"{slots[0]} to {slots[-1]}"
     verdict = (
         f"{_runs(time.n_runs)} trained in {number(time.seconds, 1)} s with "

@@ -36,6 +36,7 @@ DEFAULTS = {
     "n_parameters": 1000,
     "n_steps": 400,
     "fit_seconds": 0.2,
+    "follow_up_seconds": 0.0,
     "predict_seconds": 0.01,
     "plain_step_seconds": 0.001,
     "n_slots": 2,

@@ -83,7 +83,7 @@ def sequential(**extra):
     return fast, slow
 
 
-def test_the_sequential_table_has_ratios_of_means_and_the_papers_beside_them():
+def test_the_sequential_table_has_ratios_of_medians_and_the_papers_beside_them():
     fast, slow = sequential(dataset="norm_linear")
     rows = frame(
         cell({"tqmse": [0.1, 0.2], "fit_seconds": [0.1, 0.3], "predict_seconds": [1, 1]}, **fast),
@@ -102,6 +102,15 @@ def test_the_sequential_table_has_ratios_of_means_and_the_papers_beside_them():
     ]
     assert table.notes[0].startswith("Pairs of runs a dataset: 2. ")
     assert table.breaks == {1}
+
+
+def test_one_slow_run_and_the_network_of_follow_up_do_not_decide_the_ratio():
+    fast, slow = sequential(dataset="norm_linear", follow_up_seconds=0.5)
+    rows = frame(
+        cell({"tqmse": [0.1, 0.2, 0.3], "fit_seconds": [1.0, 1.0, 90.0]}, **fast),
+        cell({"tqmse": [2.1, 2.4, 2.2, 2.0], "fit_seconds": [5.0, 5.0, 5.0, 700.0]}, **slow),
+    )
+    assert texts(sequential_tables(rows, LABELS)[0])[0][2] == "9.0×"
 
 
 def test_survival_sets_are_judged_by_order_and_calibration():
