@@ -104,7 +104,8 @@ class Cell:
     @property
     def fingerprint(self) -> str:
         """What a user's own data and estimator are, beyond their names."""
-        return self.dataset.fingerprint + self.method.fingerprint
+        parts = self.dataset.fingerprint, self.method.fingerprint
+        return "/".join(parts) if any(parts) else ""
 
     @property
     def threadsafe(self) -> bool:
@@ -223,12 +224,13 @@ def _warm_up(cell: Cell, problem: Problem) -> None:
         return
     X, y = training_rows(cell.method, problem)
     chosen = np.sort(np.argsort(~y["event"], kind="stable")[:_WARM_UP_ROWS])
+    X = problem.named(X[chosen]) if cell.method.own else X[chosen]
     model = cell.method.build(cell.dataset, {**cell.options, "max_epochs": 1}, FIRST_SEED)
     with warnings.catch_warnings(), contextlib.suppress(Exception), _own_process(cell):
         # Whatever is wrong will come again in the fit itself, whose row says so.
         warnings.simplefilter("ignore")
-        model.fit(X[chosen], y[chosen])
-        model.predict_quantiles(X[chosen], _levels(cell))
+        model.fit(X, y[chosen])
+        model.predict_quantiles(X, _levels(cell))
 
 
 def _fit_task(
@@ -238,6 +240,7 @@ def _fit_task(
         if interrupted.is_set():
             raise KeyboardInterrupt
         X, y = training_rows(cell.method, problem)
+        X = problem.named(X) if cell.method.own else X
         model = _built(cell, seed, y, latest)
         taus = _levels(cell)
         trace = QuantileTrace(problem, taus) if cell.traced else None
@@ -284,10 +287,11 @@ def _scored(cell: Cell, problem: Problem, fit: _Fit) -> Row:
         with warnings.catch_warnings(), _own_process(cell):
             # Scores are taken of what a method says past the last follow-up too.
             warnings.simplefilter("ignore")
+            X_test = problem.named(problem.X_test) if cell.method.own else problem.X_test
             start = time.perf_counter()
-            test = _ordered(fit, problem.X_test)
+            test = _ordered(fit, X_test)
             row: Row = {"predict_seconds": time.perf_counter() - start}
-            of_test = _answer(fit, problem.X_test, test)
+            of_test = _answer(fit, X_test, test)
             of_known, X_known = None, problem.X_known
             if X_known is problem.X_test:
                 of_known = of_test

@@ -5,6 +5,7 @@ import os
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,15 @@ def run(
     [['my study', 'linear']]
     """
     look_up("suite", suite, dict.fromkeys([*SUITES, FIGURES_SUITE]))
+    _check_installed(() if out is None else ("matplotlib", "pyarrow"))
     folder = None if out is None else Path(out) / suite
     if suite == FIGURES_SUITE:
+        unused = {"seeds": seeds, "splits": splits, "backend": backend, "address": address}
+        if given := [name for name, value in unused.items() if value is not None]:
+            raise ValueError(
+                f"The suite {FIGURES_SUITE!r} draws one fit of each method to the first seed's "
+                f"sample, so it takes no {' or '.join(given)}."
+            )
         return _figures(datasets, methods, folder)
     cells = plan(suite, datasets=datasets, methods=methods, seeds=seeds, splits=splits)
     file = None if folder is None else folder / _ROWS_FILE
@@ -132,6 +140,8 @@ def run(
         return Report(suite, rows, tables)
     with ResultsFile(file) as results:
         everything = frame_of(results.rows)
+    if len(everything) > len(rows):
+        command += " (last of several commands into this folder)"
     files = write_report(
         everything,
         suite,
@@ -142,6 +152,16 @@ def run(
         date=dt.date.today().isoformat(),
     )
     return Report(suite, rows, tables, (file, *files))
+
+
+def _check_installed(for_files: Sequence[str]) -> None:
+    """Name what is missing before hours of fits rather than after."""
+    for package in ("pandas", *for_files):
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(
+                f"The benchmark needs {package}, which is not installed: run "
+                'pip install "censquant[bench]".'
+            )
 
 
 def _figures(

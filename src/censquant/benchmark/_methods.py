@@ -13,6 +13,7 @@ from censquant import estimators
 from censquant._validation import look_up
 from censquant.benchmark._as_published import EventCurveDeepQuantReg, MixedUpLogNormalNN
 from censquant.benchmark._datasets import BenchmarkDataset, cnn_as_run, trained_cnn
+from censquant.benchmark._own_name import check_own_name
 from censquant.benchmark.peers import PEER_TITLES, make_peer
 
 Build = Callable[[BenchmarkDataset, Mapping[str, Any], int], Any]
@@ -40,6 +41,8 @@ class BenchmarkMethod:
         Whether rows with a time of zero or less are left out of its fit.
     fingerprint : str, default ""
         What a user's own estimator is, so that results of another under the same name are told.
+    own : bool, default False
+        Whether it is a user's: then it gets features with the names that the user's data have.
     threadsafe : bool, default False
         Whether fits may run side by side in one process: they use nothing that is there only once,
         such as a global generator of random numbers.
@@ -58,6 +61,7 @@ class BenchmarkMethod:
     published: str = ""
     positive_times: bool = False
     fingerprint: str = ""
+    own: bool = False
     threadsafe: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -92,9 +96,11 @@ def own_method(name: str, estimator: Any) -> BenchmarkMethod:
     >>> method.build(get_dataset("weibull"), {}, 111).quantiles[:2]
     (0.1, 0.2)
     """
-    if name.lower() in {word.lower() for one in METHODS.values() for word in (one.name, one.title)}:
-        raise ValueError(
-            f"name must not be that of a method of the benchmark, got {name!r}; choose another."
+    check_own_name(name, "a method", METHODS.values())
+    if inspect.isclass(estimator):
+        raise TypeError(
+            f"estimator must be an object, got the class {estimator.__name__}: write "
+            f"{estimator.__name__}()."
         )
     for needed in ("fit", "predict_quantiles", "get_params", "set_params"):
         if not callable(getattr(estimator, needed, None)):
@@ -103,6 +109,13 @@ def own_method(name: str, estimator: Any) -> BenchmarkMethod:
                 f"(derive it from sklearn.base.BaseEstimator), got {type(estimator).__name__} "
                 f"without {needed}."
             )
+    try:
+        clone(estimator)
+    except Exception as error:
+        raise TypeError(
+            "estimator must be one that sklearn.base.clone can copy (its __init__ keeps every "
+            f"argument as it is), got {type(estimator).__name__}."
+        ) from error
 
     def build(dataset: BenchmarkDataset, options: Mapping[str, Any], seed: int) -> Any:
         copy = clone(estimator)
@@ -110,13 +123,20 @@ def own_method(name: str, estimator: Any) -> BenchmarkMethod:
         wanted = {"quantiles": dataset.taus, "random_state": seed, **options}
         return copy.set_params(**{key: wanted[key] for key in wanted if key in known})
 
-    return BenchmarkMethod(name, name, build, fingerprint=_fingerprint(estimator))
+    return BenchmarkMethod(name, name, build, fingerprint=_fingerprint(estimator), own=True)
 
 
 def _fingerprint(estimator: Any) -> str:
-    """Return a hash of class and parameters that is the same in another process."""
+    """Return a hash of class and parameters that is the same in another process.
+
+    The text of the class counts, so that it may be edited and tried again, what it calls does not.
+    """
     parameters = {name: _content(value) for name, value in estimator.get_params().items()}
-    return str(joblib.hash((_address(type(estimator)), sorted(parameters.items()))))
+    try:
+        text = inspect.getsource(type(estimator))
+    except (OSError, TypeError):  # typed into a shell, or compiled
+        text = ""
+    return str(joblib.hash((_address(type(estimator)), text, sorted(parameters.items()))))
 
 
 def _content(value: Any) -> str:

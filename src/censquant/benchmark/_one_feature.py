@@ -8,9 +8,14 @@ import numpy as np
 
 from censquant._files import write_whole
 from censquant.benchmark._cells import FIRST_SEED, training_rows
-from censquant.benchmark._datasets import BenchmarkDataset, get_dataset
-from censquant.benchmark._methods import BenchmarkMethod, get_method
-from censquant.benchmark._suites import PAPER_METHODS, get_suite
+from censquant.benchmark._datasets import BenchmarkDataset
+from censquant.benchmark._methods import BenchmarkMethod
+from censquant.benchmark._suites import (
+    PAPER_METHODS,
+    chosen_datasets,
+    chosen_methods,
+    get_suite,
+)
 from censquant.benchmark.reporting import (
     Labels,
     OneDimensional,
@@ -47,14 +52,10 @@ def draw_one_feature_sets(
     methods : iterable of str or BenchmarkMethod, optional
         The paper's five by default.
     """
-    sets = [
-        one if isinstance(one, BenchmarkDataset) else get_dataset(one)
-        for one in (get_suite("grid").datasets if datasets is None else datasets)
-    ]
-    ways = [
-        one if isinstance(one, BenchmarkMethod) else get_method(one)
-        for one in (PAPER_METHODS if methods is None else methods)
-    ]
+    sets = chosen_datasets(get_suite("grid").datasets if datasets is None else datasets)
+    ways = chosen_methods(PAPER_METHODS if methods is None else methods)
+    if not sets or not ways:
+        raise ValueError("There is nothing to draw: datasets and methods must name at least one.")
     drawn = {dataset.name: _learned(dataset, ways) for dataset in sets}
     figure = one_dimensional_figure(drawn, _TAUS, labels)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,7 @@
 """A user's own data as a set of the benchmark."""
 
+import math
+import warnings
 from typing import Any
 
 import joblib
@@ -8,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_number
 from censquant.benchmark._datasets import DATASETS, NINE, TEST_SHARE, BenchmarkDataset, divided
+from censquant.benchmark._own_name import check_own_name
 from censquant.benchmark._problem import Problem
 from censquant.quantiles import check_quantiles
 from censquant.survival import Surv, read_target
@@ -32,7 +35,7 @@ def own_dataset(
     name : str
         What tables call it.
     X : array-like or DataFrame of shape (n, n_features)
-        Features as numbers.
+        Features as numbers. Estimators of one's own get a data frame where this is one.
     y : structured array, (time, event) tuple, DataFrame or dict
         Times and whether the event was seen.
     taus : array-like of levels in (0, 1)
@@ -55,40 +58,72 @@ def own_dataset(
     >>> own_dataset("my study", X, y).problem(seed=0).X.shape
     (548, 8)
     """
-    _check_own_name(name)
-    check_number("test_share", test_share, minimum=0.0, below=1.0, exclude_minimum=True)
+    check_own_name(name, "a set", DATASETS.values())
     features = _own_features(X)
     target = read_target(y, n_samples=len(features))
     rows = Surv.from_arrays(event=target.event, time=target.time)
-    labels = None if groups is None else np.asarray(groups)
-    if labels is not None and labels.shape != (len(features),):
-        raise ValueError(
-            f"groups must have one label a row ({len(features)}), got shape {labels.shape}."
+    labels = _own_labels(groups, len(features))
+    if labels is None:
+        _check_share(test_share, len(features), "rows")
+    else:
+        _check_share(test_share, len(np.unique(labels)), "groups")
+    early = int((target.time <= 0).sum())
+    if early:
+        warnings.warn(
+            f"{early} of {len(rows)} times are zero or less: methods that take logarithms are "
+            "fitted without those rows.",
+            stacklevel=2,
         )
-    if labels is not None and len(np.unique(labels)) < 2:
-        raise ValueError("groups must hold at least two labels, got one: nothing can be divided.")
+    names = tuple(str(one) for one in X.columns) if hasattr(X, "columns") else None
     kinds = ("random",) if labels is None else ("grouped",)
 
     def draw(seed: int, split: str, n_train: int | None) -> Problem:
         train, test = divided(len(features), seed, labels, test_share)
-        return Problem(features[train], rows[train], features[test], rows[test])
+        parts = features[train], rows[train], features[test], rows[test]
+        return Problem(*parts, feature_names=names)
 
     levels = tuple(check_quantiles(taus).tolist())
-    parts = (features, rows, labels, levels, test_share)
+    parts = (features, names, rows, labels, levels, test_share)
     return BenchmarkDataset(
         name, name, "own", levels, draw, splits=kinds, fingerprint=joblib.hash(parts)
     )
 
 
-def _check_own_name(name: str) -> None:
-    taken = {word.lower() for one in DATASETS.values() for word in (one.name, one.title)}
-    if name.lower() in taken:
+def _own_labels(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"groups must have one label a row ({n_rows}), got shape {labels.shape}.")
+    missing = sum(_is_missing(one) for one in labels)
+    if missing:
         raise ValueError(
-            f"name must not be that of a set of the benchmark, got {name!r}; choose another."
+            f"groups must have a label for every row, but {missing} of {n_rows} are missing."
+        )
+    if len(np.unique(labels)) < 2:
+        raise ValueError("groups must hold at least two labels, got one: nothing can be divided.")
+    return labels
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether it is None, not a number, or what pandas has in their place: not equal to itself."""
+    same = label == label
+    return label is None or not isinstance(same, bool | np.bool_) or not same
+
+
+def _check_share(test_share: float, n_units: int, unit: str) -> None:
+    check_number("test_share", test_share, minimum=0.0, below=1.0, exclude_minimum=True)
+    n_test = math.ceil(test_share * n_units)
+    if n_units - n_test < 1:
+        raise ValueError(
+            f"test_share={test_share:g} of {n_units} {unit} leaves none to fit; give more rows or "
+            "a smaller share."
         )
 
 
 def _own_features(X: Any) -> NDArray[np.float64]:
+    if hasattr(X, "toarray"):
+        raise TypeError("X must be dense, got a sparse matrix; pass X.toarray().")
     kinds = getattr(X, "dtypes", None)
     if kinds is not None and np.ndim(kinds) == 1:
         words = [str(column) for column, kind in kinds.items() if kind.kind not in "biuf"]
@@ -97,6 +132,7 @@ def _own_features(X: Any) -> NDArray[np.float64]:
                 f"X must hold numbers, but these columns do not: {', '.join(words)}; encode them, "
                 "for instance by pandas.get_dummies."
             )
+        X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     features = np.asarray(X, dtype=np.float64)
     if features.ndim < 2:
         raise ValueError(f"X must have one row an individual, got shape {features.shape}.")

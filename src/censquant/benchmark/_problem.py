@@ -31,6 +31,8 @@ class Problem:
     true_quantiles : callable, optional
         Takes levels, and features if not those of `X_known`, and returns the true quantiles, in
         synthetic data.
+    feature_names : tuple of str, optional
+        Names of the columns, where the user gave any.
 
     Examples
     --------
@@ -47,6 +49,15 @@ class Problem:
     X_known: NDArray[Any] | None = None
     time_known: Floats | None = None
     true_quantiles: Callable[..., Floats] | None = None
+    feature_names: tuple[str, ...] | None = None
+
+    def named(self, X: NDArray[Any]) -> Any:
+        """Return features as the data frame that the user gave; an array where it was one."""
+        if self.feature_names is None:
+            return X
+        import pandas as pd
+
+        return pd.DataFrame(X, columns=list(self.feature_names))
 
     @property
     def censored_share(self) -> float:

@@ -112,14 +112,20 @@ def _one_by_one(tasks: Sequence[Task], *, threads: bool) -> list[Task]:
 
 
 def _refuse_other_origin(cells: Sequence[Cell], known: Mapping[Key, Row]) -> None:
-    """Refuse rows that were made of other data or another estimator under the same name."""
+    """Refuse to mix with rows of other data or another estimator under the same name."""
     for cell in cells:
-        for seed in cell.seeds:
-            row = known.get(cell.key(seed))
-            if row is not None and row.get("fingerprint", "") != cell.fingerprint:
+        data, way = cell.dataset, cell.method
+        for row in known.values():
+            made_of, made_by = (row.get("fingerprint") or "/").split("/")
+            if row["dataset"] == data.name and made_of != data.fingerprint:
                 raise ValueError(
-                    f"The results hold runs of {cell.method.name!r} on {cell.dataset.name!r} that "
-                    "were made of other data or parameters; choose another name or folder."
+                    f"The results hold runs on {data.name!r} that were made of other data, levels "
+                    "or test_share; choose another name or folder."
+                )
+            if row["method"] == way.name and made_by != way.fingerprint:
+                raise ValueError(
+                    f"The results hold runs of {way.name!r} that were made by another class or "
+                    "other parameters; choose another name or folder."
                 )
 
 

@@ -98,7 +98,7 @@ def _for_censoring(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, 
             "crps": _or_nan(lambda: metrics.crps_censored(y, test, taus, y_train=train)),
             "pit_deviation": _or_nan(lambda: metrics.pit_deviation(y, test, taus)),
             "a_calibration_p": calibration,
-            **_coverage(y, test, train),
+            **_coverage(y, test, taus, train),
             "nominal_coverage": float(taus[-1] - taus[0]),
         }
 
@@ -108,7 +108,7 @@ def has_median(taus: Floats) -> bool:
     return bool(np.isclose(taus, 0.5).any())
 
 
-def _coverage(y: Any, test: Floats, train: Any) -> dict[str, float]:
+def _coverage(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, float]:
     """Return the share of events inside the outermost predicted quantiles, and its bounds.
 
     Limits past the last follow-up cannot be judged: the share has no value then, and the bounds say
@@ -117,7 +117,16 @@ def _coverage(y: Any, test: Floats, train: Any) -> dict[str, float]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            found = metrics.coverage(y, test[:, 0], test[:, -1], y_train=train)
+            found = metrics.coverage(
+                y,
+                test[:, 0],
+                test[:, -1],
+                y_train=train,
+                # Censoring may depend on the features, which weights alone do not allow for.
+                method="doubly-robust",
+                predicted=test,
+                taus=taus,
+            )
         except ValueError:  # no value on these rows
             return dict.fromkeys(("coverage", "coverage_low", "coverage_high"), math.nan)
     cut = any(issubclass(one.category, TruncationWarning) for one in said)

@@ -1,5 +1,6 @@
 """The experiments by name: which methods meet on which sets, in which variants, how often."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from censquant._validation import check_integer, look_up
 from censquant.benchmark._cells import FIRST_SEED, Cell
 from censquant.benchmark._datasets import DATASETS, SPLITS, BenchmarkDataset, get_dataset
 from censquant.benchmark._methods import BenchmarkMethod, get_method
+from censquant.benchmark.peers import PEER_TITLES, available_peers, make_peer
 
 PAPER_METHODS = (
     "cqrnn",
@@ -134,8 +136,9 @@ _ALL = (
         _SYNTHETIC,
         variants=(
             Variant("free"),
-            # The authors' penalty: ten times the mean over the eight pairs of nine levels.
-            Variant("penalty", {"crossing_penalty": 10 / 8, "crossing_margin": 0.1}),
+            # The authors' margin, and a strength between theirs for nine levels (10 / 8) and for
+            # nineteen (10 / 18).
+            Variant("penalty", {"crossing_penalty": 1.0, "crossing_margin": 0.1}),
             Variant("increasing head", {"head": "increasing"}),
         ),
     ),
@@ -232,9 +235,10 @@ def plan(
     chosen = get_suite(suite)
     if seeds is not None:
         check_integer("seeds", seeds, minimum=1)
-    sets = _chosen_datasets(chosen.datasets if datasets is None else _several(datasets))
-    ways = _chosen_methods(_methods_of(chosen) if methods is None else _several(methods))
+    sets = chosen_datasets(chosen.datasets if datasets is None else datasets)
+    ways = chosen_methods(_methods_of(chosen) if methods is None else methods)
     splits = None if splits is None else list(_several(splits))
+    _check_splits(sets, splits)
     _check_variants(chosen, sets, ways)
     cells = tuple(
         Cell(
@@ -258,16 +262,27 @@ def plan(
         for variant in chosen.variants
     )
     if not cells:
-        raise ValueError(
-            "There is nothing to run: datasets and methods must name at least one each, and a set "
-            "must have one of the splits that are wanted."
-        )
+        raise ValueError("There is nothing to run: datasets and methods must name at least one.")
     return cells
 
 
 def _several(wanted: Any) -> Iterable[Any]:
     """Return what was given as several; a single name would be taken for its letters."""
     return [wanted] if isinstance(wanted, str | BenchmarkDataset | BenchmarkMethod) else wanted
+
+
+def _check_splits(sets: Sequence[BenchmarkDataset], wanted: Sequence[str] | None) -> None:
+    """Say which sets cannot be divided in any of the ways that are wanted."""
+    if wanted is None:
+        return
+    for split in wanted:
+        look_up("split", split, dict.fromkeys(SPLITS))
+    lacking = [one.name for one in sets if not set(one.splits) & set(wanted)]
+    if lacking:
+        sentence = f"There is no {' or '.join(wanted)} split of {', '.join(lacking)}"
+        if len(lacking) == len(sets):
+            raise ValueError(f"{sentence}; censquant bench --list says which there are.")
+        warnings.warn(f"{sentence}: left out.", stacklevel=3)
 
 
 def _check_variants(
@@ -292,24 +307,40 @@ def _check_variants(
             )
 
 
-def _chosen_datasets(wanted: Iterable[str | BenchmarkDataset]) -> list[BenchmarkDataset]:
+def chosen_datasets(
+    wanted: str | BenchmarkDataset | Iterable[str | BenchmarkDataset],
+) -> list[BenchmarkDataset]:
+    """Return data sets for names, kinds, and a user's own ones."""
     kinds = {kind: _of_kind(kind) for kind in ("synthetic", "overlay", "survival")}
     kinds["small"] = _SYNTHETIC + _SURVIVAL
     found: dict[str, BenchmarkDataset] = {}
-    for one in wanted:
+    for one in _several(wanted):
         if isinstance(one, BenchmarkDataset):
             if found.get(one.name, one) is not one:
                 raise ValueError(f"Two data sets are called {one.name!r}; rename one of them.")
             found[one.name] = one
-        else:
+        elif isinstance(one, str):
             found |= {name: get_dataset(name) for name in kinds.get(one, (one,))}
+        else:
+            raise TypeError(
+                f"datasets must hold names, or what own_dataset returns, got {type(one).__name__}."
+            )
     return list(found.values())
 
 
-def _chosen_methods(wanted: Iterable[str | BenchmarkMethod]) -> list[BenchmarkMethod]:
+def chosen_methods(
+    wanted: str | BenchmarkMethod | Iterable[str | BenchmarkMethod],
+) -> list[BenchmarkMethod]:
+    """Return methods for names and a user's own ones; peers must be installed."""
     found: dict[str, BenchmarkMethod] = {}
-    for one in wanted:
+    for one in _several(wanted):
+        if not isinstance(one, str | BenchmarkMethod):
+            raise TypeError(
+                f"methods must hold names, or what own_method returns, got {type(one).__name__}."
+            )
         method = one if isinstance(one, BenchmarkMethod) else get_method(one)
+        if method.name in PEER_TITLES:
+            make_peer(method.name)  # says what to install before anything is fitted
         if found.get(method.name, method) is not method:
             raise ValueError(f"Two methods are called {method.name!r}; rename one of them.")
         found[method.name] = method
@@ -317,11 +348,7 @@ def _chosen_methods(wanted: Iterable[str | BenchmarkMethod]) -> list[BenchmarkMe
 
 
 def _methods_of(suite: Suite) -> tuple[str, ...]:
-    if suite.name != "peers":
-        return suite.methods
-    from censquant.benchmark.peers import available_peers
-
-    return suite.methods + available_peers()
+    return suite.methods + (available_peers() if suite.name == "peers" else ())
 
 
 def _splits(
@@ -329,6 +356,4 @@ def _splits(
 ) -> tuple[str, ...]:
     if wanted is None:
         return dataset.splits if grouped or "random" not in dataset.splits else ("random",)
-    for split in wanted:
-        look_up("split", split, dict.fromkeys(SPLITS))
     return tuple(split for split in dataset.splits if split in wanted)

@@ -136,5 +136,6 @@ def _listed(text: str | None) -> list[str] | None:
 
 
 def _check_folder(option: str, path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{option} must be a folder, but {str(path)!r} is a file.")
+    for folder in (path, *path.parents):
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"{option} must be a folder, but {str(folder)!r} is a file.")

@@ -6,6 +6,7 @@ import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from censquant.benchmark import DATASETS, get_dataset, own_dataset
 from censquant.benchmark import _datasets as module
@@ -179,11 +180,41 @@ def test_names_of_the_table_are_not_free(name):
         ([1.0, 2.0], {}, r"X must have one row an individual, got shape \(2,\)"),
         ([[1.0], [2.0]], {"test_share": 1.5}, "test_share must be finite and inside"),
         ([[1.0], [2.0]], {"groups": [1, 1]}, "groups must hold at least two labels, got one"),
+        ([[1.0], [2.0]], {"groups": ["a", None]}, "label for every row, but 1 of 2 are missing"),
+        ([[1.0], [2.0]], {"groups": [1.0, np.nan]}, "label for every row, but 1 of 2 are missing"),
+        ([[1.0], [2.0]], {"groups": [pd.NA, 1]}, "label for every row, but 1 of 2 are missing"),
+        ([[1.0], [2.0]], {"test_share": 0.99}, "test_share=0.99 of 2 rows leaves none to fit"),
+        (
+            [[1.0], [2.0]],
+            {"test_share": 0.6, "groups": [1, 2]},
+            "test_share=0.6 of 2 groups leaves none to fit",
+        ),
     ],
 )
 def test_own_data_that_cannot_be_used_get_a_sentence(X, options, message):
     with pytest.raises(ValueError, match=message):
         own_dataset("mine", X, [1.0, 2.0], **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "X", "error", "message"),
+    [
+        (3, [[1.0], [2.0]], TypeError, "name must be text, got int"),
+        (" ", [[1.0], [2.0]], ValueError, "name must not be empty"),
+        ("mine", csr_array([[1.0], [2.0]]), TypeError, r"got a sparse matrix; pass X.toarray\(\)"),
+    ],
+)
+def test_wrong_kinds_get_a_sentence(name, X, error, message):
+    with pytest.raises(error, match=message):
+        own_dataset(name, X, [1.0, 2.0])
+
+
+def test_missing_numbers_of_pandas_are_missing_numbers():
+    X = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [True, False, True]})
+    problem = own_dataset("mine", X, [1.0, 2.0, 3.0]).problem(1)
+    rows = np.vstack((problem.X, problem.X_test))
+    assert np.isnan(rows).sum() == 1
+    assert problem.feature_names == ("a", "b")
 
 
 def test_an_unknown_name_is_told_the_near_ones():

@@ -47,11 +47,37 @@ def test_pictures_of_one_feature_are_drawn(tmp_path):
     [
         ("figures", {}, 'out must name a folder for the suite "figures", got None'),
         ("figurs", {}, "There is no suite 'figurs'; did you mean figures"),
+        (
+            "figures",
+            {"out": "x", "seeds": 3, "splits": ["grouped"]},
+            "The suite 'figures' draws one fit of .* so it takes no seeds or splits",
+        ),
+        ("figures", {"out": "x", "methods": []}, "There is nothing to draw: datasets and methods"),
+        ("figures", {"out": "x", "datasets": "gbsg"}, "one feature, got 'gbsg'"),
     ],
 )
 def test_wrong_words_get_a_sentence(suite, options, message):
     with pytest.raises(ValueError, match=message):
         run(suite, **options)
+
+
+@pytest.mark.parametrize("package", ["pandas", "matplotlib", "pyarrow"])
+def test_what_is_not_installed_is_named_before_anything_is_fitted(tmp_path, monkeypatch, package):
+    monkeypatch.setattr(
+        "censquant.benchmark._experiment.find_spec", lambda name: None if name == package else 1
+    )
+    monkeypatch.setattr("censquant.benchmark._experiment.run_plan", None)
+    with pytest.raises(ModuleNotFoundError, match=f"The benchmark needs {package}, which is not"):
+        run("main", out=tmp_path, **QUICK)
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_head_says_that_more_commands_than_one_made_the_rows(tmp_path):
+    run("main", out=tmp_path, command="first", **QUICK)
+    table = tmp_path / "main" / "table.md"
+    assert "several" not in table.read_text()
+    run("main", out=tmp_path, command="second", **{**QUICK, "seeds": 1})
+    assert table.read_text().startswith("`second (last of several commands into this folder)`")
 
 
 def test_pictures_need_one_feature(tmp_path):

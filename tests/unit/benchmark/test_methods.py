@@ -1,6 +1,12 @@
 """The methods of the benchmark and their published settings."""
 
+import importlib
+import linecache
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,6 +100,78 @@ def test_an_estimator_without_quantiles_is_refused():
 
     with pytest.raises(TypeError, match="got LinearRegression without predict_quantiles"):
         own_method("mine", LinearRegression())
+
+
+class Forgetful(LinearCQR):
+    """Changes what it was given, so that no copy is like it."""
+
+    def __init__(self, quantiles=(0.5,)):
+        self.quantiles = list(quantiles)
+
+
+@pytest.mark.parametrize(
+    ("name", "estimator", "error", "message"),
+    [
+        (1, LinearCQR(), TypeError, "name must be text, got int"),
+        ("", LinearCQR(), ValueError, "name must not be empty"),
+        ("mine", LinearCQR, TypeError, r"got the class LinearCQR: write LinearCQR\(\)"),
+        ("mine", Forgetful(), TypeError, "that sklearn.base.clone can copy.*got Forgetful"),
+    ],
+)
+def test_what_cannot_be_a_method_gets_a_sentence(name, estimator, error, message):
+    with pytest.raises(error, match=message):
+        own_method(name, estimator)
+
+
+def network(input_shape, n_outputs):
+    """Stands for a network of torch."""
+
+
+def test_the_fingerprint_follows_content_and_not_print():
+    def of(**parameters):
+        return own_method("mine", CQRNN(**parameters)).fingerprint
+
+    assert of(network=network) == of(network=network) != of(network=print)
+    assert of(quantiles=np.linspace(0.1, 0.9, 5000)) != of(quantiles=np.linspace(0.1, 0.8, 5000))
+    many = np.linspace(0.1, 0.9, 5000)
+    changed = many.copy()
+    changed[2500] += 1e-9  # which print leaves out
+    assert of(quantiles=many) == of(quantiles=many.copy()) != of(quantiles=changed)
+    assert of(network=lambda shape, n: None) == of(network=lambda shape, n: None)
+
+
+def test_the_fingerprint_is_the_same_in_another_process():
+    code = (
+        "from test_methods import CQRNN, network, own_method\n"
+        "print(own_method('mine', CQRNN(network=network)).fingerprint)"
+    )
+    folder = str(Path(__file__).parent)
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([folder, *sys.path])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == own_method("mine", CQRNN(network=network)).fingerprint
+
+
+def test_an_estimator_that_was_edited_has_another_fingerprint(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found = set()
+    for factor in (1, 2, 2):
+        text = (
+            "from censquant import LinearCQR\nclass Edited(LinearCQR):\n"
+            f"    def predict_quantiles(self, X, quantiles):\n        return {factor}\n"
+        )
+        (tmp_path / "edited_estimator.py").write_text(text)
+        linecache.checkcache()
+        sys.modules.pop("edited_estimator", None)
+        importlib.invalidate_caches()
+        module = importlib.import_module("edited_estimator")
+        found.add(own_method("mine", module.Edited()).fingerprint)
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize("name", ["cqrnn", "CQRNN", "DeepQuantReg"])

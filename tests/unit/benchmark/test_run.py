@@ -10,6 +10,7 @@ import warnings
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
@@ -28,6 +29,7 @@ from censquant.benchmark import (
 from censquant.benchmark._cells import FIRST_SEED, Cell, run_cell
 from censquant.benchmark._fitted import unordered_quantiles
 from censquant.benchmark._run import _one_by_one
+from censquant.benchmark._score import Answer, scores
 from censquant.datasets import load_gbsg2, make_norm_linear
 
 QUICK = {"max_epochs": 2}
@@ -161,9 +163,43 @@ class TestRows:
         data = make_norm_linear(100, random_state=0)
         moved = data.y.copy()
         moved["time"] -= np.median(moved["time"])
-        dataset = own_dataset("mine", data.X, moved)
+        with pytest.warns(UserWarning, match="50 of 100 times are zero or less: methods that take"):
+            dataset = own_dataset("mine", data.X, moved)
         row = run_cell(Cell("main", dataset, get_method("lognorm"), options=QUICK), [1])[0]
         assert row["error"] == ""
+        assert row["n_train"] == (dataset.problem(1).y["time"] > 0).sum() < 80
+
+    def test_coverage_of_the_truth_is_nominal_or_said_to_be_unknown(self):
+        """Weights alone give 0.42 for the true quantiles where follow-up is short."""
+        nominal = 0.9
+        for name, known in (("norm_medium", True), ("lognorm_heavy", False)):
+            rows = []
+            for seed in (111, 112, 113):
+                problem = get_dataset(name).problem(seed)
+                taus = np.asarray(get_dataset(name).taus)
+                truth = problem.true_quantiles(taus, problem.X_test)
+                rows.append(scores(problem, taus, Answer(truth, truth)))
+            assert all(math.isfinite(row["coverage"]) == known for row in rows)
+            assert all(row["coverage_low"] < nominal < row["coverage_high"] for row in rows)
+            if known:
+                mean = np.mean([row["coverage"] for row in rows])
+                assert mean == pytest.approx(nominal, abs=0.03)
+
+    def test_own_methods_see_the_names_of_own_columns(self):
+        class Named(Median):
+            def fit(self, X, y):
+                self.names_ = list(X.columns)
+                return super().fit(X, y)
+
+            def predict_quantiles(self, X, quantiles):
+                assert list(X.columns) == self.names_ == ["age", "size"]
+                return super().predict_quantiles(X, quantiles)
+
+        X = pd.DataFrame({"age": np.arange(50), "size": np.ones(50)})
+        dataset = own_dataset("mine", X, np.arange(1.0, 51.0))
+        for method in (own_method("named", Named()), get_method("cqrnn")):
+            row = run_cell(Cell("main", dataset, method), [1])[0]
+            assert row["error"] == ""
 
     @pytest.mark.parametrize("place", ["fit", "prediction"])
     def test_a_method_that_fails_leaves_its_reason_and_no_scores(self, place):
@@ -231,6 +267,21 @@ class TestRows:
             run_cell(cell(seeds=range(111, 121)), range(111, 121), n_threads=n_threads)
         assert signal.getsignal(signal.SIGINT) is before
         assert len(fits) < 8
+
+    def test_an_interrupt_that_was_ignored_before_stays_ignored(self, monkeypatch):
+        """As under nohup, or behind a script's &."""
+        fit = CQRNN.fit
+        monkeypatch.setattr(
+            CQRNN,
+            "fit",
+            lambda self, X, y: signal.raise_signal(signal.SIGINT) or fit(self, X, y),
+        )
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            assert run_cell(cell(), [111])[0]["error"] == ""
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def test_an_interrupt_that_a_fit_swallows_ends_the_cell(self, monkeypatch):
         fits = []
@@ -355,8 +406,21 @@ class TestPlans:
         first = run_with(600)
         assert run_with(600)[0]["fit_seconds"] == first[0]["fit_seconds"]
         for changed in ({"n_rows": 300}, {"n_rows": 600, "fails": "prediction"}):
-            with pytest.raises(ValueError, match=r"'me' on 'mine' that were made of other data or"):
+            with pytest.raises(ValueError, match=r"The results hold runs o[nf] '(mine|me)' that"):
                 run_with(**changed)
+
+    def test_other_data_are_refused_whatever_the_method(self, tmp_path):
+        X, y = load_gbsg2(as_frame=False)
+        out = tmp_path / "rows.jsonl"
+
+        def run_with(data, method):
+            dataset = own_dataset("mine", data, y, taus=[0.25, 0.5])
+            run_plan([Cell("main", dataset, own_method(method, Median()))], out=out)
+
+        run_with(X, "me")
+        run_with(X, "you")
+        with pytest.raises(ValueError, match=r"runs on 'mine' that were made of other data"):
+            run_with(X[::-1], "others")
 
     def test_many_seeds_are_saved_ten_at_a_time(self, tmp_path):
         one = Cell("main", get_dataset("weibull"), own_method("me", Median()), seeds=range(23))
@@ -500,8 +564,30 @@ class TestSuites:
         assert "housing" not in names
 
     def test_wanted_splits_are_kept_where_they_exist(self):
-        cells = plan("main", datasets=["whas", "gbsg"], methods=["cqrnn"], splits=["grouped"])
+        with pytest.warns(UserWarning, match="There is no grouped split of gbsg: left out"):
+            cells = plan("main", datasets=["whas", "gbsg"], methods=["cqrnn"], splits=["grouped"])
         assert [(one.dataset.name, one.split) for one in cells] == [("whas", "grouped")]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"datasets": [([[1.0]], [1.0])]}, "datasets must hold names.*got tuple"),
+            ({"methods": [CQRNN()]}, "methods must hold names, or what own_method returns.*CQRNN"),
+        ],
+    )
+    def test_what_is_no_set_and_no_method_is_told_what_to_call(self, options, message):
+        with pytest.raises(TypeError, match=message):
+            plan("main", **options)
+
+    def test_a_peer_that_is_not_installed_is_named_before_anything_is_fitted(self, monkeypatch):
+        monkeypatch.setattr("censquant.benchmark.peers._registry.find_spec", lambda name: None)
+        with pytest.raises(ModuleNotFoundError, match="needs lifelines, which is not installed"):
+            plan("main", datasets=["weibull"], methods=["cqrnn", "lifelines_cox"])
+
+    def test_copies_meet_peers_by_groups_too(self):
+        cells = plan("peers", datasets=["whas", "gbsg"], methods=["cqrnn"])
+        found = [(one.dataset.name, one.split) for one in cells]
+        assert found == [("whas", "random"), ("whas", "grouped"), ("gbsg", "random")]
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -513,7 +599,10 @@ class TestSuites:
             ({"seeds": 0}, "seeds must be at least 1, got 0"),
             ({"datasets": []}, "There is nothing to run: datasets and methods must name"),
             ({"methods": []}, "There is nothing to run: datasets and methods must name"),
-            ({"datasets": "gbsg", "splits": "grouped"}, "There is nothing to run"),
+            (
+                {"datasets": "gbsg", "splits": "grouped"},
+                "There is no grouped split of gbsg; censquant bench --list says which there are",
+            ),
             (
                 {"suite": "ystar", "methods": ["lognorm"]},
                 "The suite 'ystar' varies y_star, which the method 'lognorm' does not have",
