@@ -84,7 +84,7 @@ def _fetch(name: str) -> None:
     elif info.kind == "bundled":
         console.print(f"{info.title} comes with the package: nothing to fetch.")
     for path in datasets.fetch_files(name):
-        console.print(str(path))
+        console.print(escape(str(path)))
 
 
 def _share(info: datasets.DatasetInfo, *, digits: int) -> str:

@@ -37,7 +37,7 @@ def _drawn(
 
 
 # Shares are integrals over both laws; those of `_NORM_4D` are at the mean of the drawn offsets.
-_SHARES_4D = {"heavy": 0.80, "medium": 0.50, "light": 0.25, "same": 0.5}
+_SHARES_4D = {"heavy": 0.80, "medium": 0.49, "light": 0.25, "same": 0.5}
 _SHARES_8D = {"heavy": 0.75, "medium": 0.53, "light": 0.24, "same": 0.5}
 
 _ALL = (

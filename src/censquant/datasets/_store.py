@@ -37,9 +37,13 @@ def locate(path: str) -> Path:
     if not cached.is_file():
         _download(file, cached, told)
     elif not _is_published(cached, file):
-        cached.unlink(missing_ok=True)
         damage = f"{str(cached)!r} in the cache was damaged and has been deleted; "
-        _download(file, cached, told + damage)
+        # A download takes its place in one step, so that other processes never miss the file.
+        try:
+            _download(file, cached, told + damage)
+        except BaseException:
+            cached.unlink(missing_ok=True)
+            raise
         warnings.warn(
             f"{damage}the published file was downloaded anew from {file.url}.", stacklevel=2
         )
