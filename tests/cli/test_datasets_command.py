@@ -100,7 +100,6 @@ def test_a_set_that_cannot_be_had_keeps_back_no_other(shell):
 
 def test_all_means_every_set_with_files(shell):
     places = [place for name in DOWNLOADS for place in shell.add(name)]
-    # The published checksum of this file is of another kind, which the small file cannot have.
     (shell.folder / "phm2008" / "train.txt").unlink()
     result = shell.fetch("all")
     assert result.returncode == 2
