@@ -199,7 +199,7 @@ class TestDatasets:
     def test_bundled_data_need_no_fetching(self):
         assert "nothing to fetch" in run("datasets", "fetch", "gbsg2").stdout
 
-    def test_places_of_files_are_printed(self, tmp_path):
+    def test_a_file_that_cannot_be_had_is_named(self, tmp_path):
         result = run(
             "datasets", "fetch", "wine", CENSQUANT_DATA="", CENSQUANT_CACHE=str(tmp_path),
             https_proxy="http://127.0.0.1:9", HTTPS_PROXY="http://127.0.0.1:9",

@@ -123,12 +123,13 @@ def describe(name: Annotated[str, typer.Argument(help="A name of the list.")]) -
 
 
 @datasets_app.command()
-def fetch(names: Annotated[list[str], typer.Argument(help="Names of the list.")]) -> None:
+def fetch(
+    names: Annotated[list[str], typer.Argument(help="Names of the list, or all for every one.")],
+) -> None:
     """Download the files of data sets, check them, and say where they are."""
-    from censquant.cli._datasets import fetch_dataset
+    from censquant.cli._datasets import fetch_datasets
 
-    for name in names:
-        fetch_dataset(name)
+    fetch_datasets(names)
 
 
 def _listed(text: str | None) -> list[str] | None:

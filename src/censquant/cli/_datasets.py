@@ -1,10 +1,14 @@
 """The data sets from the shell."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from censquant import datasets
+
+_ALL = "all"
 
 
 def list_datasets() -> None:
@@ -13,14 +17,13 @@ def list_datasets() -> None:
     for heading in ("name", "what", "kind", "rows", "features", "censored"):
         table.add_column(heading, justify="right" if heading in ("rows", "features") else "left")
     for info in datasets.catalogue():
-        share = "drawn" if info.censored_share is None else f"{100 * info.censored_share:.0f} %"
         table.add_row(
             info.name,
             escape(info.title),
             info.kind,
             str(info.n_samples),
             str(info.n_features),
-            share,
+            _share(info, digits=0),
         )
     Console().print(table)
 
@@ -32,8 +35,7 @@ def describe_dataset(name: str) -> None:
     console.print(f"[bold]{escape(info.title)}[/] ({info.name}, {info.kind})")
     console.print(escape(info.description))
     console.print(f"Rows: {info.n_samples}, features: {info.n_features}")
-    if info.censored_share is not None:
-        console.print(f"Censored: {100 * info.censored_share:.1f} %")
+    console.print(f"Censored: {_share(info, digits=1)}")
     for heading, text in (
         ("Groups", info.groups),
         ("Source", info.source),
@@ -45,11 +47,48 @@ def describe_dataset(name: str) -> None:
         console.print(f"File: {escape(file.path)} from {escape(file.url)}")
 
 
-def fetch_dataset(name: str) -> None:
-    """Download the files of a data set and say where they are."""
+def fetch_datasets(names: Sequence[str]) -> None:
+    """Download the files of data sets, or of all, and say where they are.
+
+    What cannot be had is named at the end, so that it keeps back nothing else.
+    """
+    # A wrong name is told before the first download, which may be long.
+    for name in names:
+        if name != _ALL:
+            datasets.describe(name)
+    if _ALL in names:
+        names = [info.name for info in datasets.catalogue() if info.files]
+    names = tuple(dict.fromkeys(names))
+    failed: dict[str, Exception] = {}
+    for name in names:
+        try:
+            _fetch(name)
+        except (ImportError, ValueError, OSError) as error:
+            failed[name] = error
+    if not failed:
+        return
+    first = next(iter(failed.values()))
+    if len(names) == 1:
+        raise first
+    raise OSError(
+        f"{len(failed)} of {len(names)} data sets could not be fetched ({', '.join(failed)}); "
+        f"the reason of the first: {first}"
+    ) from first
+
+
+def _fetch(name: str) -> None:
     console = Console(soft_wrap=True)
-    paths = datasets.fetch_files(name)
-    if not paths:
-        console.print(f"{datasets.describe(name).title} comes with the package: nothing to fetch.")
-    for path in paths:
-        console.print(str(path))
+    info = datasets.describe(name)
+    if info.kind == "synthetic":
+        console.print(f"{info.title} is drawn: nothing to fetch.")
+    elif info.kind == "bundled":
+        console.print(f"{info.title} comes with the package: nothing to fetch.")
+    for path in datasets.fetch_files(name):
+        console.print(escape(str(path)))
+
+
+def _share(info: datasets.DatasetInfo, *, digits: int) -> str:
+    """Share censored, which is only roughly that of a sample yet to be drawn."""
+    if info.kind == "synthetic":
+        return f"about {100 * info.censored_share:.0f} %"
+    return f"{100 * info.censored_share:.{digits}f} %"

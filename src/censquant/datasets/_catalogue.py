@@ -12,6 +12,7 @@ from censquant.datasets._bundled import load_gbsg2
 from censquant.datasets._cbioportal import fetch_breast_msk, fetch_lgggbm, fetch_tmb_immuno
 from censquant.datasets._deepsurv import fetch_gbsg, fetch_metabric, fetch_support, fetch_whas
 from censquant.datasets._digits import fetch_mnist, fetch_survmnist
+from censquant.datasets._drawn import SYNTHETIC
 from censquant.datasets._engines import fetch_cmapss, fetch_phm2008
 from censquant.datasets._info import REAL, DatasetInfo
 from censquant.datasets._observed import fetch_housing, fetch_protein, fetch_wine
@@ -23,33 +24,19 @@ from censquant.datasets._one_feature import (
     make_norm_uniform,
     make_weibull,
 )
-from censquant.datasets._recipes import CENSORING_4D, CENSORING_8D, RECIPES
+from censquant.datasets._recipes import CENSORING_4D, CENSORING_8D
 from censquant.datasets._several_features import make_lognorm_8d, make_norm_4d
 from censquant.datasets._store import locate
 
-_MAKERS: dict[str, tuple[str, int, Callable[..., Any]]] = {
-    "norm_linear": ("Norm linear", 500, make_norm_linear),
-    "norm_nonlinear": ("Norm non-linear", 500, make_norm_nonlinear),
-    "exponential": ("Exponential", 500, make_exponential),
-    "weibull": ("Weibull", 500, make_weibull),
-    "lognorm": ("LogNorm", 500, make_lognorm),
-    "norm_uniform": ("Norm uniform", 500, make_norm_uniform),
-    **{
-        f"norm_{censoring}": (f"Norm {censoring}", 2000, partial(make_norm_4d, censoring=censoring))
-        for censoring in CENSORING_4D
-    },
-    **{
-        f"lognorm_{censoring}": (
-            f"LogNorm {censoring}",
-            4000,
-            partial(make_lognorm_8d, censoring=censoring),
-        )
-        for censoring in CENSORING_8D
-    },
-}
-
 _LOADERS: dict[str, Callable[..., Any]] = {
-    **{name: make for name, (_, _, make) in _MAKERS.items()},
+    "norm_linear": make_norm_linear,
+    "norm_nonlinear": make_norm_nonlinear,
+    "exponential": make_exponential,
+    "weibull": make_weibull,
+    "lognorm": make_lognorm,
+    "norm_uniform": make_norm_uniform,
+    **{f"norm_{kind}": partial(make_norm_4d, censoring=kind) for kind in CENSORING_4D},
+    **{f"lognorm_{kind}": partial(make_lognorm_8d, censoring=kind) for kind in CENSORING_8D},
     "gbsg2": load_gbsg2,
     "metabric": fetch_metabric,
     "whas": fetch_whas,
@@ -84,8 +71,7 @@ def catalogue() -> tuple[DatasetInfo, ...]:
     >>> [info.name for info in catalogue() if info.kind == "bundled"]
     ['gbsg2']
     """
-    synthetic = tuple(_synthetic_info(name) for name in _MAKERS)
-    return synthetic + tuple(REAL.values())
+    return (*SYNTHETIC.values(), *REAL.values())
 
 
 def describe(name: str) -> DatasetInfo:
@@ -160,19 +146,3 @@ def load(name: str, **options: Any) -> Any:
     (686, 8)
     """
     return _LOADERS[describe(name).name](**options)
-
-
-def _synthetic_info(name: str) -> DatasetInfo:
-    title, n_samples, make = _MAKERS[name]
-    document = (make.func if isinstance(make, partial) else make).__doc__ or ""
-    return DatasetInfo(
-        name,
-        title,
-        "synthetic",
-        n_samples,
-        RECIPES[title].n_features,
-        None,
-        document.splitlines()[0],
-        "Pearce et al. (2022), NeurIPS 35",
-        "drawn anew, no terms",
-    )

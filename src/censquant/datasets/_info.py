@@ -26,8 +26,9 @@ class DatasetInfo:
         Rows that come out by default.
     n_features : int
         Columns; pixels where a row is an image.
-    censored_share : float inside [0, 1] or None
-        Share of the rows whose event was not seen; None where it depends on the draw.
+    censored_share : float inside [0, 1]
+        Share of the rows whose event was not seen; for drawn rows the one to expect of many, so
+        that a sample of a few hundred may be some points off.
     description : str
         What was measured, in which unit of time, and what to beware of.
     source : str
@@ -53,7 +54,7 @@ class DatasetInfo:
     kind: Kind
     n_samples: int
     n_features: int
-    censored_share: float | None
+    censored_share: float
     description: str
     source: str
     licence: str
@@ -81,7 +82,7 @@ def _download(
     name: str,
     title: str,
     shape: tuple[int, int],
-    censored_share: float | None,
+    censored_share: float,
     *,
     files: str | None = None,
     description: str,

@@ -74,7 +74,7 @@ def hand_out(
 ) -> tuple[Any, NDArray[Any]] | RealData:
     """Return what a loader was asked for: ``(X, y)`` or all of it, as a frame or an array."""
     check_flag("return_X_y", return_X_y)
-    data = _as_frame(X, feature_names) if check_flag("as_frame", as_frame) else X
+    data = to_frame(X, feature_names) if check_flag("as_frame", as_frame) else X
     if return_X_y:
         return data, y
     info = REAL[name]
@@ -89,7 +89,7 @@ def copies(*columns: NDArray[Any]) -> NDArray[np.int64]:
     return numbers.reshape(-1).astype(np.int64)
 
 
-def _as_frame(X: NDArray[Any], names: tuple[str, ...]) -> Any:
+def to_frame(X: NDArray[Any], names: tuple[str, ...]) -> Any:
     """Features as a pandas DataFrame, an image as one row of pixels."""
     try:
         import pandas as pd

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -31,23 +32,47 @@ def locate(path: str) -> Path:
                 f"expected, {_digest(own, file)} found); replace it by {file.url} or move it away."
             )
         return own
-    cached = _cache() / path
-    if not (cached.is_file() and _is_published(cached, file)):
-        _download(file, cached)
+    told = _missing_folder(folder) if folder else ""
+    cached = _cache(told) / path
+    if not cached.is_file():
+        _download(file, cached, told)
+    elif not _is_published(cached, file):
+        damage = f"{str(cached)!r} in the cache was damaged and has been deleted; "
+        # A download takes its place in one step, so that other processes never miss the file.
+        try:
+            _download(file, cached, told + damage)
+        except BaseException:
+            cached.unlink(missing_ok=True)
+            raise
+        warnings.warn(
+            f"{damage}the published file was downloaded anew from {file.url}.", stacklevel=2
+        )
     return cached
 
 
-def _cache() -> Path:
+def _missing_folder(named: str) -> str:
+    """Start of a sentence that says what is wrong with the user's folder; empty if nothing is."""
+    folder = Path(named).expanduser()
+    if folder.is_dir():
+        return ""
+    fault = "is not a folder" if folder.exists() else "does not exist"
+    return f"{_FOLDER_VARIABLE} names {named!r}, which {fault}; "
+
+
+def _cache(told: str) -> Path:
     """Folder for downloads."""
     named = os.environ.get(_CACHE_VARIABLE)
     if named:
         return Path(named).expanduser()
-    return Path(_pooch().os_cache("censquant"))
+    return Path(_pooch(told).os_cache("censquant"))
 
 
-def _download(file: DataFile, place: Path) -> None:
-    """Put a file into its place only when it is complete and the published one."""
-    pooch = _pooch()
+def _download(file: DataFile, place: Path, told: str) -> None:
+    """Put a file into its place only when it is complete and the published one.
+
+    What went wrong before starts the sentence of every error, since the user can mend that too.
+    """
+    pooch = _pooch(told)
     # pooch itself downloads with requests, so it is there.
     from requests.exceptions import RequestException
 
@@ -60,16 +85,17 @@ def _download(file: DataFile, place: Path) -> None:
         found = _digest(temporary, file)
         if found != file.checksum:
             raise ValueError(
-                f"What {file.url} sent for {file.path!r} was deleted, because it is not the "
+                f"{told}{file.path!r} was deleted as {file.url} sent it, because that is not the "
                 f"published file ({file.checksum} expected, {found} found); try again later or put "
                 f"the file at {str(place)!r}."
             )
         temporary.replace(place)
     except RequestException as error:
         raise ConnectionError(
-            f"{file.path!r} could not be downloaded from {file.url} ({type(error).__name__}); "
-            f"without a network, put the file at {str(place)!r} or, under the name {file.path!r}, "
-            f"into the folder that the environment variable {_FOLDER_VARIABLE} names."
+            f"{told}{file.path!r} could not be downloaded from {file.url} "
+            f"({type(error).__name__}); without a network, put the file at {str(place)!r} or, "
+            f"under the name {file.path!r}, into the folder that the environment variable "
+            f"{_FOLDER_VARIABLE} names."
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -98,12 +124,13 @@ def _digest(path: Path, file: DataFile) -> str:
     return f"{kind}:{hashlib.sha1(header + content, usedforsecurity=False).hexdigest()}"
 
 
-def _pooch() -> Any:
+def _pooch(told: str) -> Any:
     """Return the module that downloads."""
     try:
         import pooch
     except ImportError:
         raise ImportError(
-            'Downloading data needs pooch; install it with: pip install "censquant[data]"'
+            f"{told}pooch is needed to download data; install it with: "
+            'pip install "censquant[data]"'
         ) from None
     return pooch

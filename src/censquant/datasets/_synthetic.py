@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_flag, check_number
+from censquant.datasets._drawn import PRINTED_NOTES, SYNTHETIC
 from censquant.datasets._random import RandomState, generator
+from censquant.datasets._real import to_frame
 from censquant.datasets._recipes import (
     PRINTED_RECIPES,
     RECIPES,
@@ -31,14 +34,14 @@ _OFFSET_DRAWS = 10_000
 class SyntheticData:
     """Rows of a synthetic data set, with the answer that real data never show.
 
-    Made by the ``make_*`` functions. Target and censoring time are drawn independently given the
-    features, so the assumption of every censored method holds.
+    Made by the ``make_*`` functions, and taken apart by ``X, y = data``. Target and censoring time
+    are drawn independently given the features, so the assumption of every censored method holds.
 
     Parameters
     ----------
     name : str
         Name of the data set in the CQRNN paper.
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or DataFrame of shape (n_samples, n_features)
         Features.
     y : structured array of shape (n_samples,)
         What a method may see: ``time``, the smaller of the two times, and ``event``, True where
@@ -50,30 +53,64 @@ class SyntheticData:
     offset : float, default 0
         Time by which all targets were moved.
     paper_text : bool, default False
-        Whether the target follows the law that the paper prints, where its numbers were made with
-        another.
+        Whether the target follows the law that the paper prints, also where its numbers were made
+        with another.
 
     Examples
     --------
     >>> from censquant.datasets import make_weibull
     >>> data = make_weibull(n_samples=4, random_state=0)
+    >>> X, y = data
+    >>> X.shape, data.feature_names, data.censored_share
+    ((4, 1), ('x',), 0.25)
     >>> import numpy as np
     >>> data.y["time"] == np.minimum(data.target_time, data.censoring_time)
     array([ True,  True,  True,  True])
     """
 
     name: str
-    X: Floats
+    X: Any
     y: NDArray[np.void]
     target_time: Floats
     censoring_time: Floats
     offset: float = 0.0
     paper_text: bool = False
 
+    def __iter__(self) -> Iterator[Any]:
+        """Features and target, in this order."""
+        return iter((self.X, self.y))
+
     @property
     def n_features(self) -> int:
         """Number of columns of `X`."""
         return RECIPES[self.name].n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of `X`, as the formulas have them."""
+        return name_features(self.n_features)
+
+    @property
+    def description(self) -> str:
+        """Laws of both times given the features."""
+        text = SYNTHETIC[self.name].description
+        note = PRINTED_NOTES.get(self.name) if self.paper_text else None
+        return text if note is None else f"{text} {note}"
+
+    @property
+    def source(self) -> str:
+        """Who defined the laws."""
+        return SYNTHETIC[self.name].source
+
+    @property
+    def licence(self) -> str:
+        """Terms of use."""
+        return SYNTHETIC[self.name].licence
+
+    @property
+    def censored_share(self) -> float:
+        """Share of these rows whose event was not seen; `describe` has the one of many rows."""
+        return float(1.0 - self.y["event"].mean())
 
     def true_quantiles(self, taus: ArrayLike, X: ArrayLike | None = None) -> Floats:
         """Conditional quantiles of the target time, as they truly are and with no censoring.
@@ -106,9 +143,14 @@ class SyntheticData:
         return quantiles_at(shifted(target, self.offset), levels, features)
 
 
+def name_features(n_features: int) -> tuple[str, ...]:
+    """Return ``x``, or ``x0``, ``x1`` and so on where there are several."""
+    return ("x",) if n_features == 1 else tuple(f"x{j}" for j in range(n_features))
+
+
 def find_recipe(name: str, paper_text: bool) -> Recipe:
     """Recipe of a data set, as its numbers were made or as it is printed."""
-    return PRINTED_RECIPES[name] if paper_text else RECIPES[name]
+    return PRINTED_RECIPES.get(name, RECIPES[name]) if paper_text else RECIPES[name]
 
 
 def make(
@@ -116,11 +158,15 @@ def make(
     n_samples: SupportsIndex,
     random_state: RandomState,
     censored: bool,
+    paper_text: bool,
+    return_X_y: bool,
+    as_frame: bool,
     *,
     offset: float | None = None,
-    paper_text: bool = False,
-) -> SyntheticData:
-    """Draw one data set of the table."""
+) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+    """Draw one data set of the table: ``(X, y)`` or all of it, as a frame or an array."""
+    check_flag("return_X_y", return_X_y)
+    check_flag("as_frame", as_frame)
     try:
         n_rows = operator.index(n_samples)
     except TypeError:
@@ -145,4 +191,7 @@ def make(
     target = draw(target_law, X, rng)
     censoring = draw(censoring_law, X, rng) if censored else np.full(n_rows, np.inf)
     y = Surv.from_arrays(event=target <= censoring, time=np.minimum(target, censoring))
-    return SyntheticData(name, X, y, target, censoring, moved, paper_text)
+    features = to_frame(X, name_features(recipe.n_features)) if as_frame else X
+    if return_X_y:
+        return features, y
+    return SyntheticData(name, features, y, target, censoring, moved, paper_text)

@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -113,8 +114,60 @@ def test_synthetic_sets_are_made_as_the_catalogue_says(info):
     data = load(info.name, random_state=0)
     assert data.X.shape == (info.n_samples, info.n_features)
     assert data.name == info.title
-    assert info.censored_share is None
+    assert (data.description, data.source, data.licence) == (
+        info.description,
+        info.source,
+        info.licence,
+    )
+    assert len(data.feature_names) == info.n_features
+    assert data.censored_share == 1 - data.y["event"].mean()
+    # The offset of the sets with four features is drawn, and moves the share by some points.
+    assert data.censored_share == pytest.approx(info.censored_share, abs=0.08)
+    assert load(info.name, n_samples=20, censored=False).censored_share == 0.0
     assert fetch_files(info.name) == ()
+
+
+@pytest.mark.parametrize("info", SYNTHETIC, ids=lambda info: info.name)
+class TestFormsOfSyntheticSets:
+    def test_they_unpack_as_features_and_target(self, info):
+        data = load(info.name, n_samples=20, random_state=0)
+        X, y = data
+        assert X is data.X
+        assert y is data.y
+
+    def test_a_frame_holds_the_same_rows_under_their_names(self, info):
+        plain = load(info.name, n_samples=20, random_state=0)
+        data = load(info.name, n_samples=20, random_state=0, as_frame=True)
+        assert isinstance(data.X, pd.DataFrame)
+        assert tuple(data.X.columns) == data.feature_names == plain.feature_names
+        assert_array_equal(data.X.to_numpy(), plain.X)
+        assert_array_equal(data.y, plain.y)
+        assert_array_equal(data.true_quantiles([0.1, 0.9]), plain.true_quantiles([0.1, 0.9]))
+
+    def test_the_pair_alone_may_be_asked_for(self, info):
+        plain = load(info.name, n_samples=20, random_state=0)
+        pair = load(info.name, n_samples=20, random_state=0, return_X_y=True)
+        assert type(pair) is tuple
+        assert_array_equal(pair[0], plain.X)
+        assert_array_equal(pair[1], plain.y)
+        X, _ = load(info.name, n_samples=20, return_X_y=True, as_frame=True)
+        assert tuple(X.columns) == plain.feature_names
+
+    def test_their_flags_must_be_flags(self, info):
+        for flag in ("return_X_y", "as_frame"):
+            with pytest.raises(TypeError, match=re.escape(f"{flag} must be True or False, got 1.")):
+                load(info.name, n_samples=1, **{flag: 1})
+
+
+def test_features_are_named_as_in_the_formulas():
+    assert load("weibull", n_samples=1).feature_names == ("x",)
+    assert load("norm_same", n_samples=1).feature_names == ("x0", "x1", "x2", "x3")
+
+
+def test_a_frame_without_pandas_is_refused_with_its_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"^as_frame=True needs pandas; pass as_frame=False"):
+        load("weibull", as_frame=True)
 
 
 def test_every_text_says_something():

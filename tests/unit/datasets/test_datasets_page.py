@@ -6,7 +6,8 @@ import pytest
 from censquant import datasets
 from censquant.datasets import catalogue
 
-PAGE = (Path(__file__).parents[3] / "docs" / "datasets.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
 FUNCTIONS = [name for name in datasets.__all__ if name.islower()]
 
 
@@ -34,10 +35,27 @@ def test_the_code_of_the_page_runs_without_a_network(monkeypatch, tmp_path):
 @pytest.mark.parametrize("info", catalogue(), ids=lambda info: info.name)
 def test_the_tables_say_what_the_catalogue_says(info):
     cells = rows()[info.name]
+    names = re.findall(r"`(\w+)`", cells[0])
     assert cells[2:4] == [str(info.n_samples), str(info.n_features)]
-    if info.censored_share is not None:
+    if info.kind == "synthetic":
+        shares = cells[4].removesuffix(" %").split(", ")
+        assert (
+            dict(zip(names, shares, strict=True))[info.name] == f"{100 * info.censored_share:.0f}"
+        )
+    else:
         assert cells[4] == f"{100 * info.censored_share:.1f} %"
         assert bool(cells[6]) == bool(info.groups)
+
+
+def test_the_pages_count_the_sets_right():
+    kinds = [info.kind for info in catalogue()]
+    counts = [kinds.count(kind) for kind in ("synthetic", "bundled", "download")]
+    assert counts == [14, 1, 14]
+    assert "Fourteen synthetic sets" in PAGE
+    assert "and fourteen real ones" in PAGE
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    assert "the paper's 14 synthetic sets" in changes
+    assert "fourteen real sets from their publishers" in changes
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

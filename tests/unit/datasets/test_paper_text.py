@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from censquant import datasets
-from censquant.datasets import load, make_lognorm, make_norm_4d, make_norm_uniform
+from censquant.datasets import catalogue, load, make_lognorm, make_norm_4d, make_norm_uniform
 
 LEVELS = np.array([0.1, 0.5, 0.9])
 # The printed laws written a second time, with scipy's distributions.
@@ -68,6 +68,10 @@ class TestEveryPrintedSet:
         level = 1e-150 if name == "norm_uniform" else 0.3
         assert data.true_quantiles([level], X) != other.true_quantiles([level], X)
 
+    def test_the_description_says_so(self, name, data):
+        usual = load(name, n_samples=1)
+        assert data.description.startswith(f"{usual.description} Drawn as printed instead: ")
+
     def test_the_answer_survives_a_pickle(self, name, data):
         again = pickle.loads(pickle.dumps(data))
         assert_array_equal(again.true_quantiles([0.5]), data.true_quantiles([0.5]))
@@ -78,14 +82,33 @@ class TestEveryPrintedSet:
         assert_array_equal(seen.y["time"], data.target_time)
 
 
-def test_only_sets_whose_print_differs_have_the_option():
-    makers = [name for name in datasets.__all__ if name.startswith("make_")]
-    with_option = {
-        name
-        for name in makers
-        if "paper_text" in inspect.signature(getattr(datasets, name)).parameters
-    }
-    assert with_option == {"make_lognorm", "make_norm_uniform", "make_norm_4d"}
+UNCHANGED = [
+    info.name for info in catalogue() if info.kind == "synthetic" and info.name not in PRINTED
+]
+
+
+def test_the_other_sets_are_eight():
+    assert len(UNCHANGED) == 8
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_it_changes_nothing_where_the_print_does_not_differ(name):
+    usual = load(name, n_samples=50, random_state=1)
+    printed = load(name, n_samples=50, random_state=1, paper_text=True)
+    assert printed.paper_text
+    assert printed.description == usual.description
+    assert_array_equal(printed.X, usual.X)
+    assert_array_equal(printed.y, usual.y)
+    assert_array_equal(printed.true_quantiles(LEVELS), usual.true_quantiles(LEVELS))
+
+
+def test_every_docstring_says_what_the_option_does():
+    for name in (name for name in datasets.__all__ if name.startswith("make_")):
+        function = getattr(datasets, name)
+        assert inspect.signature(function).parameters["paper_text"].default is False
+        text = " ".join(function.__doc__.split())
+        differs = name in ("make_lognorm", "make_norm_uniform", "make_norm_4d")
+        assert ("changes nothing" in text.lower()) != differs, name
 
 
 def test_the_printed_offset_is_six_and_may_be_replaced():

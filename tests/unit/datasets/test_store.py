@@ -131,30 +131,84 @@ def test_an_edited_file_in_the_users_folder_is_named_and_left_alone(server, fold
     assert server.requests == []
 
 
-def test_a_stale_file_in_the_cache_is_replaced(server, cache):
-    put(cache / PATH, b"of an older release")
+def damaged(cache):
+    return f"{str(cache / PATH)!r} in the cache was damaged and has been deleted; "
+
+
+def test_a_damaged_file_in_the_cache_is_named_and_downloaded_anew(server, cache):
+    put(cache / PATH, b"half of it")
+    message = f"{damaged(cache)}the published file was downloaded anew from {server.url}."
+    with pytest.warns(UserWarning, match=f"^{re.escape(message)}$"):
+        assert locate(PATH).read_bytes() == CONTENT
     assert locate(PATH).read_bytes() == CONTENT
     assert len(server.requests) == 1
+
+
+def test_a_damaged_file_that_cannot_be_replaced_is_deleted_and_both_are_said(
+    cache, nobody, monkeypatch
+):
+    file = replace(FILES[PATH], url=f"{nobody}/cal_housing.data")
+    monkeypatch.setitem(FILES, PATH, file)
+    put(cache / PATH, b"half of it")
+    message = damaged(cache) + offline(PATH, file.url, "ConnectionError", cache)
+    with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
+        locate(PATH)
+    assert files_in(cache) == []
+
+
+def test_a_damaged_file_and_a_corrupt_download_are_both_said(server, cache):
+    put(cache / PATH, b"half of it")
+    server.content = b"<html>Please log in</html>"
+    with pytest.raises(ValueError, match=f"^{re.escape(damaged(cache))}'housing.*was deleted as"):
+        locate(PATH)
+    assert files_in(cache) == []
+
+
+@pytest.mark.parametrize(
+    ("exists", "fault"), [(False, "does not exist"), (True, "is not a folder")]
+)
+class TestAWrongFolderOfTheUser:
+    @pytest.fixture
+    def wrong(self, exists, cache, tmp_path, monkeypatch):
+        place = tmp_path / "wrong"
+        if exists:
+            place.write_text("a file")
+        monkeypatch.setenv("CENSQUANT_DATA", str(place))
+        return place
+
+    def test_it_is_told_where_the_file_cannot_be_had(
+        self, wrong, fault, cache, nobody, monkeypatch
+    ):
+        file = replace(FILES[PATH], url=f"{nobody}/cal_housing.data")
+        monkeypatch.setitem(FILES, PATH, file)
+        message = (
+            f"CENSQUANT_DATA names {str(wrong)!r}, which {fault}; "
+            f"{offline(PATH, file.url, 'ConnectionError', cache)}"
+        )
+        with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
+            locate(PATH)
+
+    def test_it_is_told_where_pooch_is_missing_too(self, wrong, fault, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pooch", None)
+        monkeypatch.setenv("CENSQUANT_CACHE", "")
+        start = f"CENSQUANT_DATA names {str(wrong)!r}, which {fault}; pooch is needed to"
+        with pytest.raises(ImportError, match=f"^{re.escape(start)}"):
+            locate(PATH)
+
+    def test_it_is_no_matter_where_the_file_is_had(self, wrong, fault, server, cache):
+        assert locate(PATH) == cache / PATH
 
 
 def test_a_corrupt_download_is_deleted_and_named(server, cache):
     server.content = b"<html>Please log in</html>"
     message = (
-        f"What {server.url} sent for {PATH!r} was deleted, because it is not the published file "
+        f"{PATH!r} was deleted as {server.url} sent it, because that is not the published file "
         f"({GOOD} expected, {sha256(server.content)} found); try again later or put the file at "
         f"{str(cache / PATH)!r}."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         locate(PATH)
     assert files_in(cache) == []
-
-
-def test_a_corrupt_download_leaves_what_was_in_the_cache(server, cache):
-    put(cache / PATH, b"of an older release")
-    server.content = b"worse"
-    with pytest.raises(ValueError, match="was deleted"):
-        locate(PATH)
-    assert (cache / PATH).read_bytes() == b"of an older release"
 
 
 def offline(path, url, cause, cache):
@@ -223,7 +277,7 @@ def test_a_checksum_of_git_is_that_of_git(folder):
 
 def test_a_missing_pooch_is_named_with_its_remedy(cache, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    message = 'Downloading data needs pooch; install it with: pip install "censquant[data]"'
+    message = 'pooch is needed to download data; install it with: pip install "censquant[data]"'
     with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
         locate(PATH)
 
@@ -239,7 +293,7 @@ def test_the_cache_is_that_of_the_system_unless_named(cache, monkeypatch):
 
     monkeypatch.setenv("CENSQUANT_CACHE", "")
     monkeypatch.setattr(pooch, "os_cache", lambda project: cache / project)
-    assert _store._cache() == cache / "censquant"
+    assert _store._cache("") == cache / "censquant"
 
 
 def test_all_files_of_a_set_come_at_once(server, cache):

@@ -3,9 +3,9 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from scipy import integrate, special, stats
 
-from censquant.datasets import make_lognorm_8d, make_norm_4d
+from censquant.datasets import describe, make_lognorm_8d, make_norm_4d
 
 LEVELS = np.array([0.1, 0.5, 0.9])
 SLOPES = np.array([0.8, 0.6, 0.4, 0.5, -0.3, 0.2, 0.0, -0.7])
@@ -61,6 +61,42 @@ class TestSeveralFeatures:
         message = "censoring must be one of 'heavy', 'medium', 'light', 'same', got 'none'."
         with pytest.raises(ValueError, match=re.escape(message)):
             make(censoring="none")
+
+
+def mean_offset(means):
+    """Expected offset: 1 less the smallest of 10,000 targets, by its law on a grid of times."""
+    times = np.linspace(-9, -3, 61)
+    no_smaller = np.array([special.ndtr(means - time).mean() for time in times]) ** 10_000
+    return 1 - (times[0] + integrate.trapezoid(no_smaller, times))
+
+
+def share_4d(high):
+    """Share of targets after a time that is uniform up to `high`, by the integral over it."""
+    # So many points, since the smallest target comes from a corner of the features.
+    x = 2 * stats.qmc.Sobol(4, seed=0).random_base2(15)
+    means = norm_law(x, 0.0).mean()[:, 0]
+    means += mean_offset(means)
+    ends = (np.arange(100) + 0.5) * high / 100
+    return np.mean([special.ndtr(means - end).mean() for end in ends])
+
+
+def share_8d(high):
+    x = 2 * stats.qmc.Sobol(8, seed=0).random_base2(11)
+    ends = (np.arange(200) + 0.5) * high / 200
+    return lognorm_law(x, 0.0).sf(ends).mean()
+
+
+@pytest.mark.parametrize(
+    ("share", "start", "ends"),
+    [
+        (share_4d, "norm", {"heavy": 12, "medium": 20, "light": 40}),
+        (share_8d, "lognorm", {"heavy": 0.4, "medium": 1, "light": 3.5}),
+    ],
+)
+def test_the_catalogue_tells_the_share_that_the_laws_give(share, start, ends):
+    for censoring, high in ends.items():
+        assert describe(f"{start}_{censoring}").censored_share == round(share(high), 2)
+    assert describe(f"{start}_same").censored_share == 0.5
 
 
 def test_the_offset_makes_hardly_any_target_smaller_than_one():
