@@ -236,7 +236,9 @@ def compress_percent(ax: Axes) -> None:
         return
     ax.set_xscale("symlog", linthresh=100.0, linscale=1.5)
     powers = [10.0**k for k in range(3, math.ceil(math.log10(high)) + 1)]
-    ticks = [-100.0, -50.0, 0.0, 50.0, 100.0, *powers[:: math.ceil(len(powers) / 4)]]
+    between = [300.0] if len(powers) < 3 else []
+    powers = powers[:: math.ceil(len(powers) / 4)]
+    ticks = [-100.0, -50.0, 0.0, 50.0, 100.0, *between, *powers]
     ax.set_xticks([tick for tick in ticks if low <= tick <= high])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
