@@ -48,6 +48,13 @@ def test_a_run_prints_its_table_and_says_where_the_files_are(bench):
         assert str(path) in result.stdout
 
 
+def test_the_tables_fit_a_terminal_of_80_columns_with_nothing_cut(bench):
+    result, _ = bench
+    assert "…" not in result.stdout
+    tables = result.stdout.partition("Written, with all tables in full:")[0]
+    assert max(len(line) for line in tables.splitlines()) <= 80
+
+
 def test_the_files_say_the_command_and_the_versions(bench):
     _, folder = bench
     table = (folder / "bench-results" / "main" / "table.md").read_text()

@@ -5,13 +5,12 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from censquant import benchmark
+from censquant.cli._tables import print_table
 
 # A longer table is read in its file rather than in a terminal.
 _MOST_ROWS = 40
@@ -68,9 +67,9 @@ def run_bench(
         )
     for table in report.tables:
         if len(table.rows) <= _MOST_ROWS:
-            console.print(_shown(table))
+            print_table(console, table)
             for note in table.notes:
-                console.print(escape(note), soft_wrap=True)
+                console.print(escape(note))
             console.print()
     for warning in caught:
         if issubclass(warning.category, UserWarning):
@@ -84,12 +83,3 @@ def run_bench(
 def _command() -> str:
     """Return the command as it was typed, without the place of the program."""
     return " ".join(["censquant", *map(shlex.quote, sys.argv[1:])])
-
-
-def _shown(table: Any) -> Table:
-    shown = Table(title=escape(table.title), title_justify="left")
-    for place, heading in enumerate(table.columns):
-        shown.add_column(escape(heading), justify="left" if place < table.n_labels else "right")
-    for row in table.rows:
-        shown.add_row(*(f"[bold]{escape(c.text)}[/]" if c.bold else escape(c.text) for c in row))
-    return shown

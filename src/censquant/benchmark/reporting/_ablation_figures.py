@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+# In percent; up to here a plain scale still tells small changes apart.
+_LARGEST_CHANGE = 400.0
+
 
 def grid_figure(frame: DataFrame, labels: Labels) -> Figure:
     """TQMSE against the number of training rows, one line a grid size, one panel a dataset.
@@ -137,6 +140,7 @@ def ystar_figure(frame: DataFrame, labels: Labels) -> Figure:
     places = {factor: place for place, factor in enumerate(sorted(rows["factor"].unique()))}
     figure = new_figure(6.4, 4.0)
     ax = figure.subplots()
+    with_paper = False
     for line, dataset in enumerate(labels.ordered_datasets(rows["dataset"])):
         title, looks = labels.dataset(dataset), style(line)
         cells = rows[rows["dataset"] == dataset].groupby("factor")["tqmse"]
@@ -144,13 +148,15 @@ def ystar_figure(frame: DataFrame, labels: Labels) -> Figure:
         _points(ax, points, title, looks)
         printed = paper[(paper["dataset"] == title) & paper["factor"].isin(list(places))]
         if len(printed):
+            with_paper = True
             ax.plot(
                 printed["factor"].map(places), printed["tqmse"], linestyle="--", linewidth=1.0,
                 alpha=0.6, markersize=8, markerfacecolor="none", **looks,
             )  # fmt: skip
     readable_log(ax)
     ax.set_xticks(list(places.values()), [f"{factor:g}" for factor in places])
-    ax.set_xlabel("factor c of y* = c max(y); dashed and hollow: the paper")
+    dashed = "; dashed and hollow: the paper" if with_paper else ""
+    ax.set_xlabel(f"factor c of y* = c max(y){dashed}")
     ax.set_ylabel("TQMSE")
     unclutter(ax)
     if places:
@@ -221,6 +227,26 @@ def plot_traces(ax: Axes, traces: Sequence[NDArray[np.float64]], name: str, colo
         ax.fill_between(epochs, mean - error, mean + error, color=color, alpha=0.2, linewidth=0)
 
 
+def compress_percent(ax: Axes) -> None:
+    """Put changes above 100 % in logarithms where one of them would press the others together."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    low, high = ax.get_xlim()
+    if high <= _LARGEST_CHANGE:
+        return
+    ax.set_xscale("symlog", linthresh=100.0, linscale=1.5)
+    powers = [10.0**k for k in range(3, math.ceil(math.log10(high)) + 1)]
+    between = [300.0] if len(powers) < 3 else []
+    powers = powers[:: math.ceil(len(powers) / 4)]
+    ticks = [-100.0, -50.0, 0.0, 50.0, 100.0, *between, *powers]
+    ax.set_xticks([tick for tick in ticks if low <= tick <= high])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
+    ax.set_xlim(low, high)
+    ax.axvspan(100.0, high, color="0.95", linewidth=0, zorder=-1)
+    ax.set_xlabel(f"{ax.get_xlabel()}\n(shaded: in logarithms)")
+
+
 def variants_figure(frame: DataFrame, labels: Labels) -> Figure:
     """Change of the preferred metric against the plain variant, and the share of crossing rows.
 
@@ -280,6 +306,7 @@ def variants_figure(frame: DataFrame, labels: Labels) -> Figure:
     left.axvline(0.0, color="0.4", linewidth=0.8, zorder=0)
     scores = " or ".join(METRIC_TITLES[metric] for metric in METRIC_TITLES if metric in judged)
     left.set_xlabel(f"change of {scores} against {names[0] if names else 'plain'}, %")
+    compress_percent(left)
     right.set_xlabel("test rows that cross, %")
     left.set_yticks(range(len(datasets)), [labels.dataset(name) for name in datasets])
     left.set_ylim(max(len(datasets), 1) - 0.5, -0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from censquant.benchmark.reporting._summary import (
     preferred_metrics,
     summarize,
 )
+from censquant.benchmark.reporting._tables import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 # Told apart by every kind of colour vision, and by the marker too.
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f7f7f", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+# A mean this many times above all smaller ones would leave them one line, even in logarithms.
+_GAP = 1000.0
+_PAPER_SIZE = 8.5
 
 _DIRECTION = {"cindex": "higher is better"}
 
@@ -94,7 +99,8 @@ def unclutter(ax: Axes) -> None:
 
 
 def shared_legend(figure: Figure, axes: Sequence[Axes], *, with_paper: bool = False) -> None:
-    """One legend above all axes, each name once, the paper's hollow marks last."""
+    """One legend above all axes, in as few rows as its width allows; each name once, ours first."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
     named: dict[str, Any] = {}
@@ -103,16 +109,27 @@ def shared_legend(figure: Figure, axes: Sequence[Axes], *, with_paper: bool = Fa
             named.setdefault(name, handle)
     if with_paper:
         hollow = {"marker": "o", "markerfacecolor": "none", "color": "0.4", "linestyle": "none"}
-        named["the paper"] = Line2D([], [], markersize=8.5, **hollow)  # type: ignore[arg-type]
-    figure.legend(
-        list(named.values()), list(named), loc="outside upper center", ncols=6, frameon=False
-    )
+        named["the paper"] = Line2D([], [], markersize=_PAPER_SIZE, **hollow)  # type: ignore[arg-type]
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    for n_rows in range(1, len(named) + 1):
+        legend = figure.legend(
+            list(named.values()),
+            list(named),
+            loc="outside upper center",
+            ncols=math.ceil(len(named) / n_rows),
+            frameon=False,
+        )
+        if legend.get_window_extent(renderer).width <= figure.bbox.width:
+            break
+        if n_rows < len(named):
+            legend.remove()
 
 
 def main_figure(frame: DataFrame, labels: Labels) -> Figure:
     r"""Figure of the main results, one row of axes a kind of data, by the metric preferred for it.
 
-    Points are means, bars one standard error, hollow marks the paper's means where it has some.
+    Points are means, bars one standard error, hollow marks the paper's means where it has some. A
+    mean that lies far above all others stands at the upper edge with its value.
 
     Parameters
     ----------
@@ -151,9 +168,38 @@ def main_figure(frame: DataFrame, labels: Labels) -> Figure:
         plot_scores(ax, own, metric, shown[metric], methods, labels)
     if metrics:
         # Marks of the paper are drawn with no name, beside those that have one.
-        hollow = any(line.get_markersize() > 8 for ax in axes for line in ax.lines)
+        hollow = any(line.get_markersize() == _PAPER_SIZE for ax in axes for line in ax.lines)
         shared_legend(figure, list(axes), with_paper=hollow)
     return figure
+
+
+def scale_top(means: Iterable[float]) -> float:
+    """Largest mean that is drawn to scale: those above it, a few at most, are far from the rest.
+
+    Examples
+    --------
+    >>> from censquant.benchmark.reporting._figures import scale_top
+    >>> scale_top([0.2, 0.3, 0.4, 0.5, 7e11]), scale_top([0.2, 40.0, 5000.0])
+    (0.5, 5000.0)
+    """
+    there = sorted(mean for mean in means if math.isfinite(mean))
+    # Where many are large, the large ones are no exception.
+    fewest = math.ceil(0.75 * len(there))
+    for k in range(max(fewest, 1), len(there)):
+        if there[k - 1] > 0 and there[k] > _GAP * there[k - 1]:
+            return there[k - 1]
+    return there[-1] if there else -math.inf
+
+
+def mark_beyond(ax: Axes, points: Sequence[tuple[float, float]], looks: Mapping[str, Any]) -> None:
+    """Mark the means that the scale leaves out at the upper edge, each with its value."""
+    at_edge = ax.get_xaxis_transform()
+    for x, mean in points:
+        ax.plot(x, 1.0, markersize=4.5, transform=at_edge, clip_on=False, **looks)
+        ax.text(
+            x, 0.95, f"{number(mean)} →", transform=at_edge, rotation=90, ha="center", va="top",
+            fontsize="small", color=looks["color"],
+        )  # fmt: skip
 
 
 def plot_scores(
@@ -167,6 +213,7 @@ def plot_scores(
     """Draw mean and standard error of one metric, datasets side by side, a colour a method."""
     scores = summary.set_index(["dataset", "method"])
     paper = published_table().query("metric == @metric").set_index(["dataset", "method"])["mean"]
+    top = scale_top(summary["mean"])
     for place, method in enumerate(methods):
         there = [k for k, name in enumerate(datasets) if (name, method) in scores.index]
         if not there:
@@ -177,21 +224,30 @@ def plot_scores(
             for column in ("mean", "se")
         )
         looks = style(place)
+        inside = [mean if mean <= top else math.nan for mean in means]
         ax.errorbar(
-            at, means, errors, linestyle="none", capsize=2, markersize=4.5,
+            at, inside, errors, linestyle="none", capsize=2, markersize=4.5,
             label=labels.method(method), **looks,
         )  # fmt: skip
+        beyond = [(x, mean) for x, mean in zip(at, means, strict=True) if mean > top]
+        mark_beyond(ax, beyond, looks)
         name = labels.published.get(method, "")
         printed = [float(paper.get((labels.dataset(datasets[k]), name), math.nan)) for k in there]
         if not all(math.isnan(value) for value in printed):
             ax.plot(
-                at, printed, linestyle="none", markersize=8.5, markerfacecolor="none",
+                at, printed, linestyle="none", markersize=_PAPER_SIZE, markerfacecolor="none",
                 alpha=0.55, **looks,
             )  # fmt: skip
     # One method that fails would press all others onto the axis.
-    positive = summary["mean"][np.isfinite(summary["mean"]) & (summary["mean"] > 0)]
+    positive = summary["mean"][(summary["mean"] <= top) & (summary["mean"] > 0)]
     if metric != "cindex" and len(positive) and positive.max() > 20 * positive.min():
         ax.set_yscale("log")
+    if ax.texts:
+        # Room for the values at the edge, so that they do not run into the points; limits are
+        # found only when they are asked for.
+        ax.autoscale_view()
+        above = ax.transData.inverted().transform(ax.transAxes.transform((0.0, 1.3)))
+        ax.set_ylim(top=above[1])
     ax.set_xticks(
         range(len(datasets)), [labels.dataset(name).replace(" ", "\n") for name in datasets]
     )

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 # So many rows, a caption and a few notes fill a page of LaTeX's article class; a float that is
 # taller runs off the paper.
 _ROWS_A_PAGE = 40
+# Modern pdfLaTeX knows the letters of Latin alphabets up to here, and stops at most others.
+_LAST_LATIN = "\u017f"
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -50,7 +52,8 @@ def to_latex(tables: Sequence[Table], head: str = "") -> str:
     r"""LaTeX of the tables, each in a floating environment, with the head as a comment.
 
     The document needs the packages booktabs and graphicx; a table wider than the page is scaled,
-    and one longer than a page goes on under the same number on the next.
+    and one longer than a page goes on under the same number on the next. Names in letters that are
+    not Latin need XeLaTeX or LuaLaTeX; the comment says so where there are any.
 
     Parameters
     ----------
@@ -78,6 +81,12 @@ def to_latex(tables: Sequence[Table], head: str = "") -> str:
         for table in tables
         for place, page in enumerate(_pages(table))
     ]
+    strange = sorted({sign for text in floats for sign in text if sign > _LAST_LATIN})
+    if strange:
+        comment += [
+            f"% Needs XeLaTeX or LuaLaTeX, and a font that has {' '.join(strange)}: "
+            "pdfLaTeX stops at such letters."
+        ]
     return "\n\n".join(["\n".join(comment), *floats]) + "\n"
 
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from censquant.benchmark.reporting._published import published_table
 from censquant.benchmark.reporting._summary import HIGHER_IS_BETTER, Labels, fine, mean_and_error
-from censquant.benchmark.reporting._tables import Cell, Table, number, plus_minus
+from censquant.benchmark.reporting._tables import (
+    Cell,
+    Table,
+    best_in_print,
+    number,
+    plus_minus,
+    runs_note,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -18,9 +26,11 @@ _RANKED = {
     "crps": "CRPS",
     "pit_deviation": "PIT deviation",
 }
+_ALLOW_FOR_CENSORING = (*(name for name in _RANKED if name != "cindex"), "coverage", "coverage_low")
+_PEERS_TITLE = "Scores and times beside other packages"
 
 
-def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
+def peers_tables(frame: DataFrame, labels: Labels, title: str = _PEERS_TITLE) -> list[Table]:
     """Scores and times of all methods, one block a dataset and split, and the mean ranks.
 
     The best of a block is bold in the scores that order methods. A-calibration is the share of runs
@@ -33,6 +43,8 @@ def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
         One row a run.
     labels : Labels
         Titles.
+    title : str
+        What the table of scores shows.
 
     Returns
     -------
@@ -67,27 +79,28 @@ def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
         methods = labels.ordered_methods(own["method"])
         runs = {method: own[own["method"] == method] for method in methods}
         scores = {m: {name: mean_and_error(runs[m][name]) for name in ranked} for m in methods}
-        best = {name: _best([scores[m][name][0] for m in methods], name) for name in ranked}
+        best = {name: best_in_print([scores[m][name][0] for m in methods], name) for name in ranked}
         if split == "grouped" or (dataset, "grouped") not in blocks:
             means.append({m: {name: scores[m][name][0] for name in ranked} for m in methods})
         breaks.add(len(lines))
-        title = labels.dataset(dataset) + (" (grouped split)" if split == "grouped" else "")
+        block = labels.dataset(dataset) + (" (grouped split)" if split == "grouped" else "")
         for method in methods:
-            line = [Cell(title), Cell(labels.method(method))]
+            line = [Cell(block), Cell(labels.method(method))]
             for name in ranked:
                 mean, error, _ = scores[method][name]
                 line.append(Cell(plus_minus(mean, error), bold=number(mean) == best[name]))
             line += [Cell(_refused(runs[method])), Cell(_coverage(runs[method]))]
             line += [Cell(_seconds(runs[method], f"{what}_seconds")) for what in ("fit", "predict")]
             lines.append(tuple(line))
-    note = "Mean ± one standard error over the runs; bold where no other method is better in print."
+    counts = rows.groupby(["dataset", "split", "method"]).size()
+    note = f"{runs_note(counts)} Bold: no other method is better in print, which is no test."
     refused = (
         "A-cal. refused: share of runs with a p-value of A-calibration below 0.05. Coverage: share "
         "of events between the outermost quantiles; two numbers are the bounds, where follow-up "
         "ends too early to tell."
     )
     table = Table(
-        "Scores and times beside other packages",
+        title,
         tuple(columns),
         tuple(lines),
         (note, refused),
@@ -97,12 +110,43 @@ def peers_tables(frame: DataFrame, labels: Labels) -> list[Table]:
     return [table, _ranks(means, ranked, labels)]
 
 
-def _best(means: list[float], metric: str) -> str | None:
-    """Print of the best mean, where there is more than one to choose from."""
-    there = [mean for mean in means if not math.isnan(mean)]
-    if len(there) < 2:
-        return None
-    return number(max(there) if metric in HIGHER_IS_BETTER else min(there))
+def own_data_tables(frame: DataFrame, labels: Labels) -> list[Table]:
+    """Scores that allow for censoring on the datasets that the paper does not have.
+
+    Order and calibration as the paper takes them are for holding against its numbers; with data of
+    one's own there are none, and censored rows bend both.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a run.
+    labels : Labels
+        Titles.
+
+    Returns
+    -------
+    tables : list of Table
+        Scores, then mean ranks if there are several such datasets; empty if no run has a score
+        that allows for censoring.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.benchmark.reporting._peers_table import own_data_tables
+    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> rows = pd.DataFrame({"suite": "main", "dataset": ["mine", "gbsg"], "method": "m", "seed": 1,
+    ...     "split": "random", "variant": "", "pinball": [0.6, 0.7]})
+    >>> (table,) = own_data_tables(rows, Labels({"gbsg": "GBSG"}))
+    >>> [[cell.text for cell in row][:3] for row in table.rows]
+    [['mine', 'm', '0.600']]
+    """
+    in_paper = set(published_table()["dataset"])
+    own = frame[[labels.dataset(name) not in in_paper for name in frame["dataset"]]]
+    known = [name for name in _ALLOW_FOR_CENSORING if name in own and own[name].notna().any()]
+    if not known:
+        return []
+    scores, ranks = peers_tables(own, labels, "Scores that allow for censoring")
+    return [scores, ranks] if own["dataset"].nunique() > 1 else [scores]
 
 
 def _refused(runs: DataFrame) -> str:

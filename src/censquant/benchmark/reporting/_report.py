@@ -20,7 +20,7 @@ from censquant.benchmark.reporting._ablation_figures import (
 from censquant.benchmark.reporting._figures import main_figure, render
 from censquant.benchmark.reporting._latex import to_latex
 from censquant.benchmark.reporting._main_extracts import compact_table, failed_table, split_table
-from censquant.benchmark.reporting._peers_table import peers_tables
+from censquant.benchmark.reporting._peers_table import own_data_tables, peers_tables
 from censquant.benchmark.reporting._sequential_table import sequential_tables
 from censquant.benchmark.reporting._speed import speed_table
 from censquant.benchmark.reporting._suite_tables import (
@@ -150,7 +150,8 @@ def suite_tables(
         tables = _TABLES[suite](rows, labels)
     else:
         comparison = compare(rows, labels)
-        tables = [compact_table(rows, labels), main_table(rows, labels), split_table(rows, labels)]
+        tables = [compact_table(rows, labels), main_table(rows, labels)]
+        tables += [*own_data_tables(rows, labels), split_table(rows, labels)]
         if len(comparison):
             tables += agreement_tables(agreement(comparison), labels, causes)
     return [table for table in (*tables, failed_table(rows, labels)) if table.rows]

@@ -174,6 +174,26 @@ def plus_minus(mean: float, error: float, digits: int = 3) -> str:
     return text if math.isnan(error) else f"{text} ± {number(error, digits)}"
 
 
+def with_distance(text: str, away: float) -> str:
+    """Text of a printed number, with how far ours lies from it in brackets where that is known."""
+    return text if math.isnan(away) else f"{text} ({signed(away)})"
+
+
+def best_in_print(means: Iterable[float], metric: str) -> str | None:
+    """Text of the best mean, which all that print the same share; None where there is no choice.
+
+    Examples
+    --------
+    >>> from censquant.benchmark.reporting._tables import best_in_print
+    >>> best_in_print([0.61, 0.62], "cindex"), best_in_print([0.61, float("nan")], "cindex")
+    ('0.620', None)
+    """
+    there = [mean for mean in means if not math.isnan(mean)]
+    if len(there) < 2:
+        return None
+    return number(max(there) if metric in HIGHER_IS_BETTER else min(there))
+
+
 def main_table(frame: DataFrame, labels: Labels) -> Table:
     """Full results in the paper's layout, with its numbers beside ours.
 
@@ -244,10 +264,8 @@ def _best(summary: DataFrame) -> set[tuple[str, str, str]]:
     """Cells that no other method of the dataset beats in print."""
     best = set()
     for (dataset, metric), cells in summary.dropna(subset="mean").groupby(["dataset", "metric"]):
-        if len(cells) > 1:
-            top = cells["mean"].max() if metric in HIGHER_IS_BETTER else cells["mean"].min()
-            ties = cells.loc[cells["mean"].map(number) == number(top), "method"]
-            best |= {(dataset, method, metric) for method in ties}
+        ties = cells.loc[cells["mean"].map(number) == best_in_print(cells["mean"], metric)]
+        best |= {(dataset, method, metric) for method in ties["method"]}
     return best
 
 
@@ -263,8 +281,7 @@ def _paper(comparison: DataFrame, place: tuple[str, str, str]) -> str:
         return "–"
     row = comparison.loc[place]
     text = plus_minus(row["published_mean"], row["published_se"])
-    away = row["joint_distance"]
-    return text if math.isnan(away) else f"{text} ({signed(away)})"
+    return with_distance(text, row["joint_distance"])
 
 
 def runs_note(counts: Series) -> str:
@@ -272,8 +289,10 @@ def runs_note(counts: Series) -> str:
     if not counts.any():
         return "No run succeeded."
     low, high = int(counts.min()), int(counts.max())
+    if high == 1:
+        return "One run a cell, so there is no standard error."
     runs = f"{low}" if low == high else f"{low} to {high}"
-    return f"Mean ± one standard error over {runs} run{'s' if high != 1 else ''}."
+    return f"Mean ± one standard error over {runs} runs."
 
 
 def _distance_note(with_paper: object) -> list[str]:

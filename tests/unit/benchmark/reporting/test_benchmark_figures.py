@@ -15,7 +15,7 @@ from censquant.benchmark.reporting._ablation_figures import (
     ystar_figure,
 )
 from censquant.benchmark.reporting._figure_1d import OneDimensional, one_dimensional_figure
-from censquant.benchmark.reporting._figures import main_figure, new_figure, render
+from censquant.benchmark.reporting._figures import main_figure, new_figure, render, scale_top
 from censquant.benchmark.reporting._summary import Labels
 
 
@@ -58,6 +58,44 @@ def test_points_are_means_and_bars_standard_errors():
     # The paper has GBSG and not the other.
     (hollow,) = (line for line in ax.lines if line.get_markersize() > 8)
     assert_allclose(hollow.get_ydata(orig=False), [0.683, math.nan])
+
+
+def test_a_legend_too_wide_for_one_row_is_broken_and_never_cut():
+    names = [f"a method with quite a long name {k}" for k in range(7)]
+    rows = frame(*(cell({"cindex": [0.6, 0.7]}, dataset="mine", method=name) for name in names))
+    figure = main_figure(rows, LABELS)
+    render(figure)
+    (box,) = figure.legends
+    extent = box.get_window_extent()
+    assert legend(figure) == names
+    assert extent.x0 >= 0
+    assert extent.x1 <= figure.bbox.x1
+    short = main_figure(MAIN, LABELS)
+    render(short)
+    assert short.legends[0].get_window_extent().height < extent.height
+
+
+def test_a_legend_wider_than_the_figure_in_one_column_is_still_there():
+    rows = frame(*(cell({"cindex": [0.6]}, dataset="mine", method=99 * name) for name in "ab"))
+    assert legend(main_figure(rows, LABELS)) == [99 * "a", 99 * "b"]
+
+
+def test_a_mean_far_above_all_others_is_named_at_the_edge_and_sets_no_scale():
+    means = {"a": 0.2, "b": 0.3, "c": 0.4, "d": 0.5, "e": 7.7e11, "f": math.inf}
+    rows = frame(*(cell({"uql": [m, m]}, dataset="mine", method=n) for n, m in means.items()))
+    (ax,) = main_figure(rows, LABELS).axes
+    assert [text.get_text() for text in ax.texts] == ["7.7e+11 →", "inf →"]
+    assert ax.get_yscale() == "linear"
+    assert 0.5 < ax.get_ylim()[1] < 1
+    assert ax.get_ylim()[0] < 0.2
+
+
+def test_means_that_spread_without_a_gap_are_all_to_scale():
+    means = [0.1 * 10**k for k in range(8)]
+    assert scale_top(means) == means[-1]
+    # Half of them large: none is an exception.
+    assert scale_top([1.0, 2.0, 1e6, 2e6]) == 2e6
+    assert scale_top([math.inf, math.nan]) == -math.inf
 
 
 def test_without_the_papers_data_nothing_is_hollow():
@@ -108,6 +146,9 @@ def test_the_ystar_figure_has_ours_solid_and_the_papers_dashed():
     assert_array_equal(dashed.get_ydata(), [0.079, 0.081, 0.081])
     assert ticks(ax) == ["1.2", "2", "10"]
     assert legend(ax) == ["Norm light", "mine"]
+    assert ax.get_xlabel().endswith("; dashed and hollow: the paper")
+    (alone,) = ystar_figure(rows[rows["dataset"] == "mine"], LABELS).axes
+    assert alone.get_xlabel() == "factor c of y* = c max(y)"
 
 
 def test_traces_are_drawn_as_mean_and_band_over_the_epochs_that_all_have():
@@ -145,6 +186,22 @@ def test_variants_are_drawn_in_percent_of_the_plain_one():
     assert left.get_xlabel() == "change of TQMSE against CQRNN, %"
     assert [text.get_text() for text in left.get_yticklabels()] == ["Norm linear", "mine"]
     assert legend(figure) == ["CQRNN", "CQRNN, penalty"]
+
+
+def test_a_change_of_many_times_does_not_press_the_others_together():
+    rows = frame(
+        cell({"tqmse": [1.0, 1.1]}, dataset="norm_linear"),
+        cell({"tqmse": [1.2, 1.3]}, dataset="norm_linear", variant="penalty"),
+        cell({"tqmse": [1.0, 1.0]}, dataset="mine"),
+        cell({"tqmse": [20.0, 20.0]}, dataset="mine", variant="penalty"),
+    )
+    left, right = variants_figure(rows, LABELS).axes
+    assert (left.get_xscale(), right.get_xscale()) == ("symlog", "linear")
+    assert left.get_xlabel().endswith("(shaded: in logarithms)")
+    assert ticks(left)[-3:] == ["100", "300", "1000"]
+    low, high = left.get_xlim()
+    assert low < 0
+    assert high > 1900
 
 
 def test_variants_with_no_crossing_column_still_have_a_legend():

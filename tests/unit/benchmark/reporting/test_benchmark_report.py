@@ -106,6 +106,14 @@ def test_tables_without_rows_are_left_out_and_failures_listed():
     assert [table.title for table in tables] == ["Full results", "Runs that failed"]
 
 
+def test_own_data_in_the_main_suite_have_the_scores_that_allow_for_censoring():
+    scores = {"cindex": [0.6, 0.7], "pinball": [0.2, 0.3], "coverage": [0.8, 0.8]}
+    rows = frame(cell(scores, dataset="mine"), cell(scores))
+    tables = {table.title: table for table in suite_tables(rows, "main", LABELS)}
+    assert list(tables)[1:3] == ["Full results", "Scores that allow for censoring"]
+    assert {row[0].text for row in tables["Scores that allow for censoring"].rows} == {"mine"}
+
+
 def test_the_cause_of_a_far_cell_is_in_the_table():
     rows = frame(cell({"cindex": [0.9, 0.901]}))
     tables = suite_tables(rows, "main", LABELS, {("gbsg", "cqrnn", "cindex"): "a guess"})

@@ -6,7 +6,7 @@ import pytest
 from benchmark_rows import LABELS, cell, frame, texts
 from numpy.testing import assert_allclose
 
-from censquant.benchmark.reporting._peers_table import peers_tables
+from censquant.benchmark.reporting._peers_table import own_data_tables, peers_tables
 from censquant.benchmark.reporting._sequential_table import (
     PairedDifference,
     paired_difference,
@@ -90,11 +90,12 @@ def test_the_sequential_table_has_ratios_of_medians_and_the_papers_beside_them()
         cell({"tqmse": [2.1, 2.4], "fit_seconds": [2.0, 4.0], "predict_seconds": [8, 10]}, **slow),
     )
     (table,) = sequential_tables(rows, LABELS)
-    # Differences 2.0 and 2.2: standard error 0.1.
+    # Differences 2.0 and 2.2: standard error 0.1; the paper's is 0.245 / 1.972, of 200 runs.
     assert texts(table)[0] == [
         *("Norm linear", "9", "15.0×", "14.7×", "9.0×", "11.2×", "8.3×", "8.3×"),
-        *(f"2.100 ± {0.1 * T_1:.3f}", "2.189 ± 0.245", "CQRNN"),
+        *(f"2.100 ± {0.1 * T_1:.3f}", "2.189 ± 0.245 (−0.6)", "CQRNN"),
     ]
+    assert any(note.startswith("In brackets: ours minus the paper's") for note in table.notes)
     assert [row[0] + row[-1] for row in texts(table)[1:]] == [
         "Total: CQRNN better1/1",
         "Total: Sequential grid better0/1",
@@ -120,19 +121,29 @@ def test_survival_sets_are_judged_by_order_and_calibration():
         cell({"cindex": [0.7, 0.71, 0.72], "censdcal": [0.4, 0.6, 0.8]}, **slow),
     )
     table, means = sequential_tables(rows, LABELS)
-    # CensDCal differences -0.1, 0, 0.1: standard error 0.1 / sqrt 3.
+    # CensDCal differences -0.1, 0, 0.1: standard error 0.1 / sqrt 3. What the paper prints here is
+    # one standard error: -0.092 / hypot(0.001, 0.0005) and -4.317 / hypot(0.058, 0.745).
     assert texts(table)[0][8:] == [
-        *("−0.100 ± 0.000", "−0.008 ± 0.001", "CQRNN"),
-        *(f"0.000 ± {0.1 / math.sqrt(3) * T_2:.3f}", "4.317 ± 0.745", "no difference"),
+        *("−0.100 ± 0.000", "−0.008 ± 0.001 (−82.3)", "CQRNN"),
+        *(f"0.000 ± {0.1 / math.sqrt(3) * T_2:.3f}", "4.317 ± 0.745 (−5.8)", "no difference"),
     ]
     assert texts(table)[1][-4:] == ["1/1", "", "", "0/1"]
     assert texts(means) == [
-        ["WHAS", "CQRNN", "0.810 ± 0.006", "0.860 ± 0.002", "0.600 ± 0.058", "0.721 ± 0.091"],
         [
-            *("WHAS", "Sequential grid", "0.710 ± 0.006", "0.852 ± 0.002"),
-            *("0.600 ± 0.115", "5.038 ± 0.740"),
+            *("WHAS", "CQRNN", "0.810 ± 0.006", "0.860 ± 0.002 (−8.2)"),
+            *("0.600 ± 0.058", "0.721 ± 0.091 (−1.1)"),
+        ],
+        [
+            *("WHAS", "Sequential grid", "0.710 ± 0.006", "0.852 ± 0.002 (−23.2)"),
+            *("0.600 ± 0.115", "5.038 ± 0.740 (−5.9)"),
         ],
     ]
+    assert means.notes == (
+        "Mean ± one standard error over 3 runs.",
+        "The paper's are of 50 runs. In brackets: ours minus the paper's in joint standard errors. "
+        "The paper prints three decimals, so half a unit of the last one counts as part of its "
+        "error.",
+    )
     assert any("fit one paired standard error" in note for note in table.notes)
 
 
@@ -147,6 +158,10 @@ def test_kinds_of_data_have_tables_of_their_own_and_strange_data_no_paper():
         *("mine", "9", "1.0×", "–", "1.0×", "–", "8.3×", "–", "0.000", "–", "–"),
     ]
     assert texts(means)[0] == ["mine", "CQRNN", "0.800", "–"]
+    assert means.notes == ("One run a cell, so there is no standard error.",)
+    assert not any("paper" in note for note in survival.notes)
+    # One pair has no standard error, so no distance either.
+    assert texts(synthetic)[0][9] == "2.189 ± 0.245"
     assert "difference" not in texts(survival)[0]
 
 
@@ -201,11 +216,24 @@ def test_the_ystar_table_has_the_paper_below_ours():
         cell({"tqmse": [0.3]}, suite="ystar", dataset="norm_light", variant="y_star=3.0"),
         cell({"tqmse": [5.0]}, suite="ystar", dataset="mine", variant="100"),
     )
-    assert texts(ystar_table(rows, LABELS)) == [
+    table = ystar_table(rows, LABELS)
+    # 0.011 / hypot(0.010, 0.0005) = 1.1.
+    assert texts(table) == [
         ["Norm light", "here", "0.090 ± 0.010", "0.300", "–"],
-        ["Norm light", "paper", "0.079", "–", "0.081"],
+        ["Norm light", "paper", "0.079 (+1.1)", "–", "0.081"],
         ["mine", "here", "–", "–", "5.000"],
     ]
+    assert "in standard errors of ours alone" in table.notes[1]
+
+
+def test_the_ystar_table_of_strange_data_says_nothing_of_the_paper():
+    rows = frame(cell({"tqmse": [5.0]}, suite="ystar", dataset="mine", variant="100"))
+    assert ystar_table(rows, LABELS).notes == ("One run a cell, so there is no standard error.",)
+
+
+def test_the_standard_error_of_a_difference_is_its_half_width_over_the_t_quantile():
+    assert_allclose(PairedDifference(0.5, T_3, 4).standard_error, 1.0, rtol=1e-4)
+    assert math.isnan(PairedDifference(0.5, math.nan, 1).standard_error)
 
 
 def test_a_variant_without_a_factor_is_refused():
@@ -341,6 +369,34 @@ def test_peers_without_times_or_calibration_have_dashes():
     rows = rows.drop(columns=["fit_seconds", "predict_seconds"])
     table, _ = peers_tables(rows, LABELS)
     assert texts(table)[0][3:] == ["–", "–", "–", "–"]
+
+
+def own(dataset, **scores):
+    return cell({"cindex": [0.6, 0.7], **scores}, dataset=dataset)
+
+
+def test_own_data_are_judged_by_scores_that_allow_for_censoring():
+    known = own("gbsg", pinball=[0.4, 0.6])
+    (table,) = own_data_tables(frame(known, own("mine", pinball=[0.4, 0.6])), LABELS)
+    assert table.title == "Scores that allow for censoring"
+    assert [row[:4] for row in texts(table)] == [
+        ["mine", "CQRNN", "0.650 ± 0.050", "0.500 ± 0.100"]
+    ]
+    assert table.notes[0].startswith("Mean ± one standard error over 2 runs. Bold: ")
+    assert own_data_tables(frame(known), LABELS) == []
+
+
+def test_several_own_sets_have_ranks_too():
+    rows = frame(own("mine", crps=[0.4, 0.6]), own("yours", crps=[0.4, 0.6]))
+    assert [table.title for table in own_data_tables(rows, LABELS)] == [
+        "Scores that allow for censoring",
+        "Mean ranks",
+    ]
+
+
+def test_own_data_without_such_scores_have_no_table_of_them():
+    assert own_data_tables(frame(own("mine")), LABELS) == []
+    assert own_data_tables(frame(own("mine", pinball=[math.nan] * 2)), LABELS) == []
 
 
 def test_peers_that_all_failed_have_no_rows():

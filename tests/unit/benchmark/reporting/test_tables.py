@@ -115,6 +115,18 @@ def test_latex_cuts_a_long_block_where_the_page_ends():
     assert [page.count(r" \\") - 1 for page in text.split(r"\begin{table}")[1:]] == [40, 40, 1]
 
 
+def test_latex_says_so_where_names_stop_pdflatex():
+    named = Table("Means", ("set", "C"), ((Cell("β患β"), Cell("0.6 ± 0.1 ×")),))
+    assert to_latex([named], "Head").splitlines()[:4] == [
+        r"% Needs \usepackage{booktabs,graphicx}.",
+        "% Head",
+        "% Needs XeLaTeX or LuaLaTeX, and a font that has β 患: pdfLaTeX stops at such letters.",
+        "",
+    ]
+    latin = Table("Means", ("set", "C"), ((Cell("Zürich, Łódź"), Cell("0.6 ± 0.1 ×")),))
+    assert "XeLaTeX" not in to_latex([latin], "Head")
+
+
 def bold(table):
     return [[cell.text for cell in row if cell.bold] for row in table.rows]
 
@@ -185,6 +197,11 @@ def test_notes_say_runs_failures_and_rounding():
         "decimals, so half a unit of the last one counts as part of its error.",
         "Runs that failed and are in no mean: GBSG CQRNN 1.",
     )
+
+
+def test_one_run_has_no_standard_error_to_speak_of():
+    rows = frame(cell({"cindex": [0.5]}), cell({"cindex": [0.5]}, dataset="whas"))
+    assert main_table(rows, LABELS).notes[0] == "One run a cell, so there is no standard error."
 
 
 def test_a_frame_of_failures_gives_a_table_that_says_so():
