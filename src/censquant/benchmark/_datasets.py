@@ -236,7 +236,9 @@ def _overlay(
         X, time, groups, rng = load(seed)
         train, test = divided(len(X), seed, groups if split == "grouped" else None)
         span = time.min(), np.quantile(time, 0.9)
-        y, y_test = (_censored(time[rows], rng.uniform(*span, len(rows))) for rows in (train, test))
+        y, y_test = (
+            data.censor_uniform(time[rows], *span, random_state=rng) for rows in (train, test)
+        )
         X_test = X[test]
         return Problem(X[train], y, X_test, y_test, X_test, time[test])
 
@@ -245,10 +247,6 @@ def _overlay(
     return BenchmarkDataset(
         name, title, "overlay", NINETEEN, draw, splits=splits, settings=settings, heavy=heavy
     )
-
-
-def _censored(time: NDArray[Any], end: NDArray[Any]) -> NDArray[np.void]:
-    return Surv.from_arrays(event=time <= end, time=np.minimum(time, end))
 
 
 def _tabular(fetch: Callable[..., Any]) -> Callable[[int], tuple[Any, ...]]:
