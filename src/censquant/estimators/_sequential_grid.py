@@ -33,8 +33,8 @@ class SequentialGridNN(BaseNeuralRegressor):
         Should be dense enough: levels of censoring times are only known to one step of it.
     crossed : {"lower", "upper", "interpolate"}, default "lower"
         The level that a censored row gets when a fit first passes it: the level before, as in the
-        paper; that of the fit itself, as the paper's authors ran it (rows not yet passed then have
-        the level before); or a level between the two, as R's quantreg does.
+        paper; that of the fit itself, as the paper's numbers were made (rows not yet passed then
+        have level 0, and no level is left out); or a level between the two, as R's quantreg does.
     y_star : str, float or None, default "1.2max"
         As in :class:`CQRNN`.
     hidden_layer_sizes, activation, dropout, head, network, standardize, time_transform, \
@@ -207,12 +207,16 @@ class _CensoringLevels:
         """Return the levels to train ``tau`` with."""
         if self._predicted is None:  # nothing is known yet: level 0 has no effect on the first fit
             return np.zeros(len(self._rows), dtype=np.float32)
-        # A row at the level that is trained has weight 0 at its own time.
-        waiting = self._tau if self._rule == "upper" else tau
+        # A row at the level that is trained has weight 0 at its own time; one at level 0, as the
+        # paper's numbers were made, has the weight tau there.
+        waiting = 0.0 if self._rule == "upper" else tau
         return np.where(self._is_crossed, self._level, waiting).astype(np.float32)
 
     def advance(self, predicted: NDArray[np.float64], tau: float) -> bool:
-        """Take the fit at ``tau``; say whether anything but waiting censored rows lies above it."""
+        """Take the fit at ``tau``; say whether anything but waiting censored rows lies above it.
+
+        The paper's numbers were made without asking.
+        """
         time, event = self._rows.time, self._rows.event
         new = ~event & ~self._is_crossed & (predicted > time)
         if self._rule == "upper":
@@ -225,4 +229,4 @@ class _CensoringLevels:
             self._level[new] = tau - (tau - self._tau) * share
         self._is_crossed |= new
         self._tau, self._predicted = tau, predicted
-        return bool((time > predicted)[event | self._is_crossed].any())
+        return self._rule == "upper" or bool((time > predicted)[event | self._is_crossed].any())

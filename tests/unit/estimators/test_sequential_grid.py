@@ -60,8 +60,8 @@ def four_rows():
         # Passed rows keep the level before; a waiting row lies at the level that is trained, so
         # that its share (tau - q) / (1 - q) is 0 and all of it is sent to y*.
         ("lower", (0.5, 0.5), (0.25, 0.75), (0.25, 0.5)),
-        # Passed rows get the level that passed them; waiting ones have the level before.
-        ("upper", (0.25, 0.25), (0.5, 0.5), (0.5, 0.75)),
+        # Passed rows get the level that passed them; waiting ones have level 0.
+        ("upper", (0.0, 0.0), (0.5, 0.0), (0.5, 0.75)),
         # 2 lies a third of the way from 1.5 to 3, and 4 halfway from 3 to 5.
         ("interpolate", (0.5, 0.5), (1 / 3, 0.75), (1 / 3, 0.625)),
     ],
@@ -155,7 +155,15 @@ def ended_data():
     return rng.uniform(size=(200, 1)), (time, event)
 
 
-@pytest.mark.parametrize("crossed", ["lower", "upper", "interpolate"])
+def test_the_published_rule_leaves_no_level_out():
+    features, target = ended_data()
+    grid = np.arange(1, 20) / 20
+    model = small(grid, hidden_layer_sizes=(), crossed="upper", max_epochs=60, learning_rate=0.03)
+    assert model.fit(features, target).stopped_at_ is None
+    np.testing.assert_array_equal(model.quantiles_, grid)
+
+
+@pytest.mark.parametrize("crossed", ["lower", "interpolate"])
 def test_it_stops_when_only_censored_rows_are_left_above(crossed):
     features, target = ended_data()
     grid = np.arange(1, 20) / 20

@@ -46,7 +46,7 @@ def compact_table(frame: DataFrame, labels: Labels, method: str = "cqrnn") -> Ta
     ...                      "split": "random", "seed": [1, 2], "cindex": [0.684, 0.69]})
     >>> table = compact_table(rows, Labels({"gbsg": "GBSG"}, {}, {"cqrnn": "CQRNN"}))
     >>> [cell.text for cell in table.rows[0]]
-    ['GBSG', 'C-index', '0.687 ± 0.003', '0.683 ± 0.005', '+0.7']
+    ['GBSG', 'C-index', '0.687 ± 0.003', '0.683 ± 0.005', '+0.8']
     """
     comparison = compare(frame, labels)
     comparison = comparison[comparison["method"] == method]
@@ -64,7 +64,7 @@ def compact_table(frame: DataFrame, labels: Labels, method: str = "cqrnn") -> Ta
                             METRIC_TITLES[row.name],
                             plus_minus(row["mean"], row["se"]),
                             plus_minus(row["published_mean"], row["published_se"]),
-                            signed(row["joint_distance"]),
+                            signed(row["published_distance"]),
                         )
                         for row in shown
                     ),
@@ -75,7 +75,7 @@ def compact_table(frame: DataFrame, labels: Labels, method: str = "cqrnn") -> Ta
         rows.append(tuple(Cell(text) for text in texts))
     title = labels.method(method)
     columns = ("Dataset", "Metric", title, "Paper", "Difference in se")
-    notes = (f"Difference in joint standard errors. {ROUNDING_NOTE}",)
+    notes = (f"Difference in the paper's standard errors. {ROUNDING_NOTE}",)
     return Table(f"{title} beside the paper", columns, tuple(rows), notes, n_labels=2)
 
 

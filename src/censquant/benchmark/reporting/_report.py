@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-Causes = Mapping[tuple[str, str, str], str]
-
 _TABLES: dict[str, Callable[[DataFrame, Labels], list[Table]]] = {
     "sequential": sequential_tables,
     "grid": lambda frame, labels: [grid_table(frame, labels)],
@@ -69,7 +67,6 @@ def write_report(
     command: str,
     versions: Mapping[str, str],
     date: str,
-    causes: Causes | None = None,
 ) -> list[Path]:
     """Paths of the files of a suite, written into the folder.
 
@@ -93,8 +90,6 @@ def write_report(
         Package to version.
     date : str
         When it was run.
-    causes : mapping of (dataset, method, metric) to str, optional
-        Why a cell of the main table lies far from the paper's.
 
     Returns
     -------
@@ -124,7 +119,7 @@ def write_report(
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     plain_head = f"{command} ({date}; {packages})"
     head = f"`{command}` ({date}; {packages})"
-    tables = suite_tables(rows, suite, labels, causes)
+    tables = suite_tables(rows, suite, labels)
     speed = to_markdown([speed_table(rows, labels)], head)
     contents = {
         "results.parquet": _parquet(rows),
@@ -142,9 +137,7 @@ def write_report(
     return [folder / name for name in contents]
 
 
-def suite_tables(
-    rows: DataFrame, suite: str, labels: Labels, causes: Causes | None = None
-) -> list[Table]:
+def suite_tables(rows: DataFrame, suite: str, labels: Labels) -> list[Table]:
     """Tables of a suite, those with no rows left out, and the runs that failed."""
     if suite in _TABLES:
         tables = _TABLES[suite](rows, labels)
@@ -153,7 +146,7 @@ def suite_tables(
         tables = [compact_table(rows, labels), main_table(rows, labels)]
         tables += [*own_data_tables(rows, labels), split_table(rows, labels)]
         if len(comparison):
-            tables += agreement_tables(agreement(comparison), labels, causes)
+            tables += agreement_tables(agreement(comparison), labels)
     return [table for table in (*tables, failed_table(rows, labels)) if table.rows]
 
 

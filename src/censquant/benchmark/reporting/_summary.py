@@ -245,8 +245,12 @@ def compare(frame: DataFrame, labels: Labels) -> DataFrame:
 
     Only the paper's random split and runs with no variant are compared. The published error is the
     printed standard error joined with the rounding of print (half a unit of the third decimal),
-    without which a printed standard error of 0.0 would make any difference infinite. A cell with
-    one run has no standard error of its own, so it has a distance in the paper's alone.
+    without which a printed standard error of 0.0 would make any difference infinite.
+
+    Joint standard errors are those of independent runs. Samples and splits are the paper's own
+    here, so what both sets of runs have in common makes joint errors too wide; the paper's alone
+    are the stricter measure. A cell with one run has no standard error of its own, so it has a
+    distance in the paper's alone.
 
     Parameters
     ----------
@@ -306,19 +310,23 @@ class Agreement:
     Parameters
     ----------
     shares : DataFrame
-        One row a method and a last one named ``all``: ``method``, ``within``, ``cells``, ``share``.
+        One row a method and a last one named ``all``: ``method``; ``within`` of ``cells`` near in
+        the paper's standard errors and their ``share``; ``within_joint`` of ``cells_joint`` near in
+        joint ones and their ``share_joint``. Cells with one run have no joint standard error.
     outside : DataFrame
-        The rows of the comparison that lie outside, the farthest first.
+        The rows of the comparison that lie outside in the paper's standard errors, the farthest
+        first.
     unjudged : int
-        Cells with no distance, for want of a second run that did not fail.
+        Cells with no distance, because every run failed.
     limit : float
-        The distance, in joint standard errors, that was still near.
+        The distance, in standard errors, that was still near.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from censquant.benchmark.reporting._summary import agreement
-    >>> near = agreement(pd.DataFrame({"method": ["a", "b"], "joint_distance": [-1.0, 4.0]}))
+    >>> distances = {"published_distance": [-1.0, 4.0], "joint_distance": [-0.5, 2.0]}
+    >>> near = agreement(pd.DataFrame({"method": ["a", "b"], **distances}))
     >>> near.shares["share"].tolist(), near.outside["method"].tolist()
     ([1.0, 0.0, 0.5], ['b'])
     """
@@ -332,12 +340,16 @@ class Agreement:
 def agreement(comparison: DataFrame, limit: float = 3.0) -> Agreement:
     """Share of cells within a distance of the paper's, by method and over all.
 
+    A cell is judged by its distance in the paper's standard errors; the share that is near in joint
+    ones, which are too wide where runs share samples and splits, stands beside it. Runs fewer than
+    the paper's ten scatter more than its standard errors say: the rule is harder on them.
+
     Parameters
     ----------
     comparison : DataFrame
         What `compare` returned, or some of its rows.
     limit : float
-        Largest distance, in joint standard errors, that counts as near.
+        Largest distance, in standard errors, that counts as near.
 
     Returns
     -------
@@ -347,24 +359,34 @@ def agreement(comparison: DataFrame, limit: float = 3.0) -> Agreement:
     --------
     >>> import pandas as pd
     >>> from censquant.benchmark.reporting._summary import agreement
-    >>> comparison = pd.DataFrame({"method": ["a"], "joint_distance": [2.0]})
-    >>> agreement(comparison).shares["within"].tolist()
-    [1, 1]
+    >>> distances = {"published_distance": [4.0], "joint_distance": [2.0]}
+    >>> shares = agreement(pd.DataFrame({"method": ["a"], **distances})).shares
+    >>> shares["within"].tolist(), shares["within_joint"].tolist()
+    ([0, 0], [1, 1])
     """
     import pandas as pd
 
-    judged = comparison[comparison["joint_distance"].notna()]
-    far = judged["joint_distance"].abs()
-    groups = [(str(name), far.loc[rows.index]) for name, rows in judged.groupby("method")]
+    judged = comparison[comparison["published_distance"].notna()]
+    groups = [(str(name), cells) for name, cells in judged.groupby("method")]
     lines = [
-        (name, int((d <= limit).sum()), len(d), float((d <= limit).mean()) if len(d) else math.nan)
-        for name, d in [*groups, ("all", far)]
+        {
+            "method": name,
+            **_near("", cells["published_distance"], limit),
+            **_near("_joint", cells["joint_distance"], limit),
+        }
+        for name, cells in [*groups, ("all", judged)]
     ]
-    outside = judged[far > limit]
-    farthest_first = outside["joint_distance"].abs().sort_values(ascending=False, kind="stable")
+    far = judged["published_distance"].abs().sort_values(ascending=False, kind="stable")
     return Agreement(
-        pd.DataFrame(lines, columns=["method", "within", "cells", "share"]),
-        outside.loc[farthest_first.index].reset_index(drop=True),
+        pd.DataFrame(lines),
+        judged.loc[far[far > limit].index].reset_index(drop=True),
         len(comparison) - len(judged),
         limit,
     )
+
+
+def _near(suffix: str, distances: Series, limit: float) -> dict[str, float]:
+    known = distances.dropna()
+    within = int((known.abs() <= limit).sum())
+    share = within / len(known) if len(known) else math.nan
+    return {f"within{suffix}": within, f"cells{suffix}": len(known), f"share{suffix}": share}

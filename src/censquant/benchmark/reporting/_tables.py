@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from censquant.benchmark.reporting._published import PAPER_METRICS
+from censquant.benchmark.reporting._published import PAPER_METRICS, difference_causes
 from censquant.benchmark.reporting._summary import (
     HIGHER_IS_BETTER,
     METRIC_TITLES,
@@ -25,6 +25,11 @@ ROUNDING_NOTE = (
     "The paper prints three decimals, so half a unit of the last one counts as part of its error."
 )
 """Said below every table with a distance in standard errors."""
+
+_RULE_NOTE = (
+    "Cells are judged by the paper's standard errors: samples and splits are its own, so the runs "
+    "are not independent of its runs and joint standard errors are too wide."
+)
 
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"} | {"\n": " "})
 
@@ -198,7 +203,7 @@ def main_table(frame: DataFrame, labels: Labels) -> Table:
     """Full results in the paper's layout, with its numbers beside ours.
 
     One row a dataset and method, one pair of columns a metric: mean and standard error over the
-    runs, then the paper's and in brackets how far ours lies from it in joint standard errors. The
+    runs, then the paper's and in brackets how far ours lies from it in its standard errors. The
     best method of a dataset is bold where there are several; methods that print the same are all
     best.
 
@@ -281,7 +286,7 @@ def _paper(comparison: DataFrame, place: tuple[str, str, str]) -> str:
         return "–"
     row = comparison.loc[place]
     text = plus_minus(row["published_mean"], row["published_se"])
-    return with_distance(text, row["joint_distance"])
+    return with_distance(text, row["published_distance"])
 
 
 def runs_note(counts: Series) -> str:
@@ -298,17 +303,15 @@ def runs_note(counts: Series) -> str:
 def _distance_note(with_paper: object) -> list[str]:
     if not with_paper:
         return []
-    return [f"In brackets: ours minus the paper's in joint standard errors. {ROUNDING_NOTE}"]
+    return [f"In brackets: ours minus the paper's in its standard errors. {ROUNDING_NOTE}"]
 
 
 def _failed_note(failed: Sequence[str]) -> list[str]:
     return [f"Runs that failed and are in no mean: {', '.join(failed)}."] if failed else []
 
 
-def agreement_tables(
-    near: Agreement, labels: Labels, causes: Mapping[tuple[str, str, str], str] | None = None
-) -> list[Table]:
-    """Share of cells near the paper's by method, and the cells that are not near.
+def agreement_tables(near: Agreement, labels: Labels) -> list[Table]:
+    """Share of cells near the paper's by method, and the cells that are not near with their cause.
 
     Parameters
     ----------
@@ -316,8 +319,6 @@ def agreement_tables(
         What `agreement` returned.
     labels : Labels
         Titles.
-    causes : mapping of (dataset, method, metric) to str, optional
-        Why a cell lies outside, where that is known.
 
     Returns
     -------
@@ -328,34 +329,39 @@ def agreement_tables(
     >>> import pandas as pd
     >>> from censquant.benchmark.reporting._summary import Labels, agreement
     >>> from censquant.benchmark.reporting._tables import agreement_tables
-    >>> near = agreement(pd.DataFrame({"method": ["a"], "joint_distance": [1.0]}))
+    >>> distances = {"published_distance": [1.0], "joint_distance": [0.5]}
+    >>> near = agreement(pd.DataFrame({"method": ["a"], **distances}))
     >>> [cell.text for cell in agreement_tables(near, Labels())[0].rows[0]]
-    ['a', '1', '1', '100.0 %']
+    ['a', '1 of 1', '100.0 %', '1 of 1', '100.0 %']
     """
     methods = labels.ordered_methods(set(near.shares["method"]) - {"all"})
     shares = near.shares.set_index("method").loc[[*methods, "all"]]
     rows = tuple(
         (
             Cell("All methods" if line.Index == "all" else labels.method(line.Index)),
-            Cell(f"{line.within}"),
-            Cell(f"{line.cells}"),
-            Cell("–" if not line.cells else f"{100 * line.share:.1f} %"),
+            Cell(f"{line.within} of {line.cells}"),
+            Cell(_percent(line.share)),
+            Cell(f"{line.within_joint} of {line.cells_joint}"),
+            Cell(_percent(line.share_joint)),
         )
         for line in shares.itertuples()
     )
-    limit = f"{near.limit:g} joint standard errors of the paper"
-    unjudged = f"Not judged, for want of a second run: {near.unjudged} cells."
-    notes = (ROUNDING_NOTE, *[unjudged] * (near.unjudged > 0))
-    columns = ("Method", "Cells near", "Cells", "Share")
+    limit = f"{near.limit:g} standard errors of the paper"
+    failed = f"Not judged, because every run failed: {near.unjudged} cells."
+    notes = (ROUNDING_NOTE, _RULE_NOTE, *[failed] * (near.unjudged > 0))
+    columns = ("Method", "In its se", "Share", "In joint se", "Share")
     tables = [Table(f"Within {limit}", columns, rows, notes, breaks=frozenset({len(methods)}))]
     if len(near.outside):
-        tables.append(_outside(near.outside, labels, causes or {}, f"Outside {limit}"))
+        tables.append(_outside(near.outside, labels, f"Outside {limit}"))
     return tables
 
 
-def _outside(
-    cells: DataFrame, labels: Labels, causes: Mapping[tuple[str, str, str], str], title: str
-) -> Table:
+def _percent(share: float) -> str:
+    return "–" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def _outside(cells: DataFrame, labels: Labels, title: str) -> Table:
+    causes = difference_causes()
     rows = []
     for line in cells.itertuples():
         texts = [
@@ -365,9 +371,10 @@ def _outside(
             causes.get((line.dataset, line.method, line.metric), "not known"),
             plus_minus(line.mean, line.se),
             plus_minus(line.published_mean, line.published_se),
-            signed(line.joint_distance),
             signed(line.published_distance),
+            signed(line.joint_distance),
+            f"{line.n_runs}",
         ]
         rows.append(tuple(Cell(text) for text in texts))
-    columns = ("Dataset", "Method", "Metric", "Cause", "Ours", "Paper", "In joint se", "In its se")
-    return Table(title, columns, tuple(rows), n_labels=4)
+    names = ("Dataset", "Method", "Metric", "Cause", "Ours", "Paper")
+    return Table(title, (*names, "In its se", "In joint se", "Runs"), tuple(rows), n_labels=4)

@@ -1,9 +1,12 @@
 import math
+from importlib.resources import files
 
 import pytest
 
+from censquant.benchmark import DATASETS, METHODS
 from censquant.benchmark.reporting._published import (
     PAPER_METRICS,
+    difference_causes,
     published_sequential,
     published_sequential_means,
     published_table,
@@ -86,3 +89,21 @@ def test_ystar_has_six_factors_for_four_sets():
     assert sorted(table["factor"].unique()) == [1.0, 1.2, 1.5, 2.0, 10.0, 100.0]
     assert len(table) == 24
     assert value(table, "tqmse", dataset="LogNorm heavy", factor=10.0) == 1.026
+
+
+def test_every_cause_belongs_to_a_score_that_the_paper_printed():
+    printed = published_table().set_index(["dataset", "method", "metric"]).index
+    causes = difference_causes()
+    for dataset, method, metric in causes:
+        assert (DATASETS[dataset].title, METHODS[method].published, metric) in printed
+    assert all(isinstance(cause, str) and cause.strip() == cause for cause in causes.values())
+    assert all(cause for cause in causes.values())
+
+
+def test_no_score_has_two_causes():
+    text = (
+        files("censquant.benchmark.reporting")
+        .joinpath("published", "causes.csv")
+        .read_text(encoding="utf-8")
+    )
+    assert len(difference_causes()) == len(text.strip().splitlines()) - 1

@@ -173,11 +173,12 @@ def test_only_what_the_paper_has_is_compared():
     assert "joint_distance" in comparison.columns
 
 
-def test_agreement_counts_by_method_and_over_all():
+def test_agreement_is_judged_in_the_papers_errors_and_counted_in_joint_ones_beside():
     comparison = pd.DataFrame(
         {
             "method": ["a", "a", "a", "b", "b"],
-            "joint_distance": [0.5, -3.0, 3.1, -9.0, math.nan],
+            "published_distance": [0.5, -3.0, 3.1, -9.0, math.nan],
+            "joint_distance": [0.4, math.nan, 2.0, -4.0, math.nan],
         }
     )
     near = agreement(comparison)
@@ -186,15 +187,28 @@ def test_agreement_counts_by_method_and_over_all():
         "within": [2, 0, 2],
         "cells": [3, 1, 4],
         "share": [2 / 3, 0.0, 0.5],
+        "within_joint": [2, 0, 2],
+        "cells_joint": [2, 1, 3],
+        "share_joint": [1.0, 0.0, 2 / 3],
     }
-    assert near.outside["joint_distance"].tolist() == [-9.0, 3.1]
+    assert near.outside["published_distance"].tolist() == [-9.0, 3.1]
     assert (near.unjudged, near.limit) == (1, 3.0)
 
 
+def test_a_wider_limit_takes_in_cells_that_were_outside():
+    comparison = pd.DataFrame(
+        {"method": ["a", "a"], "published_distance": [3.5, -6.0], "joint_distance": [1.0, -2.0]}
+    )
+    near = agreement(comparison, limit=4.0)
+    assert near.outside["published_distance"].tolist() == [-6.0]
+    assert near.limit == 4.0
+
+
 def test_agreement_of_nothing_has_no_share():
-    near = agreement(pd.DataFrame({"method": [], "joint_distance": []}))
+    near = agreement(pd.DataFrame({"method": [], "published_distance": [], "joint_distance": []}))
     assert near.shares["cells"].tolist() == [0]
     assert math.isnan(near.shares["share"].item())
+    assert math.isnan(near.shares["share_joint"].item())
 
 
 def test_unknown_names_stand_for_themselves_and_come_last():

@@ -134,8 +134,8 @@ def bold(table):
 def test_the_main_table_has_ours_then_the_papers_with_the_distance():
     table = main_table(frame(cell({"cindex": [0.690, 0.696]})), LABELS)
     assert table.columns == ("Dataset", "Method", "C-index", "paper")
-    # 0.010 / hypot(0.003, hypot(0.005, 0.0005)) = 1.71.
-    assert texts(table) == [["GBSG", "CQRNN", "0.693 ± 0.003", "0.683 ± 0.005 (+1.7)"]]
+    # 0.010 / hypot(0.005, 0.0005) = 1.99.
+    assert texts(table) == [["GBSG", "CQRNN", "0.693 ± 0.003", "0.683 ± 0.005 (+2.0)"]]
 
 
 def test_the_best_method_is_bold_in_the_direction_of_the_metric():
@@ -181,9 +181,9 @@ def test_scores_and_papers_that_are_missing_are_dashes():
     assert line == ["GBSG", "mine", "–", "–", "0.650 ± 0.050", "–"]
 
 
-def test_one_run_has_the_papers_number_without_a_distance():
+def test_one_run_has_its_distance_from_the_papers_number():
     (line,) = texts(main_table(frame(cell({"cindex": [0.69]})), LABELS))
-    assert line[2:] == ["0.690", "0.683 ± 0.005"]
+    assert line[2:] == ["0.690", "0.683 ± 0.005 (+1.4)"]
 
 
 def test_notes_say_runs_failures_and_rounding():
@@ -193,7 +193,7 @@ def test_notes_say_runs_failures_and_rounding():
     )
     assert main_table(rows, LABELS).notes == (
         "Mean ± one standard error over 1 to 2 runs.",
-        "In brackets: ours minus the paper's in joint standard errors. The paper prints three "
+        "In brackets: ours minus the paper's in its standard errors. The paper prints three "
         "decimals, so half a unit of the last one counts as part of its error.",
         "Runs that failed and are in no mean: GBSG CQRNN 1.",
     )
@@ -216,34 +216,51 @@ def test_a_user_without_the_papers_data_sees_no_paper():
     assert len(table.notes) == 1
 
 
-def test_agreement_is_told_by_method_and_cells_outside_are_listed_with_their_cause():
+def test_agreement_is_told_by_method_and_cells_outside_are_listed_with_their_cause(monkeypatch):
     rows = frame(
         cell({"cindex": [0.690, 0.696], "censdcal": [5.0, 5.002]}),
         cell({"cindex": [0.9, 0.902]}, method="lognorm_as_run"),
     )
     near = agreement(compare(rows, LABELS))
-    shares, outside = agreement_tables(
-        near, LABELS, {("gbsg", "cqrnn", "censdcal"): "drawn far away"}
-    )
-    assert shares.title == "Within 3 joint standard errors of the paper"
+    known = {("gbsg", "cqrnn", "censdcal"): "drawn far away"}
+    monkeypatch.setattr("censquant.benchmark.reporting._tables.difference_causes", lambda: known)
+    shares, outside = agreement_tables(near, LABELS)
+    assert shares.title == "Within 3 standard errors of the paper"
+    assert outside.title == "Outside 3 standard errors of the paper"
     assert texts(shares) == [
-        ["CQRNN", "1", "2", "50.0 %"],
-        ["LogNorm MLE (as run)", "0", "1", "0.0 %"],
-        ["All methods", "1", "3", "33.3 %"],
+        ["CQRNN", "1 of 2", "50.0 %", "1 of 2", "50.0 %"],
+        ["LogNorm MLE (as run)", "0 of 1", "0.0 %", "0 of 1", "0.0 %"],
+        ["All methods", "1 of 3", "33.3 %", "1 of 3", "33.3 %"],
     ]
     assert [row[:4] for row in texts(outside)] == [
         ["GBSG", "CQRNN", "CensDCal", "drawn far away"],
         ["GBSG", "LogNorm MLE (as run)", "C-index", "not known"],
     ]
-    # (5.001 - 0.339) / hypot(0.001, 0.033, 0.0005) and / hypot(0.033, 0.0005).
-    assert texts(outside)[0][4:] == ["5.001 ± 0.001", "0.339 ± 0.033", "+141.2", "+141.3"]
+    # (5.001 - 0.339) / hypot(0.033, 0.0005) and / hypot(0.001, 0.033, 0.0005).
+    assert texts(outside)[0][4:] == ["5.001 ± 0.001", "0.339 ± 0.033", "+141.3", "+141.2", "2"]
 
 
-def test_cells_that_cannot_be_judged_are_counted():
+def test_a_wide_spread_of_our_own_runs_excuses_no_distance_from_the_paper():
+    # Norm linear CQRNN: TQMSE 0.088 with standard error 0.009; ours is 0.150 ± 0.050.
+    near = agreement(compare(frame(cell({"tqmse": [0.1, 0.2]}, dataset="norm_linear")), LABELS))
+    shares, outside = agreement_tables(near, LABELS)
+    assert texts(shares)[0] == ["CQRNN", "0 of 1", "0.0 %", "1 of 1", "100.0 %"]
+    assert texts(outside)[0][6:] == ["+6.9", "+1.2", "2"]
+
+
+def test_one_run_is_judged_by_the_papers_errors_alone():
     near = agreement(compare(frame(cell({"cindex": [0.69]})), LABELS))
     (table,) = agreement_tables(near, LABELS)
-    assert texts(table) == [["All methods", "0", "0", "–"]]
-    assert table.notes[1] == "Not judged, for want of a second run: 1 cells."
+    assert texts(table)[-1] == ["All methods", "1 of 1", "100.0 %", "0 of 0", "–"]
+    assert len(table.notes) == 2
+
+
+def test_cells_of_failed_runs_are_counted_and_not_judged():
+    failed = frame(cell({"cindex": [math.nan], "error": ["boom"]}))
+    near = agreement(compare(failed, LABELS))
+    (table,) = agreement_tables(near, LABELS)
+    assert texts(table) == [["All methods", "0 of 0", "–", "0 of 0", "–"]]
+    assert table.notes[2] == "Not judged, because every run failed: 1 cells."
 
 
 def test_the_compact_table_has_one_row_a_dataset():
@@ -253,13 +270,13 @@ def test_the_compact_table_has_one_row_a_dataset():
         cell({"tqmse": [9.0, 9.0]}, dataset="norm_linear", method="sequential_grid"),
     )
     assert texts(compact_table(rows, LABELS)) == [
-        ["Norm linear", "TQMSE", "0.090 ± 0.010", "0.088 ± 0.009", "+0.1"],
+        ["Norm linear", "TQMSE", "0.090 ± 0.010", "0.088 ± 0.009", "+0.2"],
         [
             "GBSG",
             "C-index, CensDCal",
             "0.693 ± 0.003, 0.350 ± 0.050",
             "0.683 ± 0.005, 0.339 ± 0.033",
-            "+1.7, +0.2",
+            "+2.0, +0.3",
         ],
     ]
 
