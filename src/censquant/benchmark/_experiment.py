@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 
 from censquant._validation import look_up
@@ -187,6 +188,7 @@ def _labels(cells: Sequence[Cell]) -> Labels:
 
 
 def _versions() -> dict[str, str]:
+    """What the times and the last digits of a table depend on."""
     import numba
     import sklearn
 
@@ -196,4 +198,5 @@ def _versions() -> dict[str, str]:
         "numpy": np.__version__,
         "numba": numba.__version__,
         "scikit-learn": sklearn.__version__,
+        "cores": str(joblib.cpu_count()),
     }

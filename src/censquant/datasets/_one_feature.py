@@ -2,37 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, SupportsIndex, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import SupportsIndex
 
 from censquant.datasets._random import RandomState
 from censquant.datasets._synthetic import SyntheticData, make
-
-
-@overload
-def make_norm_linear(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool = ...,
-) -> SyntheticData: ...
-
-
-@overload
-def make_norm_linear(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool = ...,
-) -> tuple[Any, NDArray[np.void]]: ...
 
 
 def make_norm_linear(
@@ -41,9 +14,8 @@ def make_norm_linear(
     random_state: RandomState = None,
     censored: bool = True,
     paper_text: bool = False,
-    return_X_y: bool = False,
     as_frame: bool = False,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+) -> SyntheticData:
     """Sample of normal times, mean and spread linear in one feature; 23 % are censored.
 
     The target is N(2x + 10, (x + 1)^2) and the censoring time N(4x + 10, (0.8x + 0.4)^2), with x
@@ -62,15 +34,12 @@ def make_norm_linear(
     paper_text : bool
         Whether the target follows the law that the paper prints. Here that is the law behind its
         numbers too, so it changes nothing.
-    return_X_y : bool
-        Whether to return ``(X, y)`` only.
     as_frame : bool
         Whether the features are a pandas DataFrame.
 
     Returns
     -------
     data : SyntheticData
-        Or ``(X, y)`` if `return_X_y` is True.
 
     Examples
     --------
@@ -79,31 +48,7 @@ def make_norm_linear(
     >>> X.shape, y.dtype.names
     ((500, 1), ('event', 'time'))
     """
-    return make("Norm linear", n_samples, random_state, censored, paper_text, return_X_y, as_frame)
-
-
-@overload
-def make_norm_nonlinear(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool = ...,
-) -> SyntheticData: ...
-
-
-@overload
-def make_norm_nonlinear(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool = ...,
-) -> tuple[Any, NDArray[np.void]]: ...
+    return make("Norm linear", n_samples, random_state, censored, paper_text, as_frame)
 
 
 def make_norm_nonlinear(
@@ -112,9 +57,8 @@ def make_norm_nonlinear(
     random_state: RandomState = None,
     censored: bool = True,
     paper_text: bool = False,
-    return_X_y: bool = False,
     as_frame: bool = False,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+) -> SyntheticData:
     """Sample of normal times, a wave in the mean and growing spread; 27 % are censored.
 
     The target is N(x sin(2x) + 10, (0.5x + 0.5)^2) and the censoring time N(2x + 10, 2^2), with x
@@ -122,14 +66,13 @@ def make_norm_nonlinear(
 
     Parameters
     ----------
-    n_samples, random_state, censored, paper_text, return_X_y, as_frame
+    n_samples, random_state, censored, paper_text, as_frame
         As in `make_norm_linear`; the law is printed as it is here too, so `paper_text` changes
         nothing.
 
     Returns
     -------
     data : SyntheticData
-        Or ``(X, y)`` if `return_X_y` is True.
 
     Examples
     --------
@@ -137,33 +80,7 @@ def make_norm_nonlinear(
     >>> make_norm_nonlinear(n_samples=3, censored=False).y["event"]
     array([ True,  True,  True])
     """
-    return make(
-        "Norm non-linear", n_samples, random_state, censored, paper_text, return_X_y, as_frame
-    )
-
-
-@overload
-def make_exponential(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool = ...,
-) -> SyntheticData: ...
-
-
-@overload
-def make_exponential(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool = ...,
-) -> tuple[Any, NDArray[np.void]]: ...
+    return make("Norm non-linear", n_samples, random_state, censored, paper_text, as_frame)
 
 
 def make_exponential(
@@ -172,9 +89,8 @@ def make_exponential(
     random_state: RandomState = None,
     censored: bool = True,
     paper_text: bool = False,
-    return_X_y: bool = False,
     as_frame: bool = False,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+) -> SyntheticData:
     """Sample of exponential times, the mean linear in one feature; 34 % are censored.
 
     The target has mean 2x + 4 and the censoring time, exponential too, mean 15 - 3x, with x
@@ -182,14 +98,13 @@ def make_exponential(
 
     Parameters
     ----------
-    n_samples, random_state, censored, paper_text, return_X_y, as_frame
+    n_samples, random_state, censored, paper_text, as_frame
         As in `make_norm_linear`; the law is printed as it is here too, so `paper_text` changes
         nothing.
 
     Returns
     -------
     data : SyntheticData
-        Or ``(X, y)`` if `return_X_y` is True.
 
     Examples
     --------
@@ -198,31 +113,7 @@ def make_exponential(
     >>> bool(data.y["time"].min() > 0)
     True
     """
-    return make("Exponential", n_samples, random_state, censored, paper_text, return_X_y, as_frame)
-
-
-@overload
-def make_weibull(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool = ...,
-) -> SyntheticData: ...
-
-
-@overload
-def make_weibull(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool = ...,
-) -> tuple[Any, NDArray[np.void]]: ...
+    return make("Exponential", n_samples, random_state, censored, paper_text, as_frame)
 
 
 def make_weibull(
@@ -231,9 +122,8 @@ def make_weibull(
     random_state: RandomState = None,
     censored: bool = True,
     paper_text: bool = False,
-    return_X_y: bool = False,
     as_frame: bool = False,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+) -> SyntheticData:
     """Sample of Weibull times with a wave in their scale; 23 % are censored.
 
     The target has shape 5 and scale 4x sin(2(x - 1)) + 10, the censoring time shape 5 and scale
@@ -241,14 +131,13 @@ def make_weibull(
 
     Parameters
     ----------
-    n_samples, random_state, censored, paper_text, return_X_y, as_frame
+    n_samples, random_state, censored, paper_text, as_frame
         As in `make_norm_linear`; the law is printed as it is here too, so `paper_text` changes
         nothing.
 
     Returns
     -------
     data : SyntheticData
-        Or ``(X, y)`` if `return_X_y` is True.
 
     Examples
     --------
@@ -256,31 +145,7 @@ def make_weibull(
     >>> make_weibull(random_state=0).true_quantiles([0.1, 0.5, 0.9]).shape
     (500, 3)
     """
-    return make("Weibull", n_samples, random_state, censored, paper_text, return_X_y, as_frame)
-
-
-@overload
-def make_lognorm(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool = ...,
-) -> SyntheticData: ...
-
-
-@overload
-def make_lognorm(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool = ...,
-) -> tuple[Any, NDArray[np.void]]: ...
+    return make("Weibull", n_samples, random_state, censored, paper_text, as_frame)
 
 
 def make_lognorm(
@@ -289,9 +154,8 @@ def make_lognorm(
     random_state: RandomState = None,
     censored: bool = True,
     paper_text: bool = False,
-    return_X_y: bool = False,
     as_frame: bool = False,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+) -> SyntheticData:
     """Sample of log-normal times, skewed and heavy-tailed; 22 % are censored.
 
     The logarithm of the target is N((x - 1)^2, 1) and the censoring time uniform on (0, 10), with
@@ -305,13 +169,12 @@ def make_lognorm(
     paper_text : bool
         Whether the target follows the law that the paper prints instead, with a standard deviation
         of x^2 on the logarithmic scale.
-    return_X_y, as_frame
+    as_frame
         As in `make_norm_linear`.
 
     Returns
     -------
     data : SyntheticData
-        Or ``(X, y)`` if `return_X_y` is True.
 
     Examples
     --------
@@ -319,31 +182,7 @@ def make_lognorm(
     >>> bool(make_lognorm(random_state=0).y["time"].max() < 10)
     True
     """
-    return make("LogNorm", n_samples, random_state, censored, paper_text, return_X_y, as_frame)
-
-
-@overload
-def make_norm_uniform(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool = ...,
-) -> SyntheticData: ...
-
-
-@overload
-def make_norm_uniform(
-    n_samples: SupportsIndex = ...,
-    *,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool = ...,
-) -> tuple[Any, NDArray[np.void]]: ...
+    return make("LogNorm", n_samples, random_state, censored, paper_text, as_frame)
 
 
 def make_norm_uniform(
@@ -352,9 +191,8 @@ def make_norm_uniform(
     random_state: RandomState = None,
     censored: bool = True,
     paper_text: bool = False,
-    return_X_y: bool = False,
     as_frame: bool = False,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+) -> SyntheticData:
     """Sample of normal times under heavy and early censoring; 66 % are censored.
 
     The target is N(2x cos(2x) + 13, (x^2 + 0.5)^2), moved up to 0.1 where it is smaller, and the
@@ -368,13 +206,12 @@ def make_norm_uniform(
     paper_text : bool
         Whether the target follows the law that the paper prints instead, which has no lower end:
         some targets are negative.
-    return_X_y, as_frame
+    as_frame
         As in `make_norm_linear`.
 
     Returns
     -------
     data : SyntheticData
-        Or ``(X, y)`` if `return_X_y` is True.
 
     Examples
     --------
@@ -382,4 +219,4 @@ def make_norm_uniform(
     >>> bool(make_norm_uniform(random_state=0).y["event"].mean() < 0.5)
     True
     """
-    return make("Norm uniform", n_samples, random_state, censored, paper_text, return_X_y, as_frame)
+    return make("Norm uniform", n_samples, random_state, censored, paper_text, as_frame)

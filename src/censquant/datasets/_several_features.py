@@ -2,43 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, SupportsIndex, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import SupportsIndex
 
 from censquant._validation import check_choice
 from censquant.datasets._random import RandomState
 from censquant.datasets._recipes import CENSORING_4D, CENSORING_8D
 from censquant.datasets._synthetic import SyntheticData, make
-
-
-@overload
-def make_norm_4d(
-    n_samples: SupportsIndex = ...,
-    *,
-    censoring: str = ...,
-    offset: float | None = ...,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool = ...,
-) -> SyntheticData: ...
-
-
-@overload
-def make_norm_4d(
-    n_samples: SupportsIndex = ...,
-    *,
-    censoring: str = ...,
-    offset: float | None = ...,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool = ...,
-) -> tuple[Any, NDArray[np.void]]: ...
 
 
 def make_norm_4d(
@@ -49,9 +18,8 @@ def make_norm_4d(
     random_state: RandomState = None,
     censored: bool = True,
     paper_text: bool = False,
-    return_X_y: bool = False,
     as_frame: bool = False,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+) -> SyntheticData:
     """Sample of normal times with a curved mean of four features and light to heavy censoring.
 
     The target is N(3 x0 + x1^2 - x2^2 + sin(x2 x3) + offset, 1), with features uniform on (0, 2).
@@ -71,13 +39,12 @@ def make_norm_4d(
         Whether the target follows the law that the paper prints instead:
         N(3 x0 + x1^2 - x2^2 + 2 sin(x2 x3) + 6, (x0^2 + 0.5)^2). The print does not say which
         feature the standard deviation depends on; the first one is this package's reading.
-    return_X_y, as_frame
+    as_frame
         As in `make_norm_linear`.
 
     Returns
     -------
     data : SyntheticData
-        Or ``(X, y)`` if `return_X_y` is True.
 
     Examples
     --------
@@ -94,36 +61,9 @@ def make_norm_4d(
         random_state,
         censored,
         paper_text,
-        return_X_y,
         as_frame,
         offset=offset,
     )
-
-
-@overload
-def make_lognorm_8d(
-    n_samples: SupportsIndex = ...,
-    *,
-    censoring: str = ...,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[False] = ...,
-    as_frame: bool = ...,
-) -> SyntheticData: ...
-
-
-@overload
-def make_lognorm_8d(
-    n_samples: SupportsIndex = ...,
-    *,
-    censoring: str = ...,
-    random_state: RandomState = ...,
-    censored: bool = ...,
-    paper_text: bool = ...,
-    return_X_y: Literal[True],
-    as_frame: bool = ...,
-) -> tuple[Any, NDArray[np.void]]: ...
 
 
 def make_lognorm_8d(
@@ -133,9 +73,8 @@ def make_lognorm_8d(
     random_state: RandomState = None,
     censored: bool = True,
     paper_text: bool = False,
-    return_X_y: bool = False,
     as_frame: bool = False,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
+) -> SyntheticData:
     """Sample of log-normal times, linear in eight features on the log scale.
 
     Ten times the target has a logarithm with mean
@@ -152,13 +91,12 @@ def make_lognorm_8d(
         As in `make_norm_linear`.
     paper_text : bool
         Changes nothing: the paper prints no coefficients, so there is no other law to draw from.
-    return_X_y, as_frame
+    as_frame
         As in `make_norm_linear`.
 
     Returns
     -------
     data : SyntheticData
-        Or ``(X, y)`` if `return_X_y` is True.
 
     Examples
     --------
@@ -168,6 +106,4 @@ def make_lognorm_8d(
     True
     """
     check_choice("censoring", censoring, CENSORING_8D)
-    return make(
-        f"LogNorm {censoring}", n_samples, random_state, censored, paper_text, return_X_y, as_frame
-    )
+    return make(f"LogNorm {censoring}", n_samples, random_state, censored, paper_text, as_frame)

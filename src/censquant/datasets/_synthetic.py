@@ -159,13 +159,11 @@ def make(
     random_state: RandomState,
     censored: bool,
     paper_text: bool,
-    return_X_y: bool,
     as_frame: bool,
     *,
     offset: float | None = None,
-) -> SyntheticData | tuple[Any, NDArray[np.void]]:
-    """Draw one data set of the table: ``(X, y)`` or all of it, as a frame or an array."""
-    check_flag("return_X_y", return_X_y)
+) -> SyntheticData:
+    """Draw one data set of the table, its features as a frame or an array."""
     check_flag("as_frame", as_frame)
     try:
         n_rows = operator.index(n_samples)
@@ -192,6 +190,4 @@ def make(
     censoring = draw(censoring_law, X, rng) if censored else np.full(n_rows, np.inf)
     y = Surv.from_arrays(event=target <= censoring, time=np.minimum(target, censoring))
     features = to_frame(X, name_features(recipe.n_features)) if as_frame else X
-    if return_X_y:
-        return features, y
     return SyntheticData(name, features, y, target, censoring, moved, paper_text)

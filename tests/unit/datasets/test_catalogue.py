@@ -144,19 +144,15 @@ class TestFormsOfSyntheticSets:
         assert_array_equal(data.y, plain.y)
         assert_array_equal(data.true_quantiles([0.1, 0.9]), plain.true_quantiles([0.1, 0.9]))
 
-    def test_the_pair_alone_may_be_asked_for(self, info):
+    def test_they_are_taken_apart_like_real_ones(self, info):
         plain = load(info.name, n_samples=20, random_state=0)
-        pair = load(info.name, n_samples=20, random_state=0, return_X_y=True)
-        assert type(pair) is tuple
-        assert_array_equal(pair[0], plain.X)
-        assert_array_equal(pair[1], plain.y)
-        X, _ = load(info.name, n_samples=20, return_X_y=True, as_frame=True)
-        assert tuple(X.columns) == plain.feature_names
+        X, y = load(info.name, n_samples=20, random_state=0)
+        assert_array_equal(X, plain.X)
+        assert_array_equal(y, plain.y)
 
-    def test_their_flags_must_be_flags(self, info):
-        for flag in ("return_X_y", "as_frame"):
-            with pytest.raises(TypeError, match=re.escape(f"{flag} must be True or False, got 1.")):
-                load(info.name, n_samples=1, **{flag: 1})
+    def test_a_flag_must_be_a_flag(self, info):
+        with pytest.raises(TypeError, match=re.escape("as_frame must be True or False, got 1.")):
+            load(info.name, n_samples=1, as_frame=1)
 
 
 def test_features_are_named_as_in_the_formulas():
