@@ -188,7 +188,7 @@ def _labels(cells: Sequence[Cell]) -> Labels:
 
 
 def _versions() -> dict[str, str]:
-    """What the times and the last digits of a table depend on."""
+    """Return what the times and the last digits of a table depend on."""
     import numba
     import sklearn
 

@@ -53,7 +53,7 @@ def test_pictures_of_one_feature_are_drawn(tmp_path):
             "The suite 'figures' draws one fit of .* so it takes no seeds or splits",
         ),
         ("figures", {"out": "x", "methods": []}, "There is nothing to draw: datasets and methods"),
-        ("figures", {"out": "x", "datasets": "gbsg"}, "one feature, got 'gbsg'"),
+        ("figures", {"out": "x", "datasets": "norm_heavy"}, "one feature, got 'norm_heavy'"),
     ],
 )
 def test_wrong_words_get_a_sentence(suite, options, message):
