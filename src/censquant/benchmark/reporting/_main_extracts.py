@@ -46,7 +46,7 @@ def compact_table(frame: DataFrame, labels: Labels, method: str = "cqrnn") -> Ta
     ...                      "split": "random", "seed": [1, 2], "cindex": [0.684, 0.69]})
     >>> table = compact_table(rows, Labels({"gbsg": "GBSG"}, {}, {"cqrnn": "CQRNN"}))
     >>> [cell.text for cell in table.rows[0]]
-    ['GBSG', 'C-index', '0.687 ± 0.003', '0.683 ± 0.005', '+0.8']
+    ['GBSG', 'C-index', '0.687 ± 0.003', '0.683 ± 0.005', '+0.4']
     """
     comparison = compare(frame, labels)
     comparison = comparison[comparison["method"] == method]

@@ -27,8 +27,9 @@ ROUNDING_NOTE = (
 """Said below every table with a distance in standard errors."""
 
 _RULE_NOTE = (
-    "Cells are judged by the paper's standard errors: samples and splits are its own, so the runs "
-    "are not independent of its runs and joint standard errors are too wide."
+    "Cells are judged by the paper's standard errors, widened to as many runs as there are here "
+    "where those are fewer than its ten: samples and splits are its own, so the runs are not "
+    "independent of its runs and joint standard errors are too wide."
 )
 
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"} | {"\n": " "})
