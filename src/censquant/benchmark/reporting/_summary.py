@@ -12,6 +12,7 @@ import numpy as np
 from censquant.benchmark.reporting._published import (
     PAPER_METRICS,
     PRINTED_ROUNDING,
+    joint_distance,
     published_table,
 )
 
@@ -290,7 +291,6 @@ def compare(frame: DataFrame, labels: Labels) -> DataFrame:
         place = labels.dataset(row.dataset), labels.published.get(row.method), row.metric
         if place in paper.index:
             mean, se = (float(paper.at[place, column]) for column in ("mean", "se"))
-            error = math.hypot(se, PRINTED_ROUNDING)
             fewer = max(1.0, _PAPER_RUNS / max(1, row.n_runs))
             wide = math.hypot(se * math.sqrt(fewer), PRINTED_ROUNDING)
             difference = row.mean - mean
@@ -300,7 +300,7 @@ def compare(frame: DataFrame, labels: Labels) -> DataFrame:
                     "published_mean": mean,
                     "published_se": se,
                     "difference": difference,
-                    "joint_distance": difference / math.hypot(row.se, error),
+                    "joint_distance": joint_distance(row.mean, row.se, mean, se),
                     "published_distance": difference / wide,
                 }
             )
