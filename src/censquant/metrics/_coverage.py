@@ -12,6 +12,7 @@ from censquant.metrics._known_censoring import warn_truncated
 from censquant.metrics._read import (
     Floats,
     censoring_curve,
+    followed_until,
     read_quantile_rows,
     read_times,
     read_train,
@@ -232,7 +233,7 @@ def _warn_of_late_limits(
     """Say that limits lie where neither events nor censoring are known."""
     if not curve.n_events.any():
         return
-    end = float(curve.time[curve(curve.time, side="left") >= SMALLEST_CHANCE][-1])
+    end = followed_until(curve, SMALLEST_CHANCE)
     target = target.take(weight > 0)
     train = read_train(y_train, target)
     outlived = (target.time > end).any() or (~train.event & (train.time >= end)).any()

@@ -10,6 +10,7 @@ from censquant.metrics._known_censoring import censored_at
 from censquant.metrics._read import (
     Floats,
     censoring_curve,
+    followed_until,
     read_matrix,
     read_quantile_rows,
     read_train,
@@ -172,8 +173,7 @@ def pinball_loss_ipcw(
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight)
     curve = censoring_curve(y_train, target, weight)
     if truncation is None:
-        followed = curve.time[curve(curve.time, side="left") >= _SMALLEST_CHANCE]
-        end = float(followed[-1]) if curve.n_events.any() else np.inf
+        end = followed_until(curve, _SMALLEST_CHANCE) if curve.n_events.any() else np.inf
     elif truncation == np.inf:
         end = np.inf
     else:

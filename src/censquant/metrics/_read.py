@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 # Probabilities that a float32 model rounds may miss their range and their order by this much.
 _ROUNDING = 1e-6
 
+# Products of shares may miss the exact one by this much.
+_PRODUCT_ROUNDING = 1e-12
+
 
 def read_quantile_rows(
     y: object,
@@ -129,6 +132,15 @@ def censoring_curve(y_train: object, target: Target, weight: Floats) -> KaplanMe
     """
     train = read_train(y_train, target)
     return censoring_kaplan_meier(train.time, train.event, weight if y_train is None else None)
+
+
+def followed_until(curve: KaplanMeier, share: float) -> float:
+    """Last time that at least a share of the rows reach uncensored.
+
+    A share that is met exactly counts, whichever way its products were rounded.
+    """
+    reached = curve(curve.time, side="left") >= share - _PRODUCT_ROUNDING
+    return float(curve.time[reached][-1])
 
 
 def read_matrix(values: ArrayLike, shape: tuple[int, int], name: str, columns: str) -> Floats:
