@@ -28,7 +28,8 @@ test: $(VENV)/.test          ## the fast tests, on all cores
 	$(BIN)/python -m pytest --numprocesses auto --quiet
 
 test-all: $(VENV)/.test      ## also the slow statistical checks
-	$(BIN)/python -m pytest --numprocesses auto --quiet -m "slow or not slow"
+	$(BIN)/python -m pytest --numprocesses auto --quiet -m "slow or not slow" \
+	    --hypothesis-profile new_examples
 
 # Compiled kernels are invisible to coverage, so a second run interprets them on small inputs.
 coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %

@@ -6,6 +6,13 @@ import os
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, so that a clone passes or fails by its code alone;
+# `make test-all` looks for new ones.
+settings.register_profile("same_examples", derandomize=True)
+settings.register_profile("new_examples")
+settings.load_profile("same_examples")
 
 
 @pytest.fixture(scope="session", autouse=True)

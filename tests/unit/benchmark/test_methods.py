@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from censquant import CQRNN, LinearCQR
 from censquant.benchmark import DATASETS, METHODS, get_dataset, get_method, own_dataset, own_method
+from censquant.benchmark._methods import _content
 from censquant.benchmark.peers import PEER_TITLES
 from censquant.datasets import make_norm_linear
 
@@ -138,6 +140,14 @@ def test_the_fingerprint_follows_content_and_not_print():
     changed[2500] += 1e-9  # which print leaves out
     assert of(quantiles=many) == of(quantiles=many.copy()) != of(quantiles=changed)
     assert of(network=lambda shape, n: None) == of(network=lambda shape, n: None)
+
+
+def test_what_has_no_text_and_no_content_counts_by_its_class():
+    """A class typed into a shell, and a parameter that cannot be pickled."""
+    typed = {"LinearCQR": LinearCQR, "__name__": "shell"}
+    exec("class Typed(LinearCQR):\n    pass", typed)
+    assert own_method("mine", typed["Typed"]()).fingerprint
+    assert _content(threading.Lock()) == _content(threading.Lock()) != _content(threading.Event())
 
 
 def test_the_fingerprint_is_the_same_in_another_process():
