@@ -224,9 +224,9 @@ def _warm_up(cell: Cell, problem: Problem) -> None:
         return
     X, y = training_rows(cell.method, problem)
     chosen = np.sort(np.argsort(~y["event"], kind="stable")[:_WARM_UP_ROWS])
-    X = problem.named(X[chosen]) if cell.method.own else X[chosen]
+    X = _as_given(cell, problem, X[chosen])
     model = cell.method.build(cell.dataset, {**cell.options, "max_epochs": 1}, FIRST_SEED)
-    with warnings.catch_warnings(), contextlib.suppress(Exception), _own_process(cell):
+    with warnings.catch_warnings(), contextlib.suppress(Exception), _alone_if_needed(cell):
         # Whatever is wrong will come again in the fit itself, whose row says so.
         warnings.simplefilter("ignore")
         model.fit(X, y[chosen])
@@ -240,12 +240,12 @@ def _fit_task(
         if interrupted.is_set():
             raise KeyboardInterrupt
         X, y = training_rows(cell.method, problem)
-        X = problem.named(X) if cell.method.own else X
+        X = _as_given(cell, problem, X)
         model = _built(cell, seed, y, latest)
         taus = _levels(cell)
         trace = QuantileTrace(problem, taus) if cell.traced else None
         extra = {} if trace is None else {"callbacks": [trace]}
-        with _own_process(cell):
+        with _alone_if_needed(cell):
             start = time.perf_counter()
             try:
                 model.fit(X, y, **extra)
@@ -257,11 +257,16 @@ def _fit_task(
     return task
 
 
+def _as_given(cell: Cell, problem: Problem, X: NDArray[Any]) -> Any:
+    """Return features for the method: a user's own one may ask for the names of the columns."""
+    return problem.named(X) if cell.method.own else X
+
+
 def _levels(cell: Cell) -> NDArray[np.float64]:
     return np.asarray(cell.options.get("quantiles", cell.dataset.taus), dtype=np.float64)
 
 
-def _own_process(cell: Cell) -> contextlib.AbstractContextManager[Any]:
+def _alone_if_needed(cell: Cell) -> contextlib.AbstractContextManager[Any]:
     return contextlib.nullcontext() if cell.threadsafe else _WHOLE_PROCESS
 
 
@@ -284,10 +289,10 @@ def _scored(cell: Cell, problem: Problem, fit: _Fit) -> Row:
     if fit.error:
         return {}
     try:
-        with warnings.catch_warnings(), _own_process(cell):
+        with warnings.catch_warnings(), _alone_if_needed(cell):
             # Scores are taken of what a method says past the last follow-up too.
             warnings.simplefilter("ignore")
-            X_test = problem.named(problem.X_test) if cell.method.own else problem.X_test
+            X_test = _as_given(cell, problem, problem.X_test)
             start = time.perf_counter()
             test = _ordered(fit, X_test)
             row: Row = {"predict_seconds": time.perf_counter() - start}

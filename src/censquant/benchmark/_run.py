@@ -113,20 +113,25 @@ def _one_by_one(tasks: Sequence[Task], *, threads: bool) -> list[Task]:
 
 def _refuse_other_origin(cells: Sequence[Cell], known: Mapping[Key, Row]) -> None:
     """Refuse to mix with rows of other data or another estimator under the same name."""
+    data: set[tuple[str, str]] = set()
+    ways: set[tuple[str, str]] = set()
+    for row in known.values():
+        made_of, made_by = (row.get("fingerprint") or "/").split("/")
+        data.add((row["dataset"], made_of))
+        ways.add((row["method"], made_by))
     for cell in cells:
-        data, way = cell.dataset, cell.method
-        for row in known.values():
-            made_of, made_by = (row.get("fingerprint") or "/").split("/")
-            if row["dataset"] == data.name and made_of != data.fingerprint:
-                raise ValueError(
-                    f"The results hold runs on {data.name!r} that were made of other data, levels "
-                    "or test_share; choose another name or folder."
-                )
-            if row["method"] == way.name and made_by != way.fingerprint:
-                raise ValueError(
-                    f"The results hold runs of {way.name!r} that were made by another class or "
-                    "other parameters; choose another name or folder."
-                )
+        name = cell.dataset.name
+        if any(one == name and origin != cell.dataset.fingerprint for one, origin in data):
+            raise ValueError(
+                f"The results hold runs on {name!r} that were made of other data, levels or "
+                "test_share; choose another name or folder."
+            )
+        name = cell.method.name
+        if any(one == name and origin != cell.method.fingerprint for one, origin in ways):
+            raise ValueError(
+                f"The results hold runs of {name!r} that were made by another class or other "
+                "parameters; choose another name or folder."
+            )
 
 
 def _outcomes(
