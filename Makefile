@@ -38,7 +38,7 @@ coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
 		--cov-report=term-missing:skip-covered --cov-fail-under=95 \
 		tests/unit/losses tests/unit/networks tests/unit/metrics/test_concordance.py \
 		tests/unit/quantiles/test_curve.py \
-		tests/unit/linear/test_linear_program.py
+		tests/unit/estimators/linear/test_linear_program.py
 
 lint: $(VENV)/.test          ## style and types
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ import numpy as np
 
 from censquant import CQRNN, UncensoredOnlyNN
 from censquant.datasets import make_lognorm
-from censquant.estimators._neural import BaseNeuralRegressor
+from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.objectives import GridObjective
 from censquant.survival import censoring_kaplan_meier
 
@@ -47,7 +47,7 @@ class AdaptedCheck(GridObjective):
         return self.gradient(output, rows, np.empty_like(output))
 
 
-class AdaptedCheckNN(BaseNeuralRegressor):
+class AdaptedCheckNN(NeuralRegressor):
     """Quantile network trained with the adapted check loss."""
 
     def _make_objective(self, taus, target, transform):

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
         CQRNN,
         AsymmetricLaplaceNN,
         DeepQuantReg,
+        LinearCQR,
         LogNormalNN,
+        QuantileRegressor,
         SequentialGridNN,
         UncensoredOnlyNN,
         WeibullNN,
         load,
     )
-    from censquant.linear import LinearCQR
     from censquant.survival import Surv
     from censquant.training import Checkpoint
 
@@ -28,8 +29,9 @@ _HOME = {
     "CQRNN": "censquant.estimators",
     "Checkpoint": "censquant.training",
     "DeepQuantReg": "censquant.estimators",
-    "LinearCQR": "censquant.linear",
+    "LinearCQR": "censquant.estimators",
     "LogNormalNN": "censquant.estimators",
+    "QuantileRegressor": "censquant.estimators",
     "SequentialGridNN": "censquant.estimators",
     "Surv": "censquant.survival",
     "UncensoredOnlyNN": "censquant.estimators",
@@ -41,7 +43,6 @@ _SUBPACKAGES = (
     "datasets",
     "estimators",
     "exceptions",
-    "linear",
     "losses",
     "metrics",
     "networks",
@@ -60,6 +61,7 @@ __all__ = [
     "DeepQuantReg",
     "LinearCQR",
     "LogNormalNN",
+    "QuantileRegressor",
     "SequentialGridNN",
     "Surv",
     "UncensoredOnlyNN",

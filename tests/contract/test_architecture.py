@@ -22,7 +22,6 @@ LAYERS = (
     {"training", "torch"},
     {"objectives"},
     {"estimators"},
-    {"linear"},
     {"plotting"},
     {"benchmark"},
     {"report"},
@@ -76,6 +75,22 @@ def test_imports_point_down(path):
         if part != own and part != "torch" and not RANK[part] < RANK[own]
     ]
     assert not bad, f"{path} imports from its own or a higher layer: {bad}"
+
+
+def private_imports(path):
+    """Private modules that a file imports although they belong to a package it is not part of."""
+    for module, _ in imports(path):
+        parts = module.split(".")
+        private = [place for place, part in enumerate(parts) if part.startswith("_")]
+        if parts[0] == "censquant" and private and private[0] > 1:
+            home = PACKAGE.joinpath(*parts[1 : private[0]])
+            if not path.is_relative_to(home):
+                yield module
+
+
+@pytest.mark.parametrize("path", **named(MODULES))
+def test_private_modules_are_imported_inside_their_own_package_only(path):
+    assert not list(private_imports(path))
 
 
 def test_the_ground_floor_imports_only_itself():

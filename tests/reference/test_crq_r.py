@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from censquant import LinearCQR
-from censquant.linear._peng_huang import peng_huang_path
-from censquant.linear._portnoy import portnoy_path
-from censquant.linear._powell import powell_loss
+from censquant.estimators.linear._peng_huang import peng_huang_path
+from censquant.estimators.linear._portnoy import portnoy_path
+from censquant.estimators.linear._powell import powell_loss
 from censquant.survival import kaplan_meier
 
 DATA = Path(__file__).parent / "data"

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._neural import BaseNeuralRegressor
+from censquant.estimators.neural._neural import NeuralRegressor
 
 
 def unordered_quantiles(
     model: Any, X: NDArray[Any], taus: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
     """Return the networks' outputs at ``taus`` as they are, crossing and all; None without any."""
-    if not isinstance(model, BaseNeuralRegressor) or not np.array_equal(model.quantiles_, taus):
+    if not isinstance(model, NeuralRegressor) or not np.array_equal(model.quantiles_, taus):
         return None
     levels = model.time_transform_.levels(model.quantiles_)
     x = model._feature_scale.apply(model._read_features(X))
@@ -25,7 +25,7 @@ def unordered_quantiles(
 
 def n_parameters(model: Any) -> float:
     """Return the number of trained weights; not a number for models that are no networks."""
-    if not isinstance(model, BaseNeuralRegressor):
+    if not isinstance(model, NeuralRegressor):
         return math.nan
     return float(sum(_sizes(model._networks)))
 
@@ -43,13 +43,13 @@ def _sizes(networks: Any) -> Iterator[int]:
 
 def follow_up_seconds(model: Any) -> float:
     """Return what the model of follow-up took of a fit; every network of the package brings one."""
-    if not isinstance(model, BaseNeuralRegressor) or model._follow_up is None:
+    if not isinstance(model, NeuralRegressor) or model._follow_up is None:
         return 0.0
     return float(model._follow_up.train_seconds)
 
 
 def n_steps(model: Any, n_rows: int) -> float:
     """Return the number of optimiser steps of all members and levels."""
-    if not isinstance(model, BaseNeuralRegressor):
+    if not isinstance(model, NeuralRegressor):
         return math.nan
     return float(len(model.history_) * math.ceil(n_rows / model.batch_size))

@@ -8,8 +8,8 @@ import numpy as np
 
 from censquant.benchmark._problem import Problem
 from censquant.estimators import CQRNN, SequentialGridNN
-from censquant.estimators._neural import BaseNeuralRegressor
-from censquant.estimators._parametric import BaseParametricRegressor
+from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._parametric import ParametricRegressor
 
 
 def plain_step_seconds(model: Any, problem: Problem) -> float:
@@ -24,7 +24,7 @@ def plain_step_seconds(model: Any, problem: Problem) -> float:
 
     taus = [float(tau) for tau in model.quantiles]
     far = 1.2 * float(problem.y["time"].max())
-    if isinstance(model, BaseParametricRegressor):
+    if isinstance(model, ParametricRegressor):
         n_outputs, loss = 2, plain.plain_lognormal()
     elif isinstance(model, SequentialGridNN):
         n_outputs, loss = 1, plain.plain_portnoy([0.5], far)
@@ -39,7 +39,7 @@ def plain_step_seconds(model: Any, problem: Problem) -> float:
 
 def _is_the_papers(model: Any) -> bool:
     return (
-        isinstance(model, BaseNeuralRegressor)
+        isinstance(model, NeuralRegressor)
         and model.network is None
         and model.quantiles is not None
         and tuple(np.atleast_1d(model.hidden_layer_sizes)) == (100, 100)

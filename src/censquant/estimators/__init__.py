@@ -1,17 +1,29 @@
-"""Estimators with scikit-learn's API, one short file a method."""
+"""Estimators with scikit-learn's API: one base class, and a folder per kind of model."""
 
-from censquant.estimators._cqrnn import CQRNN
-from censquant.estimators._deep_quant_reg import DeepQuantReg
-from censquant.estimators._parametric import AsymmetricLaplaceNN, LogNormalNN, WeibullNN
+from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._persistence import load
-from censquant.estimators._sequential_grid import SequentialGridNN
-from censquant.estimators._uncensored_only import UncensoredOnlyNN
+from censquant.estimators.linear import LinearCQR
+from censquant.estimators.neural import (
+    CQRNN,
+    AsymmetricLaplaceNN,
+    DeepQuantReg,
+    LogNormalNN,
+    NeuralRegressor,
+    ParametricRegressor,
+    SequentialGridNN,
+    UncensoredOnlyNN,
+    WeibullNN,
+)
 
 __all__ = [
     "CQRNN",
     "AsymmetricLaplaceNN",
     "DeepQuantReg",
+    "LinearCQR",
     "LogNormalNN",
+    "NeuralRegressor",
+    "ParametricRegressor",
+    "QuantileRegressor",
     "SequentialGridNN",
     "UncensoredOnlyNN",
     "WeibullNN",

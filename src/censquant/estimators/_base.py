@@ -25,7 +25,7 @@ _BEYOND = ("warn", "extrapolate", "inf", "nan")
 _BLOCK_ROWS = 1_024
 
 
-class BaseQuantileRegressor(RegressorMixin, BaseEstimator):
+class QuantileRegressor(RegressorMixin, BaseEstimator):
     """Predictions of times from fitted quantile curves.
 
     A subclass fits, says how rows become curves (``_read_features``, ``_curve_of``) and which

@@ -14,7 +14,7 @@ from censquant.quantiles import check_quantiles
 from censquant.survival import TimeTransform
 
 if TYPE_CHECKING:
-    from censquant.estimators._base import BaseQuantileRegressor
+    from censquant.estimators._base import QuantileRegressor
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -72,7 +72,7 @@ def save_estimator(estimator: Storable, path: str | os.PathLike[str]) -> None:
 
 def load(
     path: str | os.PathLike[str], *, network: Callable[..., Any] | None = None
-) -> "BaseQuantileRegressor":
+) -> "QuantileRegressor":
     """Return the fitted estimator that :meth:`save` wrote to ``path``.
 
     Nothing in the file is executed. The loaded estimator predicts the same bits.
@@ -108,7 +108,7 @@ def load(
     """
     header, arrays = read_arrays(path, _KIND)
     try:
-        estimator: BaseQuantileRegressor = _class_of(header["class"])._from_file(
+        estimator: QuantileRegressor = _class_of(header["class"])._from_file(
             header, arrays, network
         )
     except ModelFileError as error:
@@ -123,11 +123,11 @@ def load(
 def _class_of(name: Any) -> Any:
     """Return an estimator by the name that the package exports it under."""
     import censquant
-    from censquant.estimators._base import BaseQuantileRegressor
+    from censquant.estimators._base import QuantileRegressor
 
     # Only names that this package exports are looked up: a file cannot name other code.
     found = getattr(censquant, name) if name in censquant.__all__ else None
-    if not isinstance(found, type) or not issubclass(found, BaseQuantileRegressor):
+    if not isinstance(found, type) or not issubclass(found, QuantileRegressor):
         raise ModelFileError(f"holds an estimator that is not known here: {name!r}.")
     return found
 

@@ -1,0 +1,41 @@
+"""Which columns of a matrix are new, and which are combinations of earlier ones."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What is left of a column beside earlier ones is rounding below this share of it.
+_NOTHING_NEW = 1e-11
+
+
+def independent_columns(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the places of the columns that are no linear combination of columns before them.
+
+    Of collinear columns the first are kept, so that the choice can be read off the names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.estimators.linear._columns import independent_columns
+    >>> independent_columns(np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]]))
+    array([0, 2])
+    """
+    n, p = matrix.shape
+    directions = np.empty((n, min(n, p)))
+    kept: list[int] = []
+    for column in range(p):
+        if len(kept) == min(n, p):
+            break
+        size = np.abs(matrix[:, column]).max()
+        if size == 0.0:
+            continue
+        rest = matrix[:, column] / size
+        rest = rest / np.linalg.norm(rest)
+        # Twice is enough: the second time removes what rounding left of the first.
+        for _ in range(2):
+            earlier = directions[:, : len(kept)]
+            rest = rest - earlier @ (earlier.T @ rest)
+        length = np.linalg.norm(rest)
+        if length > _NOTHING_NEW:
+            directions[:, len(kept)] = rest / length
+            kept.append(column)
+    return np.array(kept, dtype=np.intp)

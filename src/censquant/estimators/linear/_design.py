@@ -1,0 +1,158 @@
+"""The rows that the linear programmes see, and the way back to the user's coefficients."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators.linear._columns import independent_columns
+from censquant.estimators.linear._program import Floats
+from censquant.survival import Target
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """The different rows among the user's, each with the weight of all its copies.
+
+    Weighting a row and repeating it thus become the same programme, and so do all orders of rows.
+
+    Parameters
+    ----------
+    x : ndarray of shape (m, n_features)
+    target : Target of m rows
+    limit : ndarray of shape (m,)
+        Known censoring times, infinite where there is none.
+    weight : ndarray of shape (m,), in (0, inf)
+        1 on average.
+    single_weight : ndarray of shape (n_used,)
+        Weights of the user's rows, in an order that depends only on what they hold.
+    group : ndarray of shape (n_used,)
+        The distinct row of each of them.
+    group_of_row : ndarray of shape (n,)
+        The distinct row of the user's rows in their own order; -1 for weight 0.
+    """
+
+    x: Floats
+    target: Target
+    limit: Floats
+    weight: Floats
+    single_weight: Floats
+    group: NDArray[np.intp]
+    group_of_row: NDArray[np.intp]
+
+    @classmethod
+    def among(cls, x: Floats, target: Target, limit: Floats, weight: Floats) -> "DistinctRows":
+        """Find the distinct rows of positive weight, ordered by time."""
+        used = np.flatnonzero(weight > 0)
+        # By weight at last, so that sums over copies are taken in one order.
+        keys = [weight[used], *x[used].T[::-1], limit[used], target.event[used], target.time[used]]
+        order = used[np.lexsort(keys)]
+        first = np.zeros(len(order), dtype=bool)
+        first[0] = True
+        for column in (target.time, target.event, limit):
+            first[1:] |= column[order[1:]] != column[order[:-1]]
+        first[1:] |= (x[order[1:]] != x[order[:-1]]).any(axis=1)
+        group = np.cumsum(first) - 1
+        group_of_row = np.full(len(weight), -1, dtype=np.intp)
+        group_of_row[order] = group
+        picked = order[first]
+        single = weight[order]
+        total: Floats = np.bincount(group, weights=single).astype(np.float64)
+        mean = total.sum() / len(total)
+        return cls(
+            x[picked],
+            target.take(picked),
+            limit[picked],
+            total / mean,
+            single / mean,
+            group,
+            group_of_row,
+        )
+
+    def weighted(self, factor: Floats) -> Floats:
+        """Return weights of the distinct rows after each single row's is multiplied."""
+        weights = self.single_weight * factor
+        total = np.bincount(self.group, weights=weights, minlength=len(self.weight))
+        return total.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Design and response of the order of 1, with collinear columns left out.
+
+    Centring and scaling change nothing but rounding: the estimators follow every such change of
+    units, and tolerances then have a meaning.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, p)
+        Columns of the programme, the first being ones if there is an intercept.
+    kept : ndarray of int
+        The user's columns that are in it.
+    n_features : int
+        Number of the user's columns.
+    intercept : bool
+    center, scale : ndarray of shape (n_kept,)
+        Of those columns.
+    y_center, y_scale : float
+        Of the response.
+    """
+
+    X: Floats
+    kept: NDArray[np.intp]
+    n_features: int
+    intercept: bool
+    center: Floats
+    scale: Floats
+    y_center: float
+    y_scale: float
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats, *, intercept: bool) -> "Design":
+        """Choose columns and units for some rows."""
+        ones = np.ones((len(x), int(intercept)))
+        found = independent_columns(np.hstack([ones, x]))
+        kept = found[int(intercept) :] - int(intercept)
+        if len(found) == 0:
+            raise ValueError(
+                "X must hold a value other than 0 for fit_intercept=False, got only zeros."
+            )
+        columns = x[:, kept]
+        center = columns.mean(axis=0) if intercept else np.zeros(len(kept))
+        y_center = float(np.median(y)) if intercept else 0.0
+        scale = _power_of_two(np.abs(columns - center).max(axis=0, initial=0.0))
+        y_scale = _power_of_two(np.abs(y - y_center).max())
+        return cls(
+            np.hstack([ones, (columns - center) / scale]),
+            kept,
+            x.shape[1],
+            intercept,
+            center,
+            scale,
+            y_center,
+            float(y_scale),
+        )
+
+    @property
+    def left_out(self) -> NDArray[np.intp]:
+        """The user's columns that are combinations of others."""
+        return np.setdiff1d(np.arange(self.n_features), self.kept)
+
+    def response(self, y: Floats) -> Floats:
+        """Return times in the programme's unit."""
+        return (y - self.y_center) / self.y_scale
+
+    def original(self, beta: Floats) -> Floats:
+        """Return rows of coefficients in the user's units, the intercept (or 0) first."""
+        slopes = beta[:, int(self.intercept) :] * self.y_scale / self.scale
+        table = np.zeros((len(beta), 1 + self.n_features))
+        table[:, 1 + self.kept] = slopes
+        if self.intercept:
+            table[:, 0] = beta[:, 0] * self.y_scale + self.y_center - slopes @ self.center
+        return table
+
+
+def _power_of_two(size: Any) -> Any:
+    """Return the scale next to a size: a power of two, since dividing by it rounds nothing."""
+    return np.where(size > 0, 2.0 ** np.round(np.log2(np.where(size > 0, size, 1.0))), 1.0)

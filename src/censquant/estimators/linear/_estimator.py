@@ -1,0 +1,290 @@
+"""LinearCQR: quantiles that are linear in the features."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from censquant._seeds import seed_sequence
+from censquant._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_n_jobs,
+    check_number,
+)
+from censquant.estimators._base import default_times
+from censquant.estimators.linear._design import DistinctRows
+from censquant.estimators.linear._inputs import read_censoring_time, read_transform
+from censquant.estimators.linear._model import LinearModel
+from censquant.estimators.linear._observed import ObservedTime
+from censquant.estimators.linear._problem import Problem
+from censquant.estimators.linear._program import Floats
+from censquant.estimators.linear._replications import scale_of, spread_of
+from censquant.exceptions import IdentifiabilityWarning
+from censquant.quantiles import check_quantiles
+from censquant.survival import Target, read_target, read_weights, require_events
+
+_METHODS = ("portnoy", "peng-huang", "powell")
+_BOOTSTRAPS = ("jackknife", "pairs", "weights")
+
+
+class LinearCQR(LinearModel):
+    """Censored quantile regression with quantiles that are linear in the features.
+
+    Every level has its own coefficients, so that a feature may shift early times and leave late
+    ones alone. Nothing is assumed about the distribution. The estimators are those of R's
+    ``quantreg::crq``, by linear programming:
+
+    - ``"portnoy"`` redistributes censored rows to later times, level after level (Portnoy 2003);
+      without features it is the Kaplan-Meier curve;
+    - ``"peng-huang"`` solves a martingale estimating equation (Peng and Huang 2008), the analogue
+      of Nelson and Aalen's estimator;
+    - ``"powell"`` needs the censoring time of every row, also of those with an event, as with a
+      detection limit or a study's end (Powell 1986). Its loss is not convex: the best of several
+      searches is kept.
+
+    The first two assume that censoring is independent of the event given the features, and that
+    quantiles are linear at all levels below the one of interest; Powell's assumes the latter at
+    that level alone. Where nothing is censored, all three are plain quantile regression. Quantiles
+    of a linear model may cross far from the data; predictions are sorted, coefficients are not.
+
+    Parameters
+    ----------
+    quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
+        The levels whose coefficients are wanted.
+    method : {"portnoy", "peng-huang", "powell"}, default "portnoy"
+    fit_intercept : bool, default True
+    time_transform : {None, "log"}, default None
+        Whether the logarithm of the time is linear in the features; coefficients are then on its
+        scale, predictions never.
+    step : float in (0, 1), optional
+        Distance of the levels in between that ``"portnoy"`` and ``"peng-huang"`` pass through,
+        beginning at one over the number of rows; by default that of R, which falls with the rows.
+    censoring : {"right", "left"}, default "right"
+        Whether a censored row's event lies after or before its time.
+    n_bootstrap : int, default 0
+        Replications for standard errors and confidence limits; 200 is plenty.
+    bootstrap : {"jackknife", "pairs", "weights"}, default "jackknife"
+        Whether a replication leaves out ``2 * ceil(sqrt(n))`` rows, draws rows with replacement, or
+        gives them exponential weights.
+    n_jobs : int, optional
+        Threads over replications; None is one, -1 is one a core. The result does not depend on it.
+    random_state : int, RandomState, Generator or None
+        For the replications and Powell's searches.
+
+    Attributes
+    ----------
+    quantiles_ : ndarray of shape (n_levels,)
+        Those of the levels asked for that the data identify.
+    coef_ : ndarray of shape (n_levels, n_features)
+    intercept_ : ndarray of shape (n_levels,)
+    stopped_at_ : float or None
+        The first level that is not identified, if that kept any of the levels from being fitted.
+    crossing_levels_ : ndarray of shape (n,) or None
+        For ``"portnoy"``, the level at which the fit passed each censored row; NaN for events and
+        for rows that it did not pass.
+    standard_errors_ : ndarray of shape (n_levels, n_terms) or None
+        Of the intercept, if there is one, and the features.
+    confidence_intervals_ : ndarray of shape (n_levels, n_terms, 2) or None
+        Limits of 95 % intervals.
+    follow_up_ : tuple of float
+        Smallest and largest time seen.
+    time_transform_ : TimeTransform
+    unique_times_ : ndarray
+        Default times of survival functions: distinct event times, at most a thousand.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] S. Portnoy (2003), Censored regression quantiles, JASA 98.
+    .. [2] L. Peng, Y. Huang (2008), Survival analysis with quantile regression models, JASA 103.
+    .. [3] J. L. Powell (1986), Censored regression quantiles, Journal of Econometrics 32.
+
+    Examples
+    --------
+    >>> from censquant import LinearCQR
+    >>> from censquant.datasets import load_gbsg2
+    >>> X, y = load_gbsg2()
+    >>> model = LinearCQR([0.1, 0.25], time_transform="log").fit(X, y)
+    >>> model.coef_.shape
+    (2, 8)
+    >>> model.score(X, y) > 0.6
+    True
+    """
+
+    def __init__(
+        self,
+        quantiles: ArrayLike | None = None,
+        *,
+        method: str = "portnoy",
+        fit_intercept: bool = True,
+        time_transform: str | None = None,
+        step: float | None = None,
+        censoring: str = "right",
+        n_bootstrap: int = 0,
+        bootstrap: str = "jackknife",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.quantiles = quantiles
+        self.method = method
+        self.fit_intercept = fit_intercept
+        self.time_transform = time_transform
+        self.step = step
+        self.censoring = censoring
+        self.n_bootstrap = n_bootstrap
+        self.bootstrap = bootstrap
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # Fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        censoring_time: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to features and possibly censored times.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+            A column that is a linear combination of others has the coefficient 0, with a warning.
+        y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
+            Times and whether the event was seen; a plain array means that all were.
+        sample_weight : array-like of shape (n,), optional
+            A weight counts a row as that many equal rows; replications draw rows, not copies.
+        censoring_time : array-like of shape (n,), optional
+            For ``method="powell"``: the time at which each row would have been censored, also if
+            its event was seen; infinite if it could not be. Needed where a row is censored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        taus = check_quantiles(self.quantiles)
+        features = self._check_features(X, reset=True)
+        target = read_target(y, n_samples=len(features))
+        weight = read_weights(sample_weight, len(features))
+        left = self.censoring == "left"
+        limit = read_censoring_time(censoring_time, target, self.method, left=left)
+        used = target.take(weight > 0)
+        require_events(used)
+        transform = read_transform(self.time_transform, used, mirror=left)
+        rows = DistinctRows.among(
+            features,
+            Target(transform.forward(target.time), target.event),
+            np.where(np.isfinite(limit), transform.forward(limit), np.inf),
+            weight,
+        )
+        problem = Problem.of(
+            rows,
+            self.method,
+            transform.levels(taus),
+            intercept=bool(self.fit_intercept),
+            step=self.step,
+        )
+        own_seed, *seeds = seed_sequence(self.random_state).spawn(1 + self.n_bootstrap)
+        path = problem.path(rows.weight, np.random.default_rng(own_seed))
+        n_reached = len(path.at(problem.taus))
+        self._warn_of_what_is_left_out(problem, taus, n_reached, path.stopped_at)
+        problem = problem.up_to(n_reached)
+        inner = path.at(problem.taus)
+        errors, intervals = self._precision(problem, inner, seeds)
+
+        table = _outer(problem.design.original(inner), mirror=left)
+        self.quantiles_ = taus[len(taus) - n_reached :] if left else taus[:n_reached]
+        # Contiguous as after loading, so that products round the same way.
+        self.coef_, self.intercept_ = table[:, 1:].copy(), table[:, 0].copy()
+        self.stopped_at_ = _level(path.stopped_at, mirror=left)
+        self.crossing_levels_ = None
+        if self.method == "portnoy" and path.crossing_levels is not None:
+            self.crossing_levels_ = _level(problem.by_row(path.crossing_levels), mirror=left)
+        self.standard_errors_, self.confidence_intervals_ = errors, intervals
+        self.time_transform_ = transform
+        self.follow_up_ = (float(used.time.min()), float(used.time.max()))
+        self.unique_times_ = default_times(used.time[used.event])
+        self._follow_up = None
+        if not used.event.all():
+            self._follow_up = ObservedTime.fit(rows)
+        self._has_intercept = bool(self.fit_intercept)
+        self._note = f"LinearCQR, method {self.method}"
+        if self.n_bootstrap:
+            self._note += f"; limits from {self.n_bootstrap} {self.bootstrap} replications"
+        return self
+
+    def _precision(
+        self, problem: Problem, inner: Floats, seeds: list[np.random.SeedSequence]
+    ) -> tuple[Floats | None, Floats | None]:
+        """Return standard errors and limits of the terms, if replications are wanted."""
+        if not seeds:
+            return None, None
+        design = problem.design
+        scale = scale_of(self.bootstrap, len(problem.rows.group), design.X.shape[1])
+        tables = problem.replications(self.bootstrap, seeds, inner, self.n_jobs)
+        mirror = self.censoring == "left"
+        errors, limits = spread_of(
+            _outer(design.original(inner), mirror=mirror), _outer(tables, mirror=mirror), scale
+        )
+        errors[:, 1 + design.left_out], limits[:, 1 + design.left_out] = np.nan, np.nan
+        terms = slice(0 if self.fit_intercept else 1, None)
+        return errors[:, terms], limits[:, terms]
+
+    def _warn_of_what_is_left_out(
+        self, problem: Problem, taus: Floats, n_reached: int, stopped_at: float | None
+    ) -> None:
+        """Say which columns and levels the data do not identify; called by ``fit`` alone."""
+        if len(problem.design.left_out):
+            names = self._feature_names()
+            listed = ", ".join(repr(names[column]) for column in problem.design.left_out[:5])
+            more = ", ..." if len(problem.design.left_out) > 5 else ""
+            warnings.warn(
+                f"X has {len(problem.design.left_out)} of {len(names)} columns that are linear "
+                f"combinations of others ({listed}{more}): their coefficients are set to 0.",
+                IdentifiabilityWarning,
+                stacklevel=3,
+            )
+        if n_reached < len(taus):
+            left = self.censoring == "left"
+            first = _level(stopped_at, mirror=left)
+            hidden = f"up to about {first:.3g}" if left else f"from about {first:.3g} on"
+            if n_reached == 0:
+                raise ValueError(
+                    "quantiles must hold a level that the data identify, got "
+                    f"{tuple(taus.tolist())}: censoring hides the levels {hidden}."
+                )
+            warnings.warn(
+                f"{len(taus) - n_reached} of {len(taus)} quantiles are left out, since censoring "
+                f"hides the levels {hidden}.",
+                IdentifiabilityWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        check_choice("method", self.method, _METHODS)
+        check_flag("fit_intercept", self.fit_intercept)
+        check_choice("time_transform", self.time_transform, (None, "log"))
+        if self.step is not None:
+            check_number("step", self.step, minimum=0.0, below=1.0, exclude_minimum=True)
+        check_choice("censoring", self.censoring, ("right", "left"))
+        check_integer("n_bootstrap", self.n_bootstrap, minimum=0)
+        check_choice("bootstrap", self.bootstrap, _BOOTSTRAPS)
+        check_n_jobs(self.n_jobs)
+
+
+def _outer(table: Floats, *, mirror: bool) -> Floats:
+    """Return tables of shape (..., k, p) by the user's levels, which mirroring turns round."""
+    # Subtracted from 0, since the negative of 0 would be -0.
+    return 0.0 - table[..., ::-1, :] if mirror else table
+
+
+def _level(level: Any, *, mirror: bool) -> Any:
+    """Return the user's level of one on the scale of the fit."""
+    return 1.0 - level if mirror and level is not None else level

@@ -1,0 +1,39 @@
+"""The levels that a path is computed at: the user's, and others close enough to trust the path."""
+
+import math
+
+import numpy as np
+
+from censquant.estimators.linear._program import Floats
+
+# Levels closer to one of the user's than this share of a step are that one.
+_SAME = 1e-6
+
+
+def default_step(method: str, n_rows: int) -> float:
+    """Return the distance of levels that R's ``crq`` chooses for so many rows.
+
+    Examples
+    --------
+    >>> from censquant.estimators.linear._levels import default_step
+    >>> round(default_step("portnoy", 200), 4), default_step("peng-huang", 200)
+    (0.0334, 0.01)
+    """
+    if method == "portnoy":
+        return 1.0 / (5.0 + 3.0 * math.pow(n_rows, 0.4))
+    return min(0.01, 0.5 * math.pow(n_rows, -0.7))
+
+
+def levels_of_path(taus: Floats, step: float, n_rows: int) -> Floats:
+    """Return 1/n, 1/n + step, ... up to the last of the user's levels, and those levels exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.estimators.linear._levels import levels_of_path
+    >>> levels_of_path(np.array([0.2, 0.5]), 0.2, n_rows=10)
+    array([0.1, 0.2, 0.3, 0.5])
+    """
+    between = np.arange(1.0 / n_rows, taus[-1], step)
+    nearest = np.abs(between[:, None] - taus).min(axis=1)
+    return np.sort(np.concatenate((taus, between[nearest > _SAME * step])))

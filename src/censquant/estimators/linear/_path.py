@@ -1,0 +1,49 @@
+"""Coefficients level by level."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from censquant.estimators.linear._program import Floats
+
+
+@dataclass(frozen=True)
+class Path:
+    """Coefficients level by level, as far as they are identified.
+
+    Parameters
+    ----------
+    taus : ndarray of shape (k,)
+        Levels that were reached.
+    coefficients : ndarray of shape (k, p)
+    stopped_at : float or None
+        The first level that is not identified; None if all were reached.
+    crossing_levels : ndarray of shape (n,) or None
+        Portnoy's method: the level at which a censored row was passed; NaN for events and for rows
+        never passed.
+    """
+
+    taus: Floats
+    coefficients: Floats
+    stopped_at: float | None
+    crossing_levels: Floats | None = None
+
+    @classmethod
+    def of(
+        cls,
+        taus: Floats,
+        coefficients: Sequence[Floats],
+        n_coefficients: int,
+        *,
+        stopped_at: float | None = None,
+        crossing_levels: Floats | None = None,
+    ) -> "Path":
+        """Return the path of the levels that have coefficients, the first of ``taus``."""
+        table = np.array(coefficients, dtype=np.float64).reshape(-1, n_coefficients)
+        return cls(taus[: len(table)], table, stopped_at, crossing_levels)
+
+    def at(self, taus: Floats) -> Floats:
+        """Return the coefficients at those of some levels of the grid that were reached."""
+        reached = taus[np.isin(taus, self.taus)]
+        return self.coefficients[np.searchsorted(self.taus, reached)]

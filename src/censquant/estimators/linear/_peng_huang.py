@@ -1,0 +1,52 @@
+"""Peng and Huang's martingale estimator on a grid of levels."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators.linear._columns import independent_columns
+from censquant.estimators.linear._path import Path
+from censquant.estimators.linear._program import Floats, Programme
+
+_TOUCHING = 1e-10
+
+
+def peng_huang_path(
+    X: Floats, y: Floats, event: NDArray[np.bool_], taus: Floats, weight: Floats
+) -> Path:
+    r"""Coefficients level after level that solve a martingale estimating equation.
+
+    The equation of Peng and Huang (2008), Survival analysis with quantile regression models, is
+
+    .. math:: \sum_i w_i x_i \Big( \delta_i 1[y_i \le x_i'\beta(\tau_j)] - \sum_{k < j}
+              1[y_i \ge x_i'\beta(\tau_k)] (H(\tau_{k+1}) - H(\tau_k)) \Big) = 0,
+              \quad H(u) = -\log(1 - u)
+
+    with everybody at risk before the first level.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Design of full column rank, with a column of ones for an intercept.
+    y : ndarray of shape (n,)
+        Times, of the order of 1.
+    event : ndarray of shape (n,)
+    taus : ndarray of shape (k,)
+        Increasing levels; who is at risk is looked at once a level.
+    weight : ndarray of shape (n,), in (0, inf)
+    """
+    if len(independent_columns(X[event])) < X.shape[1]:
+        return Path.of(taus, [], X.shape[1], stopped_at=float(taus[0]))
+    hazard = np.diff(-np.log1p(-np.concatenate(([0.0], taus))))
+    at_risk = np.ones(len(y), dtype=bool)
+    expected = np.zeros(X.shape[1])
+    programme = Programme(X[event], y[event])
+    lower, upper = -weight[event], np.zeros(int(event.sum()))
+    coefficients: list[Floats] = []
+    for tau, step in zip(taus.tolist(), hazard.tolist(), strict=True):
+        expected = expected + step * (weight * at_risk) @ X
+        beta = programme.solve(lower, upper, -expected)
+        if beta is None:
+            return Path.of(taus, coefficients, X.shape[1], stopped_at=tau)
+        coefficients.append(beta)
+        at_risk = y - X @ beta >= -_TOUCHING
+    return Path.of(taus, coefficients, X.shape[1])

@@ -1,0 +1,111 @@
+"""Powell's estimator for censoring times that are known for every row."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators.linear._columns import independent_columns
+from censquant.estimators.linear._path import Path
+from censquant.estimators.linear._program import Floats, Programme
+
+_MOST_ROUNDS = 50
+_RANDOM_STARTS = 20
+
+
+def powell_loss(
+    X: Floats, y: Floats, censoring_time: Floats, beta: Floats, tau: float, weight: Floats
+) -> float:
+    r"""Return :math:`\sum_i w_i \rho_\tau(y_i - \min(c_i, x_i'\beta))`."""
+    error = y - np.minimum(censoring_time, X @ beta)
+    return float(weight @ (error * (tau - (error < 0))))
+
+
+def powell_path(
+    X: Floats,
+    y: Floats,
+    censoring_time: Floats,
+    taus: Floats,
+    weight: Floats,
+    rng: np.random.Generator,
+    near: Floats | None = None,
+) -> Path:
+    """Coefficients of each level that minimise a loss in which predictions are cut as times were.
+
+    The estimator is that of Powell (1986), Censored regression quantiles. Its loss is not convex.
+    From each of several starts, quantile regression is repeated on the rows whose prediction lies
+    below their censoring time until they no longer change; the best end is kept. Starts are the
+    plain fit, the level before, and fits through random rows; nothing guarantees the best of all.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Design of full column rank, with a column of ones for an intercept.
+    y : ndarray of shape (n,)
+        Times, of the order of 1.
+    censoring_time : ndarray of shape (n,)
+        Infinite for rows that cannot be censored.
+    taus : ndarray of shape (k,)
+    weight : ndarray of shape (n,), in (0, inf)
+    rng : Generator
+    near : ndarray of shape (at least k, p), optional
+        Starts that stand in for the random ones, a level each.
+    """
+    programme = Programme(X, y)
+    everyone = np.ones(len(y), dtype=bool)
+    coefficients: list[Floats] = []
+    for level, tau in enumerate(taus.tolist()):
+        plain = _regress(programme, everyone, tau, weight)
+        starts = [plain, *coefficients[-1:]]
+        if near is not None:
+            starts.append(near[level])
+        else:
+            starts.extend(_through_random_rows(X, y, y < censoring_time, rng))
+        best, best_loss = plain, np.inf
+        for start in starts:
+            for beta in _descend(programme, censoring_time, start, tau, weight):
+                loss = powell_loss(X, y, censoring_time, beta, tau, weight)
+                if loss < best_loss:
+                    best, best_loss = beta, loss
+        free = X @ best < censoring_time
+        if len(independent_columns(X[free])) < X.shape[1]:
+            return Path.of(taus, coefficients, X.shape[1], stopped_at=tau)
+        coefficients.append(best)
+    return Path.of(taus, coefficients, X.shape[1])
+
+
+def _descend(
+    programme: Programme, censoring_time: Floats, beta: Floats, tau: float, weight: Floats
+) -> Iterator[Floats]:
+    """Yield the fits of repeated regression on the rows that the fit before left free."""
+    rows = None
+    for _ in range(_MOST_ROUNDS):
+        yield beta
+        free = programme.X @ beta < censoring_time
+        if not free.any() or (rows is not None and (free == rows).all()):
+            return
+        rows = free
+        beta = _regress(programme, rows, tau, weight)
+
+
+def _regress(programme: Programme, rows: NDArray[np.bool_], tau: float, weight: Floats) -> Floats:
+    """Return the quantile regression of some of the rows."""
+    share = np.where(rows, weight, 0.0)
+    total = np.zeros(programme.X.shape[1])
+    beta = programme.solve(share * (tau - 1.0), share * tau, total)
+    if beta is None:  # quantile regression of finite rows always has a solution
+        raise RuntimeError("The linear programme of a level was not solved.")
+    return beta
+
+
+def _through_random_rows(
+    X: Floats, y: Floats, seen: NDArray[np.bool_], rng: np.random.Generator
+) -> list[Floats]:
+    """Return fits that pass through as many random events as there are coefficients."""
+    fits: list[Floats] = []
+    events, p = np.flatnonzero(seen), X.shape[1]
+    for _ in range(_RANDOM_STARTS if len(events) >= p else 0):
+        rows = rng.choice(events, size=p, replace=False)
+        if np.linalg.matrix_rank(X[rows]) == p:
+            fits.append(np.linalg.solve(X[rows], y[rows]))
+    return fits

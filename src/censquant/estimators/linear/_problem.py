@@ -1,0 +1,119 @@
+"""One estimation problem in the programme's units, to be solved for the data and replications."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators.linear._columns import independent_columns
+from censquant.estimators.linear._design import Design, DistinctRows
+from censquant.estimators.linear._levels import default_step, levels_of_path
+from censquant.estimators.linear._path import Path
+from censquant.estimators.linear._peng_huang import peng_huang_path
+from censquant.estimators.linear._portnoy import portnoy_path
+from censquant.estimators.linear._powell import powell_path
+from censquant.estimators.linear._program import Floats
+from censquant.estimators.linear._replications import row_factors
+from censquant.training import side_by_side
+
+# With fewer, threads wait for each other's Python longer than they compute.
+_ROWS_FOR_THREADS = 1_000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, levels and method of an estimation.
+
+    Parameters
+    ----------
+    rows : DistinctRows
+        Times on the scale of the fit: mirrored for left censoring, logarithms if asked for.
+    design : Design
+    method : {"portnoy", "peng-huang", "powell"}
+    taus : ndarray of shape (k,)
+        The levels asked for, on the scale of the fit.
+    levels : ndarray of shape (at least k,)
+        The levels of the path, with ``taus`` among them.
+    """
+
+    rows: DistinctRows
+    design: Design
+    method: str
+    taus: Floats
+    levels: Floats
+
+    @classmethod
+    def of(
+        cls, rows: DistinctRows, method: str, taus: Floats, *, intercept: bool, step: float | None
+    ) -> "Problem":
+        """Choose units and levels.
+
+        Where nothing is censored, all methods are quantile regression, which needs no levels
+        between those asked for.
+        """
+        design = Design.of(rows.x, rows.target.time, intercept=intercept)
+        plain = bool(rows.target.event.all()) and not np.isfinite(rows.limit).any()
+        method = "portnoy" if plain else method
+        levels = taus
+        if not plain and method != "powell":
+            n_rows = len(rows.weight)
+            step = default_step(method, n_rows) if step is None else step
+            levels = levels_of_path(taus, step, n_rows)
+        return cls(rows, design, method, taus, levels)
+
+    def path(self, weight: Floats, rng: np.random.Generator, near: Floats | None = None) -> Path:
+        """Fit the rows of positive weight, which alone have crossing levels."""
+        used = weight > 0
+        X = self.design.X[used]
+        y = self.design.response(self.rows.target.time[used])
+        event = self.rows.target.event[used]
+        if self.method == "powell":
+            limit = self.design.response(self.rows.limit[used])
+            return powell_path(X, y, limit, self.levels, weight[used], rng, near)
+        if self.method == "peng-huang":
+            return peng_huang_path(X, y, event, self.levels, weight[used])
+        return portnoy_path(X, y, event, self.levels, weight[used])
+
+    def up_to(self, n_levels: int) -> "Problem":
+        """Return the problem of the first of the levels asked for."""
+        taus = self.taus[:n_levels]
+        return replace(self, taus=taus, levels=self.levels[self.levels <= taus[-1]])
+
+    def replications(
+        self,
+        kind: str,
+        seeds: Sequence[np.random.SeedSequence],
+        near: Floats,
+        n_jobs: int | None,
+    ) -> Floats:
+        """Return coefficients of perturbed fits in the user's units, NaN where one stopped."""
+        nothing = np.full((len(self.taus), 1 + self.design.n_features), np.nan)
+
+        def task(seed: np.random.SeedSequence) -> Callable[[threading.Event], Floats]:
+            def run(stopping: threading.Event) -> Floats:
+                if stopping.is_set():
+                    return nothing
+                return self._replicate(kind, np.random.default_rng(seed), near)
+
+            return run
+
+        n_threads = n_jobs if len(self.rows.weight) >= _ROWS_FOR_THREADS else 1
+        return np.array(side_by_side([task(seed) for seed in seeds], n_threads))
+
+    def _replicate(self, kind: str, rng: np.random.Generator, near: Floats) -> Floats:
+        table = np.full((len(self.taus), 1 + self.design.n_features), np.nan)
+        weight = self.rows.weighted(row_factors(kind, len(self.rows.group), rng))
+        used = weight > 0
+        X, event = self.design.X[used], self.rows.target.event[used]
+        # Without the only rows that tell two columns apart, or without events, nothing is fitted.
+        if event.any() and len(independent_columns(X)) == X.shape[1]:
+            found = self.design.original(self.path(weight, rng, near).at(self.taus))
+            table[: len(found)] = found
+        return table
+
+    def by_row(self, values: Floats) -> Floats:
+        """Return values of the distinct rows for each of the user's; NaN for weight 0."""
+        group: NDArray[np.intp] = self.rows.group_of_row
+        return np.where(group >= 0, values[group], np.nan)

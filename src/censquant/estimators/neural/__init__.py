@@ -1,0 +1,25 @@
+"""Estimators that train networks, one short file per method."""
+
+from censquant.estimators.neural._cqrnn import CQRNN
+from censquant.estimators.neural._deep_quant_reg import DeepQuantReg
+from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._parametric import (
+    AsymmetricLaplaceNN,
+    LogNormalNN,
+    ParametricRegressor,
+    WeibullNN,
+)
+from censquant.estimators.neural._sequential_grid import SequentialGridNN
+from censquant.estimators.neural._uncensored_only import UncensoredOnlyNN
+
+__all__ = [
+    "CQRNN",
+    "AsymmetricLaplaceNN",
+    "DeepQuantReg",
+    "LogNormalNN",
+    "NeuralRegressor",
+    "ParametricRegressor",
+    "SequentialGridNN",
+    "UncensoredOnlyNN",
+    "WeibullNN",
+]

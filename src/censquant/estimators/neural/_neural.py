@@ -1,0 +1,393 @@
+"""What every estimator that trains a network shares: from data to trained members and back."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from censquant._seeds import seed_sequence
+from censquant._validation import check_sizes
+from censquant.estimators._base import QuantileRegressor, default_times
+from censquant.estimators._follow_up import FollowUp
+from censquant.estimators._persistence import Arrays, save_estimator
+from censquant.estimators.neural._network_files import network_entries, restored_networks
+from censquant.estimators.neural._parameters import checked_config
+from censquant.estimators.neural._preparation import (
+    FeatureScale,
+    arrangement,
+    holdout,
+    in_unit_free_order,
+    warn_of_constant_features,
+)
+from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
+from censquant.objectives import Powell
+from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels
+from censquant.survival import (
+    Target,
+    TimeTransform,
+    read_censoring_times,
+    read_target,
+    read_weights,
+    require_events,
+)
+from censquant.training import (
+    Callback,
+    Checkpoint,
+    Objective,
+    ProgressBar,
+    Rows,
+    TrainingConfig,
+    side_by_side,
+    train,
+)
+
+History = list[dict[str, Any]]
+
+_NEVER = 1e30  # stands for an infinite time in compiled arithmetic
+
+
+class NeuralRegressor(QuantileRegressor):
+    """Training, prediction and saving for estimators whose model is a network.
+
+    A method is a subclass with a constructor and ``_make_objective``.
+    """
+
+    def __init__(
+        self,
+        quantiles: ArrayLike | None = None,
+        *,
+        hidden_layer_sizes: Sequence[int] = (100, 100),
+        activation: str = "relu",
+        dropout: float = 0.0,
+        head: str = "free",
+        network: Callable[..., Any] | None = None,
+        standardize: bool = True,
+        time_transform: str | None = "standardize",
+        learning_rate: float = 0.01,
+        weight_decay: float = 1e-4,
+        batch_size: int = 128,
+        max_epochs: int = 100,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        n_members: int = 1,
+        n_jobs: int | None = None,
+        censoring: str = "right",
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.quantiles = quantiles
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.dropout = dropout
+        self.head = head
+        self.network = network
+        self.standardize = standardize
+        self.time_transform = time_transform
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_members = n_members
+        self.n_jobs = n_jobs
+        self.censoring = censoring
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def _make_objective(
+        self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
+    ) -> Objective:
+        """Return what the method minimises.
+
+        ``taus`` are levels on the scale of training, to which ``transform`` leads; ``target`` is in
+        the user's unit of time. It is None for a model read from a file, which only predicts.
+        """
+        raise NotImplementedError
+
+    # Fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> Self:
+        """Fit to features and possibly censored times.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+            With ``network`` of any shape ``(n, ...)``.
+        y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
+            Times and whether the event was seen; a plain array means that all were.
+        sample_weight : array-like of shape (n,), optional
+            Whole numbers count a row so many times; other weights scale its loss.
+        callbacks : sequence of Callback
+            Called after every epoch; see :mod:`censquant.training`.
+        checkpoint : Checkpoint, optional
+            Writes the training to a file and goes on from it after a stop.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, callbacks=callbacks, checkpoint=checkpoint)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        *,
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+        censoring_time: ArrayLike | None = None,
+    ) -> Self:
+        """Fit; with ``censoring_time`` every row's is known."""
+        config = checked_config(self)
+        taus = check_quantiles(self.quantiles)
+        features = self._check_features(X, reset=True)
+        target = read_target(y, n_samples=len(features))
+        weight = read_weights(sample_weight, len(features))
+        left = self.censoring == "left"
+        limit = None
+        if censoring_time is not None:
+            limit = read_censoring_times(censoring_time, target, left=left)
+        known = () if limit is None else (limit,)
+        order, weight = arrangement(weight, features, target.time, target.event, *known)
+        features, target = features[order], target.take(order)
+        require_events(target)
+        if features.ndim == 2:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(features.shape[1])])
+            warn_of_constant_features(features, names, stacklevel=3)
+
+        transform = self._fit_transform(target, weight, mirror=left)
+        scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
+        rows = Rows.from_arrays(
+            scale.apply(features),
+            time=transform.forward(target.time),
+            event=target.event,
+            weight=weight,
+            limit=None
+            if limit is None
+            else np.clip(transform.forward(limit[order]), -_NEVER, _NEVER),
+        )
+        rows = in_unit_free_order(rows)
+        inner = tuple(transform.levels(taus).tolist())
+        objective: Objective = self._make_objective(inner, target, transform)
+        if limit is not None:
+            objective = Powell(inner)
+        progress = [ProgressBar(self._n_runs())] if self.verbose else []
+        try:
+            networks, follow_up, histories = self._train(
+                rows, objective, config, [*callbacks, *progress], checkpoint
+            )
+        finally:
+            for bar in progress:
+                bar.close()
+
+        self.quantiles_ = self._fitted_levels(taus, networks)
+        self.time_transform_ = transform
+        self.follow_up_ = (float(target.time.min()), float(target.time.max()))
+        self.unique_times_ = default_times(target.time[target.event])
+        self.history_ = [
+            record if len(networks) == 1 else {"member": member, **record}
+            for member, history in enumerate(histories)
+            for record in history
+        ]
+        self._fit_parameters = self.get_params(deep=False)
+        self._feature_scale = scale
+        self._objective = objective
+        self._networks = networks
+        self._follow_up = follow_up
+        return self
+
+    def _fit_transform(
+        self, target: Target, weight: NDArray[np.float64], *, mirror: bool
+    ) -> TimeTransform:
+        """Return the way to the scale of training."""
+        return TimeTransform.fit(
+            target.time, target.event, self.time_transform, mirror=mirror, sample_weight=weight
+        )
+
+    def _fitted_levels(
+        self, taus: NDArray[np.float64], networks: Sequence[Network]
+    ) -> NDArray[np.float64]:
+        """Return the levels that the trained networks predict."""
+        return taus
+
+    def _train(
+        self,
+        rows: Rows,
+        objective: Objective,
+        config: TrainingConfig,
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+    ) -> tuple[list[Network], FollowUp | None, list[History]]:
+        """Train the members, and beside them the model of follow-up if anything is censored."""
+        seeds = seed_sequence(self.random_state).spawn(self.n_members + 2)
+        *rngs, follow_up_rng, holdout_rng = (np.random.default_rng(seed) for seed in seeds)
+        all_rows, validation = rows, None
+        if self.early_stopping:
+            rows, validation = holdout(rows, self.validation_fraction, holdout_rng)
+
+        def task(member: int) -> Callable[[threading.Event], tuple[Network, History] | None]:
+            return lambda stopping: self._train_member(
+                objective,
+                rows,
+                config,
+                rngs[member],
+                validation=validation,
+                callbacks=callbacks,
+                checkpoint=None if checkpoint is None else checkpoint.for_member(member),
+                member=member,
+                stopping=stopping,
+            )
+
+        tasks = [task(member) for member in range(self.n_members)]
+        follow_up = None
+        if not all_rows.event.all():
+            follow_up = FollowUp(int(np.prod(rows.x.shape[1:])), follow_up_rng)
+            tasks.append(lambda stopping: follow_up.train(all_rows))
+        # Torch shares threads and random numbers between all of a process.
+        n_jobs = 1 if self.network is not None else self.n_jobs
+        trained = [result for result in side_by_side(tasks, n_jobs) if result is not None]
+        # Ctrl-C may come before some members have begun: those know nothing and are left out.
+        begun = [result for result in trained if result[1]] or trained[:1]
+        return [network for network, _ in begun], follow_up, [history for _, history in begun]
+
+    def _train_member(
+        self,
+        objective: Objective,
+        rows: Rows,
+        config: TrainingConfig,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> tuple[Network, History]:
+        """Train one network; ``options`` go to :func:`censquant.training.train`."""
+        network = self._make_network(rows.x.shape[1:], objective, rng)
+        return network, train(network, objective, rows, config, rng, **options)
+
+    def _n_runs(self) -> int:
+        """Return the number of trainings of a fit."""
+        return self.n_members
+
+    def _make_network(
+        self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
+    ) -> Network:
+        network: Network
+        n_outputs = objective.n_outputs
+        if self.network is None:
+            sizes = [shape[0], *check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)]
+            network = DenseNetwork(
+                [*sizes, n_outputs], activation=self.activation, dropout=self.dropout, rng=rng
+            )
+        else:
+            from censquant.torch import TorchNetwork
+
+            network = TorchNetwork.from_factory(
+                self.network, shape, n_outputs, device=self.device, rng=rng
+            )
+        if self.head == "increasing":
+            network = HeadedNetwork(network, IncreasingHead(n_outputs))
+        return network
+
+    def _check_features(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""
+        features: NDArray[Any] = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=(np.float64, np.float32),
+            order="C",
+            allow_nd=self.network is not None,
+            ensure_min_samples=2 if reset else 1,
+        )
+        if reset:
+            self._input_shape = features.shape[1:]
+        elif features.shape[1:] != self._input_shape:
+            raise ValueError(
+                f"X must have rows of shape {self._input_shape} as in fit, "
+                f"got {features.shape[1:]}."
+            )
+        return features
+
+    # Predicting
+
+    def _read_features(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self, "quantiles_")
+        return self._check_features(X, reset=False)
+
+    def _inner_curve(self, x: NDArray[Any]) -> QuantileCurve:
+        """Return quantile curves on the scale of training, averaged over the members."""
+        taus = self.time_transform_.levels(self.quantiles_)
+        curves = [
+            QuantileCurve.from_own(self._objective.quantiles(network.predict(x), taus), taus)
+            for network in self._networks
+        ]
+        if len(curves) == 1:
+            return curves[0]
+        return QuantileCurve.from_own(np.mean([curve.values for curve in curves], axis=0), taus)
+
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        inner = self._inner_curve(self._feature_scale.apply(features))
+        times = self.time_transform_.inverse(inner.values)
+        return QuantileCurve.from_own(
+            times[:, ::-1] if self._left_censored else times, self.quantiles_, self._lowest_time()
+        )
+
+    def _lowest_time(self) -> float:
+        """Return the lowest time that is predicted: where none was negative, none will be."""
+        return 0.0 if self.follow_up_[0] >= 0 else -np.inf
+
+    def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
+        taus = self.time_transform_.levels(self.quantiles_)
+        if self._follow_up is None:
+            level = np.full(len(features), taus[-1])
+        else:
+            x = self._feature_scale.apply(features)
+            level = identified_levels(self._inner_curve(x), self._follow_up.curve(x))
+        return 1.0 - level if self._left_censored else level
+
+    @property
+    def _left_censored(self) -> bool:
+        return self.time_transform_.mirror
+
+    @property
+    def _any_censored(self) -> bool:
+        return self._follow_up is not None
+
+    # Saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to one file that executes nothing when it is opened.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced only once the new one is complete. Read it again with
+            :func:`censquant.load`.
+        """
+        check_is_fitted(self, "quantiles_")
+        save_estimator(self, path)
+
+    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
+        return network_entries(self)
+
+    @classmethod
+    def _from_file(
+        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
+    ) -> Self:
+        return restored_networks(cls, header, arrays, network)

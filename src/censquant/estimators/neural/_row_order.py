@@ -1,0 +1,58 @@
+"""An order of rows that depends on what they hold, not on where they stood."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_LARGEST_COPIES = 100  # times the number of rows: above that, weights scale the loss instead
+
+
+@njit(cache=True, nogil=True)
+def _hash_rows(bits: Any, hashes: Any) -> None:
+    for i in range(bits.shape[0]):
+        word = hashes[i]
+        for j in range(bits.shape[1]):
+            word = (word ^ bits[i, j]) * np.uint64(0x9E3779B97F4A7C15)
+            word ^= word >> np.uint64(29)
+        hashes[i] = word
+
+
+def canonical_order(*columns: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the indices that bring rows into an order that is a function of their content.
+
+    With it a fit does not depend on how a file was sorted. Equal rows are interchangeable, so
+    their order among themselves does not matter.
+
+    Parameters
+    ----------
+    *columns : arrays of shape (n,) or (n, ...)
+        Together the content of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.estimators.neural._row_order import canonical_order
+    >>> a, b = np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])
+    >>> bool((a[canonical_order(a)] == b[canonical_order(b)]).all())
+    True
+    """
+    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        # Adding zero makes -0.0 and 0.0 the same.
+        flat = np.ascontiguousarray(column, dtype=np.float64).reshape(len(column), -1) + 0.0
+        _hash_rows(flat.view(np.uint64), hashes)
+    return np.argsort(hashes, kind="stable")
+
+
+def copies_of(weight: NDArray[np.float64]) -> NDArray[np.intp] | None:
+    """Return how often each row is to be repeated if the weights are counts, else None.
+
+    A row of weight 3 is then trained on as three rows, which makes weighting and repeating the
+    very same fit. Counts that would make the data much longer scale the loss instead.
+    """
+    whole = bool((weight == np.floor(weight)).all())
+    if not whole or weight.sum() > _LARGEST_COPIES * len(weight):
+        return None
+    return weight.astype(np.intp)

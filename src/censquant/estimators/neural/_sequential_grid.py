@@ -1,0 +1,232 @@
+"""The sequential grid: one network a level, one after the other."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._validation import check_choice
+from censquant.estimators.neural._neural import History, NeuralRegressor
+from censquant.estimators.neural._y_star import far_times
+from censquant.networks import Network, StackedNetwork
+from censquant.objectives import Portnoy
+from censquant.quantiles import check_quantiles
+from censquant.survival import Target, TimeTransform
+from censquant.training import Objective, Rows, TrainingConfig, train
+
+_CROSSED = ("lower", "upper", "interpolate")
+
+
+class SequentialGridNN(NeuralRegressor):
+    """Portnoy's sequential algorithm with networks: Algorithm 1 of Pearce et al. (2022).
+
+    Levels are fitted in increasing order, each by a network of its own. A censored row counts as
+    late until the fit passes its time; from then on it is split by the level at which that
+    happened. It needs as many trainings as levels, which is why CQRNN was invented; its weights are
+    those of fits that are finished, so it is the more stable reference.
+
+    Parameters
+    ----------
+    quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
+        Should be dense enough: levels of censoring times are only known to one step of it.
+    crossed : {"lower", "upper", "interpolate"}, default "lower"
+        The level that a censored row gets when a fit first passes it: the level before, as in the
+        paper; that of the fit itself, as the paper's numbers were made (rows not yet passed then
+        have level 0, and no level is left out); or a level between the two, as R's quantreg does.
+    y_star : str, float or None, default "1.2max"
+        As in :class:`CQRNN`.
+    hidden_layer_sizes, activation, dropout, head, network, standardize, time_transform, \
+learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
+n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
+        As in :class:`CQRNN`; ``head`` must be ``"free"``; each level takes ``max_epochs``.
+
+    Attributes
+    ----------
+    quantiles_ : ndarray
+        Levels that were reached.
+    stopped_at_ : float or None
+        The first level that could not be fitted because only censored rows lay above the fit before
+        it; None if all were.
+    history_, follow_up_, time_transform_, unique_times_, n_features_in_, feature_names_in_
+        As in :class:`CQRNN`; records of ``history_`` tell their ``level`` too.
+
+    Examples
+    --------
+    >>> from censquant import SequentialGridNN
+    >>> from censquant.datasets import make_weibull
+    >>> data = make_weibull(200, random_state=0)
+    >>> model = SequentialGridNN([0.25, 0.5, 0.75], max_epochs=5, random_state=0)
+    >>> model.fit(data.X, data.y).stopped_at_ is None
+    True
+    """
+
+    def __init__(
+        self,
+        quantiles: ArrayLike | None = None,
+        *,
+        crossed: str = "lower",
+        y_star: str | float | None = "1.2max",
+        hidden_layer_sizes: Sequence[int] = (100, 100),
+        activation: str = "relu",
+        dropout: float = 0.0,
+        head: str = "free",
+        network: Callable[..., Any] | None = None,
+        standardize: bool = True,
+        time_transform: str | None = "standardize",
+        learning_rate: float = 0.01,
+        weight_decay: float = 1e-4,
+        batch_size: int = 128,
+        max_epochs: int = 100,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        n_members: int = 1,
+        n_jobs: int | None = None,
+        censoring: str = "right",
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            quantiles,
+            hidden_layer_sizes=hidden_layer_sizes,
+            activation=activation,
+            dropout=dropout,
+            head=head,
+            network=network,
+            standardize=standardize,
+            time_transform=time_transform,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            n_members=n_members,
+            n_jobs=n_jobs,
+            censoring=censoring,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+        )
+        self.crossed = crossed
+        self.y_star = y_star
+
+    def _make_objective(
+        self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
+    ) -> Portnoy:
+        check_choice("crossed", self.crossed, _CROSSED)
+        if target is None:
+            return Portnoy(taus)
+        return Portnoy(taus, **far_times(self.y_star, target, transform))
+
+    def _make_network(
+        self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
+    ) -> StackedNetwork:
+        """Return one network a level; a model file is read into it."""
+        return StackedNetwork([self._one_level(shape, rng) for _ in range(objective.n_outputs)])
+
+    def _one_level(self, shape: tuple[int, ...], rng: np.random.Generator) -> Network:
+        if self.head != "free":
+            raise ValueError(
+                "head must be 'free' for SequentialGridNN, whose networks have one output each, "
+                f"got {self.head!r}."
+            )
+        return super()._make_network(shape, Portnoy((0.5,)), rng)
+
+    def _train_member(
+        self,
+        objective: Objective,
+        rows: Rows,
+        config: TrainingConfig,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> tuple[StackedNetwork, History]:
+        if not isinstance(objective, Portnoy):
+            raise TypeError(f"The sequential grid needs Portnoy's objective, got {objective!r}.")
+        checkpoint, stopping = options.pop("checkpoint"), options["stopping"]
+        levels = _CensoringLevels(rows, self.crossed)
+        networks: list[Network] = []
+        history: History = []
+        for place, tau in enumerate(objective.taus):
+            networks.append(self._one_level(rows.x.shape[1:], rng))
+            records = train(
+                networks[-1],
+                replace(objective, taus=(tau,)),
+                replace(rows, level=levels.at(tau)),
+                config,
+                rng,
+                checkpoint=None if checkpoint is None else checkpoint.for_part(f"level{place}"),
+                **options,
+            )
+            history += [{"level": self._user_level(tau), **record} for record in records]
+            if stopping.is_set() or not levels.advance(networks[-1].predict(rows.x)[:, 0], tau):
+                break
+        return StackedNetwork(networks), history
+
+    def _user_level(self, tau: float) -> float:
+        return round(1.0 - tau, 12) if self.censoring == "left" else tau
+
+    def _fitted_levels(
+        self, taus: NDArray[np.float64], networks: Sequence[Network]
+    ) -> NDArray[np.float64]:
+        stacks = [network for network in networks if isinstance(network, StackedNetwork)]
+        n_reached = min(stack.n_outputs for stack in stacks)
+        for stack in stacks:  # members may stop at different levels
+            del stack.networks[n_reached:]
+        return taus[len(taus) - n_reached :] if self.censoring == "left" else taus[:n_reached]
+
+    @property
+    def stopped_at_(self) -> float | None:
+        """The first level that could not be fitted, None if all were."""
+        asked = check_quantiles(self.quantiles)
+        missing = asked[~np.isin(asked, self.quantiles_)]
+        if missing.size == 0:
+            return None
+        return float(missing[-1] if self._left_censored else missing[0])
+
+    def _n_runs(self) -> int:
+        return self.n_members * len(check_quantiles(self.quantiles))
+
+
+class _CensoringLevels:
+    """The levels of censoring times, learned while the fits move up."""
+
+    def __init__(self, rows: Rows, crossed: str) -> None:
+        self._rows = rows
+        self._rule = crossed
+        self._level = np.zeros(len(rows))
+        self._is_crossed = np.zeros(len(rows), dtype=bool)
+        self._tau = 0.0
+        self._predicted: NDArray[np.float64] | None = None
+
+    def at(self, tau: float) -> NDArray[np.float32]:
+        """Return the levels to train ``tau`` with."""
+        if self._predicted is None:  # nothing is known yet: level 0 has no effect on the first fit
+            return np.zeros(len(self._rows), dtype=np.float32)
+        # A row at the level that is trained has weight 0 at its own time; one at level 0, as the
+        # paper's numbers were made, has the weight tau there.
+        waiting = 0.0 if self._rule == "upper" else tau
+        return np.where(self._is_crossed, self._level, waiting).astype(np.float32)
+
+    def advance(self, predicted: NDArray[np.float64], tau: float) -> bool:
+        """Take the fit at ``tau``; say whether anything but waiting censored rows lies above it.
+
+        The paper's numbers were made without asking.
+        """
+        time, event = self._rows.time, self._rows.event
+        new = ~event & ~self._is_crossed & (predicted > time)
+        if self._rule == "upper":
+            self._level[new] = tau
+        elif self._rule == "lower" or self._predicted is None:
+            self._level[new] = self._tau
+        else:
+            step = np.maximum(predicted[new] - self._predicted[new], 1e-12)
+            share = np.clip((predicted[new] - time[new]) / step, 0.0, 1.0)
+            self._level[new] = tau - (tau - self._tau) * share
+        self._is_crossed |= new
+        self._tau, self._predicted = tau, predicted
+        return self._rule == "upper" or bool((time > predicted)[event | self._is_crossed].any())

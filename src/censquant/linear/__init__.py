@@ -1,6 +1,0 @@
-"""Linear censored quantile regression: the estimators of R's quantreg::crq."""
-
-from censquant.linear._estimator import LinearCQR
-from censquant.linear._summary import CoefficientSummary
-
-__all__ = ["CoefficientSummary", "LinearCQR"]
