@@ -15,11 +15,13 @@ if TYPE_CHECKING:
         DeepQuantReg,
         LinearCQR,
         LogNormalNN,
+        QuantilePipeline,
         QuantileRegressor,
         SequentialGridNN,
         UncensoredOnlyNN,
         WeibullNN,
         load,
+        make_quantile_pipeline,
     )
     from censquant.survival import Surv
     from censquant.training import Checkpoint
@@ -31,12 +33,14 @@ _HOME = {
     "DeepQuantReg": "censquant.estimators",
     "LinearCQR": "censquant.estimators",
     "LogNormalNN": "censquant.estimators",
+    "QuantilePipeline": "censquant.estimators",
     "QuantileRegressor": "censquant.estimators",
     "SequentialGridNN": "censquant.estimators",
     "Surv": "censquant.survival",
     "UncensoredOnlyNN": "censquant.estimators",
     "WeibullNN": "censquant.estimators",
     "load": "censquant.estimators",
+    "make_quantile_pipeline": "censquant.estimators",
 }
 _SUBPACKAGES = (
     "benchmark",
@@ -61,6 +65,7 @@ __all__ = [
     "DeepQuantReg",
     "LinearCQR",
     "LogNormalNN",
+    "QuantilePipeline",
     "QuantileRegressor",
     "SequentialGridNN",
     "Surv",
@@ -68,6 +73,7 @@ __all__ = [
     "WeibullNN",
     "__version__",
     "load",
+    "make_quantile_pipeline",
 ]
 
 

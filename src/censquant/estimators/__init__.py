@@ -3,6 +3,7 @@
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._persistence import load
 from censquant.estimators.linear import LinearCQR
+from censquant.estimators.meta import QuantilePipeline, make_quantile_pipeline
 from censquant.estimators.neural import (
     CQRNN,
     AsymmetricLaplaceNN,
@@ -11,6 +12,7 @@ from censquant.estimators.neural import (
     NeuralRegressor,
     ParametricRegressor,
     SequentialGridNN,
+    TrainedModel,
     UncensoredOnlyNN,
     WeibullNN,
 )
@@ -23,9 +25,12 @@ __all__ = [
     "LogNormalNN",
     "NeuralRegressor",
     "ParametricRegressor",
+    "QuantilePipeline",
     "QuantileRegressor",
     "SequentialGridNN",
+    "TrainedModel",
     "UncensoredOnlyNN",
     "WeibullNN",
     "load",
+    "make_quantile_pipeline",
 ]

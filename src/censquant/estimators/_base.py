@@ -1,98 +1,100 @@
-"""What every estimator answers once it can predict a curve of quantiles for each row."""
+"""The contract of a model: it predicts a distribution; every other answer derives from that."""
 
-import threading
+import os
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
+from censquant.estimators._frames import labelled
 from censquant.exceptions import ExtrapolationWarning
 from censquant.metrics import concordance_index
-from censquant.quantiles import QuantileCurve, SurvivalFunction, check_levels, mask_beyond
-from censquant.survival import read_numbers
-from censquant.training import side_by_side
+from censquant.quantiles import (
+    DEFAULT_QUANTILES,
+    CumulativeHazardFunction,
+    QuantileCurve,
+    SurvivalFunction,
+    check_levels,
+    cumulative_hazard,
+)
+from censquant.survival import read_numbers, read_target, risk_horizon
 
-_MOST_TIMES = 1_000  # default times of survival functions
+Floats = NDArray[np.float64]
+Ask = Callable[[QuantileCurve, slice], NDArray[Any]]
+"""What is read off the curves of some rows; the slice says which rows of ``X`` they are."""
+
 _BEYOND = ("warn", "extrapolate", "inf", "nan")
-# A block's values stay in the processor's cache, and its temporary arrays together stay below what
-# malloc gives back to the system when they are freed: fetching that memory anew for every block
-# cost half as much as the matrix products.
-_BLOCK_ROWS = 1_024
+_BEYOND_OF_FUNCTIONS = ("warn", "extrapolate", "nan")
+_EXTRAPOLATES = (
+    "Some predictions lie beyond what the data can speak for, where the model extrapolates: see "
+    "identified_level, or choose what to return there by beyond=."
+)
+_FAR_LEVEL = 0.5  # of the first fitted level
 
 
-class QuantileRegressor(RegressorMixin, BaseEstimator):
-    """Predictions of times from fitted quantile curves.
+class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
+    """A fitted model that predicts a distribution of the time to the event per individual.
 
-    A subclass fits, says how rows become curves (``_read_features``, ``_curve_of``) and which
-    levels are identified (``_identified_of``), and sets ``quantiles_``, ``unique_times_`` and
-    ``follow_up_``. Rows are answered block by block, so memory stays bounded by the answer.
+    A subclass fits and implements one method, :meth:`predict_curve`; every other prediction
+    derives from its curves, so that two answers never contradict each other. Three attributes are
+    used where a subclass sets them in ``fit``: ``quantiles_`` (levels returned by default),
+    ``unique_times_`` (default times of survival functions) and ``horizon_`` (default horizon of
+    restricted means).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant import QuantileRegressor
+    >>> from censquant.quantiles import QuantileCurve
+    >>> class Uniform(QuantileRegressor):
+    ...     def fit(self, X, y):
+    ...         self.longest_ = float(np.max(y))
+    ...         return self
+    ...     def predict_curve(self, X):
+    ...         levels = np.array([0.25, 0.75])
+    ...         values = np.tile(self.longest_ * levels, (len(X), 1))
+    ...         return QuantileCurve(values, levels, lower=0.0)
+    >>> model = Uniform().fit([[0.0], [1.0]], [3.0, 8.0])
+    >>> model.predict([[0.5]])
+    array([4.])
     """
 
     # scikit-survival's score() of its own estimators reads this: we predict times, not risks.
     _predict_risk_score = False
 
-    quantiles_: NDArray[np.float64]
-    unique_times_: NDArray[np.float64]
-    follow_up_: tuple[float, float]
+    @abstractmethod
+    def predict_curve(self, X: Any) -> QuantileCurve:
+        """Return the predictive distribution of each row, with its reach.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+
+        Returns
+        -------
+        curve : QuantileCurve of n rows
+            In the unit of the times that were fitted. ``curve.reach`` is the highest level of each
+            row that the data can speak for.
+        """
 
     @property
     def _left_censored(self) -> bool:
         """Whether censored events lie before their times."""
-        raise NotImplementedError
+        return getattr(self, "censoring", "right") == "left"
 
-    @property
-    def _any_censored(self) -> bool:
-        """Whether any of the fitted rows was censored."""
-        raise NotImplementedError
+    def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
+        """Return ``ask(curve, rows)`` for all rows; add to ``notes`` what is odd about ``X``."""
+        return ask(self.predict_curve(X), slice(None))
 
-    def _read_features(self, X: Any) -> NDArray[Any]:
-        """Return ``X`` as a checked array, one row an individual."""
-        raise NotImplementedError
+    # Predictions
 
-    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
-        """Return the quantile curves of some rows, in the user's unit of time."""
-        raise NotImplementedError
-
-    def _quantiles_of(
-        self, features: NDArray[Any], levels: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the quantiles of some rows at any levels, read off their curves."""
-        curve = self._curve_of(features)
-        return curve.values if levels is curve.taus else curve.at(levels)
-
-    def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the highest identified level of some rows (for left censoring the lowest)."""
-        raise NotImplementedError
-
-    def _answer(
-        self, X: Any, ask: Callable[[NDArray[Any], slice], NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
-        """Return ``ask(features, rows)`` for all rows of ``X``, block by block."""
-        features = self._read_features(X)
-        (first,) = side_by_side([lambda _: ask(features[:_BLOCK_ROWS], slice(0, _BLOCK_ROWS))])
-        if len(features) <= _BLOCK_ROWS:
-            return first
-        out = np.empty((len(features), *first.shape[1:]))
-        out[:_BLOCK_ROWS] = first
-
-        def task(start: int) -> Callable[[threading.Event], None]:
-            rows = slice(start, start + _BLOCK_ROWS)
-
-            def run(stopping: threading.Event) -> None:
-                out[rows] = ask(features[rows], rows)
-
-            return run
-
-        starts = range(_BLOCK_ROWS, len(features), _BLOCK_ROWS)
-        side_by_side([task(start) for start in starts], getattr(self, "n_jobs", None))
-        return out
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Floats:
         """Return the median time of each row: by then the event has happened with probability 1/2.
 
         Parameters
@@ -104,11 +106,16 @@ class QuantileRegressor(RegressorMixin, BaseEstimator):
         median : ndarray of shape (n,)
             In the unit of the times that were fitted. Higher means later; it is not a risk.
         """
-        return self._times(X, (0.5,), "warn")[:, 0]
+        return self._quantiles_at(X, np.array([0.5]), "warn")[:, 0]
 
     def predict_quantiles(
-        self, X: Any, quantiles: ArrayLike | None = None, *, beyond: str = "warn"
-    ) -> NDArray[np.float64]:
+        self,
+        X: Any,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: str = "warn",
+        output: str = "array",
+    ) -> Any:
         """Return the times by which the event has happened with the given probabilities.
 
         Parameters
@@ -117,21 +124,25 @@ class QuantileRegressor(RegressorMixin, BaseEstimator):
         quantiles : array-like of levels in (0, 1), optional
             By default the levels that were fitted. Others are read off the curve through them.
         beyond : {"warn", "extrapolate", "inf", "nan"}, default "warn"
-            What to give at levels that the data cannot speak for, because nobody like this row
-            was followed long enough (see :meth:`identified_level`). ``"extrapolate"`` gives the
-            model's guess, ``"warn"`` does so with a warning if it lies past the last follow-up,
-            the others say infinity or nothing.
+            What to return at levels that the data cannot speak for, because nobody like this
+            individual was followed long enough (see :meth:`identified_level`).
+            ``"extrapolate"`` returns the model's guess, ``"warn"`` does so with a warning, the
+            others say infinity or nothing.
+        output : {"array", "frame"}, default "array"
+            A frame has the index of ``X`` and one column per level, ``q0.1``, ``q0.5``, ...;
+            polars' for polars input, else pandas'.
 
         Returns
         -------
-        times : ndarray of shape (n, n_levels)
+        times : ndarray or DataFrame of shape (n, n_levels)
             Increasing along each row where the levels increase.
         """
-        return self._times(X, quantiles, beyond)
+        levels = self._levels(quantiles)
+        return labelled(self._quantiles_at(X, levels, beyond), levels.tolist(), X, output)
 
     def predict_interval(
-        self, X: Any, coverage: float = 0.8, *, beyond: str = "warn"
-    ) -> NDArray[np.float64]:
+        self, X: Any, coverage: float = 0.8, *, beyond: str = "warn", output: str = "array"
+    ) -> Any:
         """Return the central interval in which the event falls with probability ``coverage``.
 
         Its ends are two predicted quantiles; nothing guarantees the coverage.
@@ -140,20 +151,26 @@ class QuantileRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : array-like or DataFrame of shape (n, n_features)
         coverage : float in (0, 1), default 0.8
-        beyond : {"warn", "extrapolate", "inf", "nan"}, default "warn"
+        beyond, output
             As in :meth:`predict_quantiles`.
 
         Returns
         -------
-        interval : ndarray of shape (n, 2)
+        interval : ndarray or DataFrame of shape (n, 2)
         """
         share = check_number("coverage", coverage, minimum=0.0, below=1.0, exclude_minimum=True)
         # Rounding keeps the ends on the grid's own levels: (1 - 0.8) / 2 is not 0.1 in binary.
         low = round((1.0 - share) / 2.0, 12)
-        return self._times(X, (low, 1.0 - low), beyond)
+        levels = np.array([low, 1.0 - low])
+        return labelled(self._quantiles_at(X, levels, beyond), levels.tolist(), X, output)
 
     def predict_survival_function(
-        self, X: Any, times: ArrayLike | None = None, return_array: bool = False
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        return_array: bool = False,
+        *,
+        beyond: str = "warn",
     ) -> NDArray[Any]:
         """Return the probability that the event has not happened yet, as a function of time.
 
@@ -164,6 +181,9 @@ class QuantileRegressor(RegressorMixin, BaseEstimator):
             Where to evaluate; by default ``unique_times_``.
         return_array : bool, default False
             Whether to return the values at ``times`` instead of functions.
+        beyond : {"warn", "extrapolate", "nan"}, default "warn"
+            What to return at times past the follow-up of individuals like this one, as in
+            :meth:`predict_quantiles`.
 
         Returns
         -------
@@ -171,48 +191,111 @@ class QuantileRegressor(RegressorMixin, BaseEstimator):
             The callables have the attributes ``x`` (times) and ``y`` (values there), as those of
             scikit-survival.
         """
-        check_is_fitted(self, "quantiles_")
-        at = self.unique_times_ if times is None else read_numbers(times, name="times")
-        if return_array:
-            return self._answer(X, lambda features, rows: self._curve_of(features).survival(at))
-        curve = self._curve_of(self._read_features(X))
-        functions = np.empty(len(curve), dtype=object)
-        for i in range(len(curve)):
-            functions[i] = SurvivalFunction(curve, i, at)
-        return functions
+        return self._functions(X, times, return_array, beyond, SurvivalFunction)
+
+    def predict_cumulative_hazard_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        return_array: bool = False,
+        *,
+        beyond: str = "warn",
+    ) -> NDArray[Any]:
+        """Return the cumulative hazard, minus the logarithm of the survival function.
+
+        Parameters
+        ----------
+        X, times, return_array, beyond
+            As in :meth:`predict_survival_function`.
+
+        Returns
+        -------
+        hazard : ndarray of shape (n,) of callables, or of shape (n, n_times)
+            Infinite where survival is 0.
+        """
+        return self._functions(X, times, return_array, beyond, CumulativeHazardFunction)
 
     def predict_remaining(
-        self, X: Any, elapsed: ArrayLike, quantiles: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+        self,
+        X: Any,
+        elapsed: ArrayLike,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: str = "warn",
+        output: str = "array",
+    ) -> Any:
         """Return quantiles of the time that is left, given no event so far.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
         elapsed : float or array-like of shape (n,)
-            The time that each row has survived already.
+            The time that each individual has survived already, in the unit of the fit.
         quantiles : array-like of levels in (0, 1), optional
             By default the levels that were fitted.
+        beyond, output
+            As in :meth:`predict_quantiles`. An individual that has outlived the follow-up of
+            others like it has no identified level left.
 
         Returns
         -------
-        remaining : ndarray of shape (n, n_levels)
+        remaining : ndarray or DataFrame of shape (n, n_levels)
             Never negative. Long after the highest fitted quantile it rests on an exponential tail.
         """
         levels = self._levels(quantiles)
-        spent = np.asarray(elapsed)
+        spent = _read_elapsed(elapsed, _num_samples(X))
 
-        def ask(features: NDArray[Any], rows: slice) -> NDArray[np.float64]:
-            return self._curve_of(features).remaining(spent[rows] if spent.ndim else spent, levels)
+        def of(rows: slice) -> Floats:
+            return spent[rows] if spent.ndim else spent
 
-        return self._answer(X, ask)
+        def values(curve: QuantileCurve, rows: slice) -> Floats:
+            low = float(of(rows).min())
+            if low < curve.lower:
+                raise ValueError(f"elapsed must be at least {curve.lower:g}, got {low:g}.")
+            return curve.remaining(of(rows), levels)
 
-    def identified_level(self, X: Any) -> NDArray[np.float64]:
+        def identified(curve: QuantileCurve, rows: slice) -> NDArray[np.bool_]:
+            return curve.remaining_is_identified(of(rows), levels)
+
+        remaining = self._read(X, values, identified, check_choice("beyond", beyond, _BEYOND))
+        return labelled(remaining, levels.tolist(), X, output)
+
+    def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:
+        """Return the expected time up to a horizon, the mean that the data can speak for.
+
+        A mean hangs on the far tail, which censoring hides; the mean of the time up to a horizon
+        does not. It orders individuals where the median is out of reach.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+        horizon : float, optional
+            By default the last time at which a twentieth of the training rows, and five of them,
+            were still at risk.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,)
+            Expectation of the smaller of time and horizon; with ``censoring="left"`` of the larger.
+        """
+        check_is_fitted(self)
+        end = getattr(self, "horizon_", None) if horizon is None else horizon
+        if end is None:
+            raise ValueError(
+                f"horizon must be given, since {type(self).__name__} has no horizon_, got None."
+            )
+        return self._restricted_mean(X, check_number("horizon", end))
+
+    def identified_level(self, X: Any) -> Floats:
         """Return the highest level that the data can speak for, for each row of ``X``.
 
-        A quantile is identified while at least one in twenty of the rows like this one, had they no
-        event, would still be under observation at that time. Above this level predictions are
-        extrapolation, whatever the model. With ``censoring="left"`` it is the lowest level.
+        A quantile is learned from individuals who were still under observation when it was
+        reached. This is the level that the predicted curve has at the last time at which about one
+        in twenty of the individuals like this one, had they no event, would still be under
+        observation. Above it predictions are extrapolation, whatever the model. Below it the data
+        *could* speak: an overfitted curve can still be wrong there, and censoring that depends on
+        the event time given the features is not detected. With ``censoring="left"`` it is the
+        lowest level.
 
         Parameters
         ----------
@@ -221,12 +304,17 @@ class QuantileRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         level : ndarray of shape (n,)
-            One of the fitted levels; 0 (for left censoring 1) where none is identified.
+            Between 0 (none is identified) and the highest fitted level; for left censoring between
+            the lowest fitted level and 1 (none).
         """
-        return self._answer(X, lambda features, rows: self._identified_of(features))
+        check_is_fitted(self)
+        return self._map_curves(X, lambda curve, rows: curve.reach, [])
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return Harrell's concordance index of the predicted medians; 0.5 is chance, 1 is best.
+        """Return Harrell's concordance index of the restricted means; 0.5 is chance, 1 is best.
+
+        Individuals are ranked by :meth:`predict_restricted_mean`, not by the median, which is an
+        extrapolation where most are censored.
 
         Parameters
         ----------
@@ -238,49 +326,151 @@ class QuantileRegressor(RegressorMixin, BaseEstimator):
         -------
         concordance : float
         """
-        median = self.predict_quantiles(X, (0.5,), beyond="extrapolate")[:, 0]
-        return concordance_index(y, median, sample_weight=sample_weight)
+        check_is_fitted(self)
+        target, left = read_target(y), self._left_censored
+        horizon = getattr(self, "horizon_", None)
+        if horizon is None:
+            horizon = risk_horizon(target.time, left=left)
+        sign = -1.0 if left else 1.0
+        return concordance_index(
+            (sign * target.time, target.event),
+            sign * self._restricted_mean(X, horizon),
+            sample_weight=sample_weight,
+        )
 
-    def _times(self, X: Any, quantiles: ArrayLike | None, beyond: str) -> NDArray[np.float64]:
-        """Return quantiles for a method that the user calls: a warning points at that call."""
-        check_choice("beyond", beyond, _BEYOND)
-        levels = self._levels(quantiles)
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to one file that executes nothing when it is opened.
 
-        def ask(features: NDArray[Any], rows: slice) -> NDArray[np.float64]:
-            times = self._quantiles_of(features, levels)
-            if beyond not in ("inf", "nan"):
-                return times
-            identified = self._identified_of(features)
-            if self._left_censored:
-                return -mask_beyond(-times, 1.0 - levels, 1.0 - identified, beyond)
-            return mask_beyond(times, levels, identified, beyond)
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced only once the new one is complete. Read it with
+            :func:`censquant.load`.
+        """
+        from censquant.estimators._persistence import save_estimator
 
-        times = self._answer(X, ask)
-        if beyond == "warn" and self._any_censored:
-            self._warn_of_extrapolation(times)
-        return times
+        check_is_fitted(self)
+        save_estimator(self, path)
 
-    def _levels(self, quantiles: ArrayLike | None) -> NDArray[np.float64]:
+    # How they are read off the curves
+
+    def _levels(self, quantiles: ArrayLike | None) -> Floats:
         """Return the levels asked for, by default the fitted ones."""
-        check_is_fitted(self, "quantiles_")
-        return self.quantiles_ if quantiles is None else check_levels(quantiles, name="quantiles")
+        check_is_fitted(self)
+        if quantiles is None:
+            return np.asarray(getattr(self, "quantiles_", DEFAULT_QUANTILES), dtype=np.float64)
+        return check_levels(quantiles, name="quantiles")
 
-    def _warn_of_extrapolation(self, times: NDArray[np.float64]) -> None:
-        low, high = self.follow_up_
-        n_outside = int((times < low).sum() if self._left_censored else (times > high).sum())
-        if n_outside:
-            warnings.warn(
-                f"{n_outside} of {times.size} predicted times lie beyond the last follow-up "
-                f"({low if self._left_censored else high:g}), where the model extrapolates: see "
-                "identified_level, or choose beyond='extrapolate', 'inf' or 'nan'.",
-                ExtrapolationWarning,
-                stacklevel=4,
+    def _quantiles_at(self, X: Any, levels: Floats, beyond: str) -> Floats:
+        """Return quantiles for a public method."""
+        check_is_fitted(self)
+        return self._read(
+            X,
+            lambda curve, rows: curve.at(levels),
+            lambda curve, rows: curve.is_identified(levels),
+            check_choice("beyond", beyond, _BEYOND),
+            notes=_note_of_levels(levels, getattr(self, "quantiles_", None), beyond),
+            stacklevel=4,
+        )
+
+    def _functions(
+        self,
+        X: Any,
+        times: ArrayLike | None,
+        return_array: bool,
+        beyond: str,
+        kind: type[SurvivalFunction],
+    ) -> NDArray[Any]:
+        """Return functions of time, or their values, for a public method."""
+        check_is_fitted(self)
+        check_choice("beyond", beyond, _BEYOND_OF_FUNCTIONS)
+        if times is None and not hasattr(self, "unique_times_"):
+            raise ValueError(
+                f"times must be given, since {type(self).__name__} has no unique_times_, got None."
             )
+        at = self.unique_times_ if times is None else read_numbers(times, name="times")
+
+        def values(curve: QuantileCurve, rows: slice) -> NDArray[Any]:
+            if return_array:
+                survival = curve.survival(at)
+                return survival if kind is SurvivalFunction else cumulative_hazard(survival)
+            functions = np.empty(len(curve), dtype=object)
+            for row in range(len(curve)):
+                functions[row] = kind(curve, row, at, masked=beyond == "nan")
+            return functions
+
+        def identified(curve: QuantileCurve, rows: slice) -> NDArray[np.bool_]:
+            known = curve.is_identified(1.0 - curve.survival(at))
+            return known if return_array else np.asarray(known.all(axis=1))
+
+        # Functions hide what is not identified themselves.
+        seen = "extrapolate" if beyond == "nan" and not return_array else beyond
+        return self._read(X, values, identified, seen, stacklevel=4)
+
+    def _restricted_mean(self, X: Any, horizon: float) -> Floats:
+        def ask(curve: QuantileCurve, rows: slice) -> Floats:
+            if not curve.is_whole:  # one quantile is all there is to rank by
+                return curve.values[:, 0]
+            mean = curve.restricted_mean(horizon)
+            # E max(T, h) = E T + h - E min(T, h)
+            return curve.restricted_mean(np.inf) + horizon - mean if self._left_censored else mean
+
+        return self._map_curves(X, ask, [])
+
+    def _read(
+        self,
+        X: Any,
+        values: Ask,
+        identified: Ask,
+        beyond: str,
+        *,
+        notes: list[str] | None = None,
+        stacklevel: int = 3,
+    ) -> NDArray[Any]:
+        """Return values read off the curves, with what is not identified treated as asked for."""
+        notes = [] if notes is None else notes
+
+        def ask(curve: QuantileCurve, rows: slice) -> NDArray[Any]:
+            answer = values(curve, rows)
+            if beyond == "extrapolate":
+                return answer
+            hidden = ~identified(curve, rows)
+            if beyond == "warn":
+                if hidden.any():
+                    notes.append(_EXTRAPOLATES)
+                return answer
+            mark = np.nan if beyond == "nan" else -np.inf if curve.reach_is_lowest else np.inf
+            return np.where(hidden, mark, answer)
+
+        answer = self._map_curves(X, ask, notes)
+        if beyond == "warn":
+            for note in dict.fromkeys(notes):
+                warnings.warn(note, ExtrapolationWarning, stacklevel=stacklevel)
+        return answer
 
 
-def default_times(event_times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distinct times, at most a thousand of them, spread evenly and with both ends."""
-    times = np.unique(event_times)
-    if len(times) <= _MOST_TIMES:
-        return times
-    return times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
+def _note_of_levels(levels: Floats, fitted: Floats | None, beyond: str) -> list[str]:
+    """Say that levels lie far below the fitted ones; those above are never identified."""
+    if beyond != "warn" or fitted is None or levels.min() >= _FAR_LEVEL * fitted[0]:
+        return []
+    return [
+        f"Some quantiles lie far below the lowest fitted level, {fitted[0]:g}: the predictions "
+        "there rest on an assumed tail, not on data."
+    ]
+
+
+def _read_elapsed(elapsed: ArrayLike, n_rows: int) -> Floats:
+    """Return the times survived so far, one number or one per row."""
+    spent = np.asarray(elapsed)
+    if spent.ndim == 0:
+        spent = read_numbers(spent[None], name="elapsed")[0]
+    else:
+        spent = read_numbers(elapsed, name="elapsed")
+        if spent.shape != (n_rows,):
+            raise ValueError(
+                f"elapsed must be a number or have one value for each of the {n_rows} rows of X, "
+                f"got shape {spent.shape}."
+            )
+    if not np.isfinite(spent).all():
+        raise ValueError("elapsed must be finite, got NaN or infinity.")
+    return np.asarray(spent, dtype=np.float64)

@@ -1,45 +1,29 @@
-"""How long rows like this one were followed: the ground for saying what is identified."""
-
-import time
-from dataclasses import replace
-from typing import Any
+"""Stand-in: the same limit for everybody."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from censquant.networks import DenseNetwork
-from censquant.objectives import Pinball
-from censquant.quantiles import QuantileCurve
-from censquant.training import Rows, TrainingConfig, train
-
-# The upper levels matter: a quantile is identified while a few rows are still under observation.
-LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
-_HIDDEN_UNITS = 32
-# Fixed, and cheap beside the members: a few hundred steps settle so small a network.
-_CONFIG = TrainingConfig(max_epochs=500, max_steps=500, learning_rate=0.02)
+from censquant.survival import censoring_kaplan_meier
 
 
 class FollowUp:
-    """Quantiles of the observed time, event or censoring, whichever came first.
+    def __init__(self, end):
+        self.end = float(end)
 
-    The observed time is never censored, so plain quantile regression on a small network is enough.
-    """
+    @classmethod
+    def fit(cls, x, time, event, weight, rng):
+        curve = censoring_kaplan_meier(time, event)
+        reached = curve(curve.time, side="left") >= 0.05
+        return cls(curve.time[reached][-1])
 
-    def __init__(self, n_inputs: int, rng: np.random.Generator) -> None:
-        self._rng = rng
-        self.train_seconds = 0.0
-        self.network = DenseNetwork(
-            [n_inputs, _HIDDEN_UNITS, len(LEVELS)], activation="gelu", rng=rng
-        )
+    def limit(self, x):
+        return np.full(len(x), self.end)
 
-    def train(self, rows: Rows) -> None:
-        """Learn from all rows; it is short, so Ctrl-C does not leave it out."""
-        start = time.perf_counter()
-        flat = replace(rows, x=rows.x.reshape(len(rows), -1))
-        train(self.network, Pinball(LEVELS), flat, _CONFIG, self._rng)
-        self.train_seconds = time.perf_counter() - start
+    def state(self):
+        return {"end": np.array([self.end])}
 
-    def curve(self, x: NDArray[Any]) -> QuantileCurve:
-        """Return the quantile curves on the scale of training."""
-        values = self.network.predict(x.reshape(len(x), -1))
-        return QuantileCurve.from_own(values, np.asarray(LEVELS))
+    @classmethod
+    def from_state(cls, state):
+        return cls(state["end"][0])
+
+    def describe(self):
+        return {}

@@ -86,6 +86,20 @@ class DenseNetwork:
         """Number of output columns."""
         return self.sizes[-1]
 
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained weights."""
+        return self.parameters.size
+
+    def describe(self) -> dict[str, Any]:
+        """Return the architecture as plain data."""
+        return {
+            "kind": "dense",
+            "sizes": list(self.sizes),
+            "activation": self.activation,
+            "dropout": self.dropout,
+        }
+
     def forward(self, x: FloatArray, *, training: bool) -> NDArray[np.float32]:
         """Return the outputs ``(n, n_outputs)``, valid until the next call."""
         n_rows = len(x)

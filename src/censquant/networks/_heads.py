@@ -1,7 +1,7 @@
 """Heads: what turns a network's raw outputs into quantiles."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,19 @@ class HeadedNetwork:
     def n_outputs(self) -> int:
         """Number of output columns."""
         return self.head.n_outputs
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained weights."""
+        return self.network.n_parameters + self.parameters.size
+
+    def describe(self) -> dict[str, Any]:
+        """Return the architecture as plain data."""
+        return {
+            "kind": "headed",
+            "head": type(self.head).__name__,
+            "network": self.network.describe(),
+        }
 
     def forward(self, x: FloatArray, *, training: bool) -> FloatArray:
         """Return the quantiles ``(n, n_outputs)``."""

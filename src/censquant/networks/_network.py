@@ -41,6 +41,15 @@ class Network(Protocol):
         """Number of output columns."""
         ...
 
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained weights."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Return the architecture as plain data."""
+        ...
+
     def forward(self, x: FloatArray, *, training: bool) -> FloatArray:
         """Return the outputs ``(n, n_outputs)``, valid until the next call."""
         ...

@@ -1,6 +1,7 @@
 """Several networks over the same rows, their outputs side by side."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,18 @@ class StackedNetwork:
     def n_outputs(self) -> int:
         """Number of output columns of all together."""
         return sum(network.n_outputs for network in self.networks)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained weights."""
+        return sum(network.n_parameters for network in self.networks)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the architecture as plain data."""
+        return {
+            "kind": "stacked",
+            "networks": [network.describe() for network in self.networks],
+        }
 
     def forward(self, x: FloatArray, *, training: bool) -> FloatArray:
         """Return the outputs side by side."""

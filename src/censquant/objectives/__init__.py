@@ -1,5 +1,6 @@
 """Objectives: what each method minimises, one file a method."""
 
+from censquant.objectives._distributions import average_of
 from censquant.objectives._frozen_levels import FrozenLevels
 from censquant.objectives._grid import GridObjective
 from censquant.objectives._likelihood import (
@@ -23,4 +24,5 @@ __all__ = [
     "Portnoy",
     "Powell",
     "WeightedPinball",
+    "average_of",
 ]

@@ -1,17 +1,25 @@
 """Quantile curves: level grids, the distribution they imply, and how far the data can speak."""
 
 from censquant.quantiles._curve import QuantileCurve
+from censquant.quantiles._distribution_curve import Distribution, DistributionCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles, even_grid
-from censquant.quantiles._identifiability import identified_levels, mask_beyond
-from censquant.quantiles._survival_function import SurvivalFunction
+from censquant.quantiles._reach import reach_until
+from censquant.quantiles._survival_function import (
+    CumulativeHazardFunction,
+    SurvivalFunction,
+    cumulative_hazard,
+)
 
 __all__ = [
     "DEFAULT_QUANTILES",
+    "CumulativeHazardFunction",
+    "Distribution",
+    "DistributionCurve",
     "QuantileCurve",
     "SurvivalFunction",
     "check_levels",
     "check_quantiles",
+    "cumulative_hazard",
     "even_grid",
-    "identified_levels",
-    "mask_beyond",
+    "reach_until",
 ]

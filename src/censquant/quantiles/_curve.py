@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant.quantiles._grid import check_levels, check_quantiles
-from censquant.quantiles._interpolation import levels_of, quantiles_of, tail_remaining
+from censquant.quantiles._interpolation import (
+    levels_of,
+    quantiles_of,
+    restricted_mean_of,
+    tail_remaining,
+)
 from censquant.quantiles._matrix import (
     read_matrix,
     require_distribution,
     sorted_rows,
     starts_below,
 )
+from censquant.quantiles._reach import Reach
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileCurve:
-    r"""One predictive distribution a row, known by its quantiles on a common grid of levels.
+class QuantileCurve(Reach):
+    r"""One predictive distribution per row, known by its quantiles on a common grid of levels.
 
     Everything the library says about an individual (a quantile off the grid, a survival
     probability, the remaining life, the level of an observed time) is read from this one
@@ -36,7 +43,10 @@ class QuantileCurve:
     levels beyond the grid too low. Where neighbouring quantiles are equal the distribution has a
     point mass, and the distribution function takes the highest of the tied levels; if the last two
     are equal, all of the tail sits at that point. With a single level nothing is known but that
-    level: `cdf` is 0 before its value and the level from there on.
+    level: `cdf` is NaN at every time other than its value.
+
+    A curve also carries its `reach`: the highest level of each row that the data behind it can
+    speak for (`with_reach`). It is 1 where nobody said otherwise.
 
     Parameters
     ----------
@@ -106,7 +116,7 @@ class QuantileCurve:
         return cls(matrix, np.asarray(taus), lower)
 
     @classmethod
-    def from_own(cls, values: Floats, taus: Floats, lower: float = -np.inf) -> QuantileCurve:
+    def adopt(cls, values: Floats, taus: Floats, lower: float = -np.inf) -> Self:
         """Curve of finite predictions in an array that the caller gives away.
 
         As `from_predictions`, but the array itself is sorted and clipped, and nothing is checked:
@@ -129,7 +139,7 @@ class QuantileCurve:
         --------
         >>> import numpy as np
         >>> from censquant.quantiles import QuantileCurve
-        >>> QuantileCurve.from_own(np.array([[3.0, -1.0]]), np.array([0.2, 0.8]), 0.0).values
+        >>> QuantileCurve.adopt(np.array([[3.0, -1.0]]), np.array([0.2, 0.8]), 0.0).values
         array([[0., 3.]])
         """
         from censquant.quantiles._row_kernel import sort_rows
@@ -144,6 +154,44 @@ class QuantileCurve:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def take(self, rows: Any, *, reach: bool = True) -> QuantileCurve:
+        """Curve of some of the rows, with their reach.
+
+        Parameters
+        ----------
+        rows : slice, or array-like of int or bool
+        reach : bool, default True
+            Whether to hand the reach on, for which it has to be known.
+
+        Returns
+        -------
+        curve : QuantileCurve
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> QuantileCurve([[1.0], [2.0]], taus=[0.5]).take([1]).values
+        array([[2.]])
+        """
+        chosen = self._rows(rows)
+        if not reach or "_reach" not in vars(self):
+            return chosen
+        return chosen.with_reach(self.reach[rows], lowest=self.reach_is_lowest)
+
+    def _rows(self, rows: Any) -> QuantileCurve:
+        """Return some of the rows without their reach."""
+        return QuantileCurve(self.values[rows], self.taus, self.lower)
+
+    # What the distribution says
+
+    def _quantiles(self, levels: Floats) -> Floats:
+        """Return quantiles at checked levels of shape (k,) or (n, k)."""
+        return quantiles_of(self.values, self.taus, self.lower, levels)
+
+    def _levels(self, times: Floats) -> Floats:
+        """Return F(t) at times of shape (T,) or (n, T)."""
+        return levels_of(self.values, self.taus, self.lower, times)
 
     def at(self, levels: ArrayLike) -> Floats:
         """Quantiles of every row at common levels.
@@ -164,7 +212,7 @@ class QuantileCurve:
         >>> QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).at([0.75, 0.5])
         array([[2. , 1.5]])
         """
-        return quantiles_of(self.values, self.taus, self.lower, check_levels(levels))
+        return self._quantiles(check_levels(levels))
 
     def at_each(self, levels: ArrayLike) -> Floats:
         """Quantiles at levels that differ from row to row.
@@ -195,7 +243,7 @@ class QuantileCurve:
         outside = ~((array > 0) & (array < 1))
         if outside.any():
             raise ValueError(f"levels must be inside (0, 1), got {array[outside][0]}.")
-        return quantiles_of(self.values, self.taus, self.lower, array)
+        return self._quantiles(array)
 
     def median(self) -> Floats:
         """Median time of every row.
@@ -237,9 +285,7 @@ class QuantileCurve:
                 f"times must have shape (n_samples,) or (n_samples, n_times) with "
                 f"n_samples={len(self)}, got {array.shape}; use survival for common times."
             )
-        levels = levels_of(
-            self.values, self.taus, self.lower, array if array.ndim == 2 else array[:, None]
-        )
+        levels = self._levels(array if array.ndim == 2 else array[:, None])
         return levels.reshape(array.shape)
 
     def survival(self, times: ArrayLike) -> Floats:
@@ -267,8 +313,49 @@ class QuantileCurve:
                 f"times must be one-dimensional, got an array of shape {array.shape}; "
                 "use cdf for times that differ from row to row."
             )
-        levels = levels_of(self.values, self.taus, self.lower, np.atleast_1d(array))
+        levels = self._levels(np.atleast_1d(array))
         return np.subtract(1.0, levels, out=levels)
+
+    def restricted_mean(self, horizon: float) -> Floats:
+        r"""Mean time up to a horizon, :math:`E[\min(T, h)]`, of every row.
+
+        The mean itself depends on a tail that no censored data show; up to a horizon that some
+        individuals were followed to, it is as well known as the survival function.
+
+        Parameters
+        ----------
+        horizon : float
+            Infinity gives the mean of the curve, tail included.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
+        >>> curve.restricted_mean(2.0)
+        array([1.5])
+        """
+        if np.isnan(horizon):
+            raise ValueError("horizon must be a number or infinity, got NaN.")
+        self._need_two_levels("restricted_mean")
+        return self._restricted_mean(float(horizon))
+
+    def _restricted_mean(self, horizon: float) -> Floats:
+        return restricted_mean_of(self.values, self.taus, self.lower, horizon)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the curve knows a distribution and not one level alone."""
+        return len(self.taus) > 1
+
+    def _need_two_levels(self, method: str) -> None:
+        if not self.is_whole:
+            raise ValueError(
+                f"{method} needs a curve of at least two levels, got one with {self.taus[0]} only."
+            )
 
     def remaining(self, elapsed: ArrayLike, levels: ArrayLike) -> Floats:
         r"""Quantiles of the time still to come, given no event up to now.
@@ -305,17 +392,18 @@ class QuantileCurve:
             )
         if not np.isfinite(now).all():
             raise ValueError("elapsed must be finite, got NaN or infinity.")
-        if len(self.taus) == 1:
-            raise ValueError(
-                f"remaining needs a curve of at least two levels, got one with {self.taus[0]} only."
-            )
+        self._need_two_levels("remaining")
         now = np.broadcast_to(now, (len(self),))[:, None]
-        gone = levels_of(self.values, self.taus, self.lower, now)
+        return self._remaining(now, wanted, self._conditional_levels(now, wanted))
+
+    def _conditional_levels(self, now: Floats, wanted: Floats) -> Floats:
+        """Return the levels, from the start, of levels among those who have lasted until now."""
         # This form of 1 - (1 - tau) S(s) returns tau itself, with no rounding, where S(s) = 1.
-        conditional = np.minimum(wanted + (1.0 - wanted) * gone, np.nextafter(1.0, 0.0))
-        result = np.maximum(
-            quantiles_of(self.values, self.taus, self.lower, conditional) - now, 0.0
-        )
+        return wanted + (1.0 - wanted) * self._levels(now)
+
+    def _remaining(self, now: Floats, wanted: Floats, conditional: Floats) -> Floats:
+        below_one = np.minimum(conditional, np.nextafter(1.0, 0.0))
+        result = np.maximum(self._quantiles(below_one) - now, 0.0)
         outlived = now[:, 0] >= self.values[:, -1]
         result[outlived] = tail_remaining(self.values[outlived], self.taus, wanted)
         return result

@@ -31,8 +31,8 @@ def quantiles_of(values: Floats, taus: Floats, lower: float, levels: Floats) -> 
     unknown = np.abs(levels - taus[0]) > _SAME_LEVEL
     if unknown.any():
         raise ValueError(
-            f"levels must equal {taus[0]}, the only level of this curve, "
-            f"got {levels[unknown][0]}; fit two or more levels to ask for any other."
+            f"Only the level {taus[0]:g} was fitted, so the level {levels[unknown][0]:g} is "
+            "unknown: fit two or more levels to ask for others."
         )
     return np.repeat(values, levels.shape[-1], axis=1)
 
@@ -43,7 +43,8 @@ def levels_of(values: Floats, taus: Floats, lower: float, times: Floats) -> Floa
         raise ValueError("times must not contain NaN.")
     if len(taus) > 1:
         return _by_blocks(lambda v, a: _level_block(v, taus, lower, a), values, times)
-    return np.where(times >= values, taus[0], 0.0)
+    # One point of the distribution function says nothing about the others.
+    return np.where(times == values, taus[0], np.nan)
 
 
 def tail_remaining(values: Floats, taus: Floats, levels: Floats) -> Floats:
@@ -54,6 +55,33 @@ def tail_remaining(values: Floats, taus: Floats, levels: Floats) -> Floats:
     """
     gap = values[:, -1:] - values[:, -2:-1]
     return gap * (-np.log1p(-levels) / _tail_log(taus))
+
+
+def restricted_mean_of(values: Floats, taus: Floats, lower: float, horizon: float) -> Floats:
+    """E[min(T, horizon)] of each row with two or more grid levels, piece by piece."""
+    first, gap = values[:, :1], values[:, 1:2] - values[:, :1]
+    start = first - _lower_reach(first, gap, taus, lower)
+    left, right = np.hstack((start, values[:, :-1])), values
+    width = right - left
+    # The part of a segment below the horizon is spread evenly; the part above counts as horizon.
+    # A segment without width is a point mass.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = np.where(
+            width > 0, np.clip((horizon - left) / width, 0.0, 1.0), 1.0 * (horizon >= right)
+        )
+    middle = left + 0.5 * below * width
+    segments = below * middle + _times_or_zero(1.0 - below, horizon)
+    last, tail = values[:, -1], (values[:, -1] - values[:, -2]) / _tail_log(taus)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lived = np.where(tail > 0, -tail * np.expm1(-(horizon - last) / tail), 0.0)
+    beyond = np.where(horizon > last, last + lived, horizon)
+    masses = np.diff(taus, prepend=0.0)
+    return np.asarray(segments @ masses + (1.0 - taus[-1]) * beyond)
+
+
+def _times_or_zero(share: Floats, value: float) -> Floats:
+    """Return the product, which is 0 where the share is, however large the value."""
+    return np.where(share > 0, share * (value if np.isfinite(value) else 0.0), 0.0)
 
 
 def _by_blocks(

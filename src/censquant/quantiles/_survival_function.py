@@ -1,4 +1,4 @@
-"""The survival function of one individual as an object to call."""
+"""Survival and cumulative hazard functions of one individual as objects to call."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class SurvivalFunction:
         Which of them.
     times : array-like of shape (n_times,), optional
         Times listed in `x`; the row's own quantiles by default.
+    masked : bool, default False
+        Whether values are NaN at times that lie beyond the curve's reach.
 
     Attributes
     ----------
@@ -46,19 +48,32 @@ class SurvivalFunction:
     """
 
     def __init__(
-        self, curve: QuantileCurve, row: SupportsIndex, times: ArrayLike | None = None
+        self,
+        curve: QuantileCurve,
+        row: SupportsIndex,
+        times: ArrayLike | None = None,
+        *,
+        masked: bool = False,
     ) -> None:
         index = operator.index(row)
         if not 0 <= index < len(curve):
             raise IndexError(f"row must be in 0 to {len(curve) - 1}, got {index}.")
         # A copy, so that one stored function does not keep the predictions of all rows alive.
-        values = curve.values[index : index + 1].copy()
-        self._curve = QuantileCurve(values, curve.taus, curve.lower)
-        self.x: NDArray[np.float64] = values[0] if times is None else np.array(times, np.float64)
-        self.y: NDArray[np.float64] = self._curve.survival(self.x)[0]
+        self._curve = curve.take([index]) if masked else curve.take([index], reach=False)
+        self._masked = masked
+        self.x: NDArray[np.float64] = (
+            self._curve.values[0] if times is None else np.array(times, np.float64)
+        )
+        self.y: NDArray[np.float64] = self._values(self.x)
+
+    def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        survival: NDArray[np.float64] = self._curve.survival(times)[0]
+        if self._masked:
+            survival[~self._curve.is_identified(1.0 - survival)[0]] = np.nan
+        return survival
 
     def __call__(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Survival probability at any times.
+        """Value at any times.
 
         Parameters
         ----------
@@ -66,11 +81,49 @@ class SurvivalFunction:
 
         Returns
         -------
-        survival : ndarray of the shape of `times`, in [0, 1]
+        values : ndarray of the shape of `times`
         """
         array = np.asarray(times, dtype=np.float64)
-        survival: NDArray[np.float64] = self._curve.survival(array.ravel())[0]
-        return survival.reshape(array.shape)
+        return self._values(array.ravel()).reshape(array.shape)
 
     def __repr__(self) -> str:
-        return f"SurvivalFunction(x={self.x!r}, y={self.y!r})"
+        return f"{type(self).__name__}(x={self.x!r}, y={self.y!r})"
+
+
+class CumulativeHazardFunction(SurvivalFunction):
+    """Cumulative hazard H(t) = -log S(t) of one row of a quantile curve.
+
+    Parameters, attributes and calls are those of `SurvivalFunction`; values are in [0, inf].
+
+    Examples
+    --------
+    >>> from censquant.quantiles import CumulativeHazardFunction, QuantileCurve
+    >>> curve = QuantileCurve([[1.0, 2.0, 4.0]], taus=[0.25, 0.5, 0.75])
+    >>> CumulativeHazardFunction(curve, row=0)([2.0]).round(3)
+    array([0.693])
+    """
+
+    def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        return cumulative_hazard(super()._values(times))
+
+
+def cumulative_hazard(survival: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cumulative hazard -log S of survival probabilities, infinite where they are 0.
+
+    Parameters
+    ----------
+    survival : ndarray of any shape, in [0, 1]
+
+    Returns
+    -------
+    hazard : ndarray of the same shape, in [0, inf]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.quantiles import cumulative_hazard
+    >>> cumulative_hazard(np.array([1.0, 0.0]))
+    array([ 0., inf])
+    """
+    with np.errstate(divide="ignore"):
+        return np.maximum(-np.log(survival), 0.0)

@@ -6,6 +6,7 @@ from censquant.survival._censoring import (
     read_censoring_times,
 )
 from censquant.survival._columns import read_numbers, read_weights
+from censquant.survival._horizon import risk_horizon
 from censquant.survival._kaplan_meier import (
     KaplanMeier,
     censoring_kaplan_meier,
@@ -30,4 +31,5 @@ __all__ = [
     "read_target",
     "read_weights",
     "require_events",
+    "risk_horizon",
 ]

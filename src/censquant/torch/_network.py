@@ -70,6 +70,15 @@ class TorchNetwork:
             raise TypeError(f"network must return a torch.nn.Module, got {type(module).__name__}.")
         return cls(module, n_outputs, device=device, seed=int(rng.integers(2**63)))
 
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained weights."""
+        return sum(p.numel() for p in self.module.parameters() if p.requires_grad)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what can be told of a module: code is not described."""
+        return {"kind": "custom", "module": type(self.module).__name__}
+
     @contextmanager
     def _own_stream(self) -> Iterator[None]:
         """Let the module draw from its own stream of random numbers."""

@@ -122,14 +122,14 @@ class TestSingleLevel:
     def test_rounding_of_the_level_is_forgiven(self):
         assert_array_equal(self.curve.at(1 - 0.1 * (1 + 1e-12)), [[3.0], [5.0]])
 
-    def test_cdf_is_a_step_up_to_the_level(self):
-        assert_array_equal(self.curve.cdf([2.9, 5.0]), [0.0, 0.9])
+    def test_cdf_is_known_at_its_value_only(self):
+        assert_array_equal(self.curve.cdf([2.9, 5.0]), [np.nan, 0.9])
         assert_allclose(self.curve.survival([4.0]), [[0.1], [1.0]])
 
     def test_another_level_is_refused(self):
         message = (
-            "levels must equal 0.9, the only level of this curve, got 0.5; "
-            "fit two or more levels to ask for any other."
+            "Only the level 0.9 was fitted, so the level 0.5 is unknown: "
+            "fit two or more levels to ask for others."
         )
         with pytest.raises(ValueError, match=re.escape(message)):
             self.curve.at([0.9, 0.5])

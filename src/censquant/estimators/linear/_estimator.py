@@ -14,17 +14,18 @@ from censquant._validation import (
     check_n_jobs,
     check_number,
 )
-from censquant.estimators._base import default_times
+from censquant.estimators._feature_model import default_times
+from censquant.estimators._features import check_features, dense, feature_names, feature_range
+from censquant.estimators._follow_up import FollowUp
 from censquant.estimators.linear._design import DistinctRows
 from censquant.estimators.linear._inputs import read_censoring_time, read_transform
 from censquant.estimators.linear._model import LinearModel
-from censquant.estimators.linear._observed import ObservedTime
 from censquant.estimators.linear._problem import Problem
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._replications import scale_of, spread_of
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.quantiles import check_quantiles
-from censquant.survival import Target, read_target, read_weights, require_events
+from censquant.survival import Target, read_target, read_weights, require_events, risk_horizon
 
 _METHODS = ("portnoy", "peng-huang", "powell")
 _BOOTSTRAPS = ("jackknife", "pairs", "weights")
@@ -170,7 +171,7 @@ class LinearCQR(LinearModel):
         """
         self._check_parameters()
         taus = check_quantiles(self.quantiles)
-        features = self._check_features(X, reset=True)
+        features = dense(check_features(self, X, reset=True))
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
         left = self.censoring == "left"
@@ -210,10 +211,14 @@ class LinearCQR(LinearModel):
         self.standard_errors_, self.confidence_intervals_ = errors, intervals
         self.time_transform_ = transform
         self.follow_up_ = (float(used.time.min()), float(used.time.max()))
+        self.horizon_ = risk_horizon(used.time, weight[weight > 0], left=left)
         self.unique_times_ = default_times(used.time[used.event])
+        self._feature_range = feature_range(features[weight > 0])
         self._follow_up = None
         if not used.event.all():
-            self._follow_up = ObservedTime.fit(rows)
+            self._follow_up = FollowUp.fit(
+                rows.x, rows.target.time, rows.target.event, rows.weight, np.random.default_rng(0)
+            )
         self._has_intercept = bool(self.fit_intercept)
         self._note = f"LinearCQR, method {self.method}"
         if self.n_bootstrap:
@@ -242,7 +247,7 @@ class LinearCQR(LinearModel):
     ) -> None:
         """Say which columns and levels the data do not identify; called by ``fit`` alone."""
         if len(problem.design.left_out):
-            names = self._feature_names()
+            names = feature_names(self)
             listed = ", ".join(repr(names[column]) for column in problem.design.left_out[:5])
             more = ", ..." if len(problem.design.left_out) > 5 else ""
             warnings.warn(

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from censquant.estimators._follow_up import LEVELS
+import numpy as np
+
+from censquant.estimators._follow_up import FollowUp
 from censquant.estimators._persistence import Arrays, check_shapes, restored
-from censquant.estimators.linear._observed import ObservedTime
 
 if TYPE_CHECKING:
     from censquant.estimators.linear._model import LinearModel
@@ -23,14 +24,19 @@ def linear_entries(estimator: "LinearModel") -> tuple[dict[str, Any], Arrays]:
         "stopped_at": estimator.stopped_at_,
         "any_censored": estimator._follow_up is not None,
         "note": estimator._note,
+        "horizon": estimator.horizon_,
     }
-    arrays: Arrays = {"coef": estimator.coef_, "intercept": estimator.intercept_}
+    arrays: Arrays = {
+        "coef": estimator.coef_,
+        "intercept": estimator.intercept_,
+        "feature_range": np.asarray(estimator._feature_range),
+    }
     for name in _OPTIONAL:
         value = getattr(estimator, name)
         if value is not None:
             arrays[name.strip("_")] = value
     if estimator._follow_up is not None:
-        arrays.update({_FOLLOW_UP + k: v for k, v in vars(estimator._follow_up).items()})
+        arrays.update({_FOLLOW_UP + k: v for k, v in estimator._follow_up.state().items()})
     return header, arrays
 
 
@@ -47,16 +53,10 @@ def restored_linear(cls: type[Linear], header: dict[str, Any], arrays: Arrays) -
         "intercept": (n_levels,),
         "standard_errors": (n_levels, n_terms),
         "confidence_intervals": (n_levels, n_terms, 2),
+        "feature_range": (2, n_features),
     }
-    needed = {"coef", "intercept"}
-    if header["any_censored"]:
-        follow_up = {
-            "low": (n_features,),
-            "high": (n_features,),
-            "coefficients": (len(LEVELS), 1 + 2 * n_features),
-        }
-        shapes.update({_FOLLOW_UP + name: shape for name, shape in follow_up.items()})
-        needed.update(_FOLLOW_UP + name for name in follow_up)
+    needed = {"coef", "intercept", "feature_range"}
+    follow_up = {k: own.pop(k) for k in list(own) if k.startswith(_FOLLOW_UP)}
     if "crossing_levels" in own:  # one a row of the fit, of which the file knows no more
         shapes["crossing_levels"] = (own["crossing_levels"].size,)
     check_shapes(own, {k: v for k, v in shapes.items() if k in own or k in needed})
@@ -65,6 +65,9 @@ def restored_linear(cls: type[Linear], header: dict[str, Any], arrays: Arrays) -
         setattr(estimator, name, own.get(name.strip("_")))
     estimator._follow_up = None
     if header["any_censored"]:
-        parts = {k.removeprefix(_FOLLOW_UP): v for k, v in own.items() if k.startswith(_FOLLOW_UP)}
-        estimator._follow_up = ObservedTime(**parts)
+        estimator._follow_up = FollowUp.from_state(
+            {k.removeprefix(_FOLLOW_UP): v for k, v in follow_up.items()}
+        )
+    estimator.horizon_ = float(header["horizon"])
+    estimator._feature_range = own["feature_range"]
     return estimator

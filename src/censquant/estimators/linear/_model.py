@@ -1,24 +1,24 @@
 """A fitted linear model: what it predicts, tells and writes."""
 
-import os
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._persistence import Arrays, save_estimator
+from censquant.estimators._feature_model import FeatureModel
+from censquant.estimators._features import check_features, feature_names, refuse_overflow
+from censquant.estimators._follow_up import FollowUp
+from censquant.estimators._persistence import Arrays
 from censquant.estimators.linear._files import linear_entries, restored_linear
-from censquant.estimators.linear._observed import ObservedTime
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._summary import CoefficientSummary, pandas_for
-from censquant.quantiles import QuantileCurve, identified_levels
+from censquant.quantiles import QuantileCurve, reach_until
 from censquant.survival import TimeTransform
 
 
-class LinearModel(QuantileRegressor):
+class LinearModel(FeatureModel):
     """Predictions from coefficients, one set a level; a subclass fits them.
 
     ``_follow_up`` knows how long rows were followed, or is None if nothing was censored.
@@ -32,64 +32,37 @@ class LinearModel(QuantileRegressor):
     standard_errors_: Floats | None
     confidence_intervals_: Floats | None
     time_transform_: TimeTransform
-    _follow_up: ObservedTime | None
+    _follow_up: FollowUp | None
     _has_intercept: bool
     _note: str
 
-    def _check_features(self, X: Any, *, reset: bool) -> Floats:
-        features: Floats = validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
-        )
-        return features
-
     # Predicting
 
-    def _read_features(self, X: Any) -> NDArray[Any]:
+    def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "quantiles_")
-        return self._check_features(X, reset=False)
-
-    def _inner_values(self, features: NDArray[Any]) -> Floats:
-        """Return quantiles on the scale of the fit, one column a level asked for."""
-        values = features @ self.coef_.T + self.intercept_
-        return -values if self._left_censored else values
+        return check_features(self, X, reset=False)
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
-        times = self.time_transform_.inverse(self._inner_values(features))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = features @ self.coef_.T + self.intercept_
+        refuse_overflow(values, features)
+        left = self.time_transform_.mirror
+        times = self.time_transform_.inverse(-values if left else values)
         # Where no time was negative, none is predicted.
         lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
-        return QuantileCurve.from_own(times, self.quantiles_, lower)
+        curve = QuantileCurve.adopt(times, self.quantiles_, lower)
+        return curve.with_reach(
+            lambda curve: reach_until(curve, self._followed_until(features), lowest=left),
+            lowest=left,
+        )
 
-    def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
-        taus = self.time_transform_.levels(self.quantiles_)
+    def _followed_until(self, features: NDArray[Any]) -> Floats:
+        """Return the time up to which individuals like these were followed."""
         if self._follow_up is None:
-            level = np.full(len(features), taus[-1])
-        else:
-            values = self._inner_values(features)
-            values = np.ascontiguousarray(values[:, ::-1] if self._left_censored else values)
-            level = identified_levels(
-                QuantileCurve.from_own(values, taus), self._follow_up.curve(features)
-            )
-        if not self._left_censored:
-            return level
-        # Looked up, since 1 - (1 - tau) is not quite tau.
-        outer = np.concatenate(([1.0], self.quantiles_[::-1]))
-        return outer[np.searchsorted(taus, level, side="right")]
-
-    @property
-    def _left_censored(self) -> bool:
-        return self.time_transform_.mirror
-
-    @property
-    def _any_censored(self) -> bool:
-        return self._follow_up is not None
+            return np.full(len(features), -np.inf if self.time_transform_.mirror else np.inf)
+        return self.time_transform_.inverse(self._follow_up.limit(features))
 
     # Telling
-
-    def _feature_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{column}" for column in range(self.n_features_in_)]
-        return [str(name) for name in names]
 
     def coef_table(self) -> Any:
         """Return the coefficients as a DataFrame, one row a level and one column a term.
@@ -134,7 +107,7 @@ class LinearModel(QuantileRegressor):
         x0                     2
         """
         check_is_fitted(self, "quantiles_")
-        terms, coefficients = self._feature_names(), self.coef_
+        terms, coefficients = feature_names(self), self.coef_
         if self._has_intercept:
             terms = ["intercept", *terms]
             coefficients = np.column_stack((self.intercept_, coefficients))
@@ -148,18 +121,6 @@ class LinearModel(QuantileRegressor):
         )
 
     # Saving
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to one file that executes nothing when it is opened.
-
-        Parameters
-        ----------
-        path : str or path
-            An existing file is replaced only once the new one is complete. Read it again with
-            :func:`censquant.load`.
-        """
-        check_is_fitted(self, "quantiles_")
-        save_estimator(self, path)
 
     def _to_file(self) -> tuple[dict[str, Any], Arrays]:
         return linear_entries(self)

@@ -10,6 +10,7 @@ from censquant.estimators.neural._parametric import (
     WeibullNN,
 )
 from censquant.estimators.neural._sequential_grid import SequentialGridNN
+from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.estimators.neural._uncensored_only import UncensoredOnlyNN
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "NeuralRegressor",
     "ParametricRegressor",
     "SequentialGridNN",
+    "TrainedModel",
     "UncensoredOnlyNN",
     "WeibullNN",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 from censquant.estimators._follow_up import FollowUp
 from censquant.estimators._persistence import Arrays, check_shapes, plain, restored
 from censquant.estimators.neural._preparation import FeatureScale
+from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.exceptions import ModelFileError
 from censquant.networks import Network, State
 
@@ -19,13 +20,14 @@ Neural = TypeVar("Neural", bound="NeuralRegressor")
 
 def network_entries(estimator: "NeuralRegressor") -> tuple[dict[str, Any], Arrays]:
     """Return entries of the header and arrays."""
-    scale, follow_up = estimator._feature_scale, estimator._follow_up
+    scale, follow_up = estimator.models_[0].feature_scale, estimator._follow_up
     # Those of the fit: a parameter that was set afterwards does not describe these networks.
     parameters = estimator._fit_parameters
     header = {
         "parameters": {name: plain(value) for name, value in parameters.items()},
         "input_shape": list(estimator._input_shape),
-        "n_members": len(estimator._networks),
+        "n_members": len(estimator.models_),
+        "horizon": estimator.horizon_,
         "history": estimator.history_,
         "custom_network": parameters["network"] is not None,
         "any_censored": follow_up is not None,
@@ -34,10 +36,12 @@ def network_entries(estimator: "NeuralRegressor") -> tuple[dict[str, Any], Array
     arrays: Arrays = {}
     if scale.center is not None:
         arrays["features.center"], arrays["features.scale"] = scale.center, np.asarray(scale.scale)
-    for member, network in enumerate(estimator._networks):
-        arrays.update({f"member{member}.{k}": v for k, v in network.state().items()})
+    for member, model in enumerate(estimator.models_):
+        arrays.update({f"member{member}.{k}": v for k, v in model.network.state().items()})
+    if estimator._feature_range is not None:
+        arrays["features.range"] = estimator._feature_range
     if follow_up is not None:
-        arrays.update({f"follow_up.{k}": v for k, v in follow_up.network.state().items()})
+        arrays.update({f"follow_up.{k}": v for k, v in follow_up.state().items()})
     return header, arrays
 
 
@@ -59,26 +63,30 @@ def restored_networks(
     estimator._input_shape = tuple(header["input_shape"])
     estimator.n_features_in_ = estimator._input_shape[0]
     estimator.history_ = header["history"]
-    estimator._feature_scale = FeatureScale()
+    estimator.horizon_ = float(header["horizon"])
+    features = _part(arrays, "features.")
+    estimator._feature_range = features.pop("range", None)
+    scale = FeatureScale()
     if header["standardized"]:
         shape = estimator._input_shape if len(estimator._input_shape) == 1 else (1,)
-        scale = _part(arrays, "features.")
-        check_shapes(scale, {"center": shape, "scale": shape})
-        estimator._feature_scale = FeatureScale(**scale)
-    taus = estimator.time_transform_.levels(estimator.quantiles_)
-    estimator._objective = estimator._make_objective(
-        tuple(taus.tolist()), None, estimator.time_transform_
-    )
+        check_shapes(features, {"center": shape, "scale": shape})
+        scale = FeatureScale(**features)
+    transform = estimator.time_transform_
+    taus = transform.levels(estimator.quantiles_)
+    objective = estimator._make_objective(tuple(taus.tolist()), None, transform)
     unused = np.random.default_rng(0)
-    estimator._networks = []
+    estimator.models_ = []
     for member in range(header["n_members"]):
-        built = estimator._make_network(estimator._input_shape, estimator._objective, unused)
+        built = estimator._make_network(estimator._input_shape, objective, unused)
         _load_state(built, _part(arrays, f"member{member}."))
-        estimator._networks.append(built)
+        estimator.models_.append(
+            TrainedModel(
+                scale, built, objective, transform, estimator.quantiles_, estimator._lowest_time()
+            )
+        )
     estimator._follow_up = None
     if header["any_censored"]:
-        estimator._follow_up = FollowUp(int(np.prod(estimator._input_shape)), unused)
-        _load_state(estimator._follow_up.network, _part(arrays, "follow_up."))
+        estimator._follow_up = FollowUp.from_state(_part(arrays, "follow_up."))
     return estimator
 
 

@@ -1,19 +1,22 @@
 """What every estimator that trains a network shares: from data to trained members and back."""
 
-import os
 import threading
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
 from censquant._validation import check_sizes
-from censquant.estimators._base import QuantileRegressor, default_times
+from censquant.estimators._feature_model import FeatureModel, default_times
+from censquant.estimators._features import check_features, dense, feature_names, feature_range
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import Arrays, save_estimator
+from censquant.estimators._persistence import Arrays
 from censquant.estimators.neural._network_files import network_entries, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
@@ -23,9 +26,14 @@ from censquant.estimators.neural._preparation import (
     in_unit_free_order,
     warn_of_constant_features,
 )
+from censquant.estimators.neural._trained_model import (
+    TrainedModel,
+    ensemble_curve,
+    ensemble_raw_quantiles,
+)
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.objectives import Powell
-from censquant.quantiles import QuantileCurve, check_quantiles, identified_levels
+from censquant.quantiles import QuantileCurve, check_quantiles, reach_until
 from censquant.survival import (
     Target,
     TimeTransform,
@@ -33,6 +41,7 @@ from censquant.survival import (
     read_target,
     read_weights,
     require_events,
+    risk_horizon,
 )
 from censquant.training import (
     Callback,
@@ -48,9 +57,11 @@ from censquant.training import (
 History = list[dict[str, Any]]
 
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
+# Medians this many times the range of the times outside it, for most training rows, are no fit.
+_ABSURD, _ROWS_LOOKED_AT = 10.0, 200
 
 
-class NeuralRegressor(QuantileRegressor):
+class NeuralRegressor(FeatureModel):
     """Training, prediction and saving for estimators whose model is a network.
 
     A method is a subclass with a constructor and ``_make_objective``.
@@ -158,7 +169,7 @@ class NeuralRegressor(QuantileRegressor):
         """Fit; with ``censoring_time`` every row's is known."""
         config = checked_config(self)
         taus = check_quantiles(self.quantiles)
-        features = self._check_features(X, reset=True)
+        features = dense(self._check_features(X, reset=True))
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
         left = self.censoring == "left"
@@ -170,8 +181,7 @@ class NeuralRegressor(QuantileRegressor):
         features, target = features[order], target.take(order)
         require_events(target)
         if features.ndim == 2:
-            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(features.shape[1])])
-            warn_of_constant_features(features, names, stacklevel=3)
+            warn_of_constant_features(features, feature_names(self), stacklevel=3)
 
         transform = self._fit_transform(target, weight, mirror=left)
         scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
@@ -201,18 +211,36 @@ class NeuralRegressor(QuantileRegressor):
         self.quantiles_ = self._fitted_levels(taus, networks)
         self.time_transform_ = transform
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
+        self.horizon_ = risk_horizon(target.time, weight, left=left)
         self.unique_times_ = default_times(target.time[target.event])
         self.history_ = [
             record if len(networks) == 1 else {"member": member, **record}
             for member, history in enumerate(histories)
             for record in history
         ]
+        self.models_ = [
+            TrainedModel(scale, network, objective, transform, self.quantiles_, self._lowest_time())
+            for network in networks
+        ]
         self._fit_parameters = self.get_params(deep=False)
-        self._feature_scale = scale
-        self._objective = objective
-        self._networks = networks
+        self._feature_range = feature_range(features) if features.ndim == 2 else None
         self._follow_up = follow_up
+        self._warn_of_absurd_fit(features[:_ROWS_LOOKED_AT])
         return self
+
+    def _warn_of_absurd_fit(self, features: NDArray[Any]) -> None:
+        """Say that a training ended at values that no data support; called by ``fit`` methods."""
+        low, high = self.follow_up_
+        curve = ensemble_curve(self.models_, features)
+        middle = curve.values[:, curve.values.shape[1] // 2]
+        margin = _ABSURD * (high - low)
+        if (high > low) and np.mean((middle < low - margin) | (middle > high + margin)) > 0.5:
+            warnings.warn(
+                f"The training of {type(self).__name__} did not converge: most predicted medians "
+                "of the training rows lie far outside their times; try a smaller learning_rate.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _fit_transform(
         self, target: Target, weight: NDArray[np.float64], *, mirror: bool
@@ -243,27 +271,28 @@ class NeuralRegressor(QuantileRegressor):
         if self.early_stopping:
             rows, validation = holdout(rows, self.validation_fraction, holdout_rng)
 
-        def task(member: int) -> Callable[[threading.Event], tuple[Network, History] | None]:
-            return lambda stopping: self._train_member(
+        tasks: list[Callable[[threading.Event], Any]] = [
+            _MemberTraining(
+                self,
                 objective,
                 rows,
                 config,
-                rngs[member],
-                validation=validation,
-                callbacks=callbacks,
-                checkpoint=None if checkpoint is None else checkpoint.for_member(member),
-                member=member,
-                stopping=stopping,
+                rng,
+                {
+                    "validation": validation,
+                    "callbacks": callbacks,
+                    "checkpoint": None if checkpoint is None else checkpoint.for_member(member),
+                    "member": member,
+                },
             )
-
-        tasks = [task(member) for member in range(self.n_members)]
-        follow_up = None
+            for member, rng in enumerate(rngs)
+        ]
         if not all_rows.event.all():
-            follow_up = FollowUp(int(np.prod(rows.x.shape[1:])), follow_up_rng)
-            tasks.append(lambda stopping: follow_up.train(all_rows))
+            tasks.append(_FollowUpTraining(all_rows, follow_up_rng))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
-        trained = [result for result in side_by_side(tasks, n_jobs) if result is not None]
+        results = side_by_side(tasks, n_jobs)
+        trained, follow_up = results[: self.n_members], (*results[self.n_members :], None)[0]
         # Ctrl-C may come before some members have begun: those know nothing and are left out.
         begun = [result for result in trained if result[1]] or trained[:1]
         return [network for network, _ in begun], follow_up, [history for _, history in begun]
@@ -304,16 +333,14 @@ class NeuralRegressor(QuantileRegressor):
             network = HeadedNetwork(network, IncreasingHead(n_outputs))
         return network
 
-    def _check_features(self, X: Any, *, reset: bool) -> NDArray[Any]:
+    def _check_features(self, X: Any, *, reset: bool) -> Any:
         """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""
-        features: NDArray[Any] = validate_data(
+        features = check_features(
             self,
             X,
             reset=reset,
             dtype=(np.float64, np.float32),
-            order="C",
             allow_nd=self.network is not None,
-            ensure_min_samples=2 if reset else 1,
         )
         if reset:
             self._input_shape = features.shape[1:]
@@ -326,62 +353,47 @@ class NeuralRegressor(QuantileRegressor):
 
     # Predicting
 
-    def _read_features(self, X: Any) -> NDArray[Any]:
+    def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "quantiles_")
         return self._check_features(X, reset=False)
 
-    def _inner_curve(self, x: NDArray[Any]) -> QuantileCurve:
-        """Return quantile curves on the scale of training, averaged over the members."""
-        taus = self.time_transform_.levels(self.quantiles_)
-        curves = [
-            QuantileCurve.from_own(self._objective.quantiles(network.predict(x), taus), taus)
-            for network in self._networks
-        ]
-        if len(curves) == 1:
-            return curves[0]
-        return QuantileCurve.from_own(np.mean([curve.values for curve in curves], axis=0), taus)
-
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
-        inner = self._inner_curve(self._feature_scale.apply(features))
-        times = self.time_transform_.inverse(inner.values)
-        return QuantileCurve.from_own(
-            times[:, ::-1] if self._left_censored else times, self.quantiles_, self._lowest_time()
-        )
+        curve = self._ensemble_curve(features)
+        left = self.time_transform_.mirror
+        return curve.with_reach(_Reach(self, features), lowest=left)
+
+    def _ensemble_curve(self, features: NDArray[Any]) -> QuantileCurve:
+        """Return the curves of all members together."""
+        return ensemble_curve(self.models_, features)
+
+    def raw_quantiles(self, X: Any) -> NDArray[np.float64]:
+        """Return the quantiles as the networks give them, which may cross.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+
+        Returns
+        -------
+        times : ndarray of shape (n, n_levels)
+            At the fitted levels, averaged over the members, in the user's unit.
+        """
+        return ensemble_raw_quantiles(self.models_, dense(self._read_features(X)))
+
+    def _followed_until(self, features: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the time up to which individuals like these were followed, in the user's unit."""
+        left = self.time_transform_.mirror
+        if self._follow_up is None:
+            return np.full(len(features), -np.inf if left else np.inf)
+        scaled = self.models_[0].feature_scale.apply(features)
+        limit = self._follow_up.limit(scaled.reshape(len(scaled), -1))
+        return self.time_transform_.inverse(limit)
 
     def _lowest_time(self) -> float:
         """Return the lowest time that is predicted: where none was negative, none will be."""
         return 0.0 if self.follow_up_[0] >= 0 else -np.inf
 
-    def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
-        taus = self.time_transform_.levels(self.quantiles_)
-        if self._follow_up is None:
-            level = np.full(len(features), taus[-1])
-        else:
-            x = self._feature_scale.apply(features)
-            level = identified_levels(self._inner_curve(x), self._follow_up.curve(x))
-        return 1.0 - level if self._left_censored else level
-
-    @property
-    def _left_censored(self) -> bool:
-        return self.time_transform_.mirror
-
-    @property
-    def _any_censored(self) -> bool:
-        return self._follow_up is not None
-
     # Saving
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to one file that executes nothing when it is opened.
-
-        Parameters
-        ----------
-        path : str or path
-            An existing file is replaced only once the new one is complete. Read it again with
-            :func:`censquant.load`.
-        """
-        check_is_fitted(self, "quantiles_")
-        save_estimator(self, path)
 
     def _to_file(self) -> tuple[dict[str, Any], Arrays]:
         return network_entries(self)
@@ -391,3 +403,46 @@ class NeuralRegressor(QuantileRegressor):
         cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
     ) -> Self:
         return restored_networks(cls, header, arrays, network)
+
+
+@dataclass(frozen=True)
+class _MemberTraining:
+    """The training of one member, to be run beside others."""
+
+    estimator: NeuralRegressor
+    objective: Objective
+    rows: Rows
+    config: TrainingConfig
+    rng: np.random.Generator
+    options: dict[str, Any]
+
+    def __call__(self, stopping: threading.Event) -> tuple[Network, History]:
+        return self.estimator._train_member(
+            self.objective, self.rows, self.config, self.rng, stopping=stopping, **self.options
+        )
+
+
+@dataclass(frozen=True)
+class _FollowUpTraining:
+    """The fit of the follow-up, beside the members; it is short, so Ctrl-C does not stop it."""
+
+    rows: Rows
+    rng: np.random.Generator
+
+    def __call__(self, stopping: threading.Event) -> FollowUp:
+        rows = self.rows
+        return FollowUp.fit(
+            rows.x.reshape(len(rows), -1), rows.time, rows.event, rows.weight, self.rng
+        )
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """The rule that gives a curve its reach when it is asked for."""
+
+    estimator: NeuralRegressor
+    features: NDArray[Any]
+
+    def __call__(self, curve: QuantileCurve) -> NDArray[np.float64]:
+        limit = self.estimator._followed_until(self.features)
+        return reach_until(curve, limit, lowest=curve.reach_is_lowest)

@@ -14,12 +14,8 @@ from censquant.objectives import (
     GumbelLikelihood,
     NormalLikelihood,
 )
-from censquant.quantiles import QuantileCurve
 from censquant.survival import Target, TimeTransform
 from censquant.training import Objective
-
-# Where the distribution is tabulated for survival functions and remaining life.
-_LEVELS = np.unique(np.round([*np.arange(1, 100) / 100, 0.001, 0.005, 0.995, 0.999], 3))
 
 
 class ParametricRegressor(NeuralRegressor):
@@ -34,30 +30,6 @@ class ParametricRegressor(NeuralRegressor):
                 f"distribution, got {self.head!r}."
             )
         return super()._make_network(shape, objective, rng)
-
-    def _inner_quantiles(self, x: NDArray[Any], levels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return quantiles on the scale of training, averaged over the members."""
-        values = [
-            self._objective.quantiles(network.predict(x), levels) for network in self._networks
-        ]
-        mean: NDArray[np.float64] = np.mean(values, axis=0)
-        return mean
-
-    def _inner_curve(self, x: NDArray[Any]) -> QuantileCurve:
-        return QuantileCurve.from_own(self._inner_quantiles(x, _LEVELS), _LEVELS)
-
-    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
-        return QuantileCurve.from_own(
-            self._quantiles_of(features, _LEVELS), _LEVELS, self._lowest_time()
-        )
-
-    def _quantiles_of(
-        self, features: NDArray[Any], levels: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        inner = self.time_transform_.levels(levels)
-        values = self._inner_quantiles(self._feature_scale.apply(features), inner)
-        times = self.time_transform_.inverse(values)
-        return np.maximum(times[:, ::-1] if self._left_censored else times, self._lowest_time())
 
 
 class LogTimeRegressor(ParametricRegressor):

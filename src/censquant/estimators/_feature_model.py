@@ -1,0 +1,112 @@
+"""Models that map an array of features to curves, block by block."""
+
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from censquant.estimators._base import Ask, Floats, QuantileRegressor
+from censquant.estimators._features import dense, feature_names, note_of_far_features
+from censquant.quantiles import QuantileCurve
+from censquant.training import side_by_side
+
+_MOST_TIMES = 1_000  # default times of survival functions
+# A block's values stay in the processor's cache, and its temporary arrays together stay below what
+# malloc gives back to the system when they are freed: fetching that memory again for every block
+# cost half as much as the matrix products.
+_BLOCK_ROWS = 1_024
+
+
+class FeatureModel(QuantileRegressor):
+    """A fitted function from checked features to curves.
+
+    A subclass reads features (``_read_features``) and says how some rows become curves
+    (``_curve_of``). Memory stays bounded by the answer, however many rows there are, and sparse
+    rows become dense a block at a time. ``_feature_range`` holds the smallest and largest value of
+    each feature in the fit, or None.
+    """
+
+    quantiles_: Floats
+    unique_times_: Floats
+    follow_up_: tuple[float, float]
+    horizon_: float
+    _feature_range: Floats | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _read_features(self, X: Any) -> Any:
+        """Return ``X`` as a checked array or sparse matrix, one row per individual."""
+        raise NotImplementedError
+
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        """Return the curves of some rows, with their reach, in the user's unit of time."""
+        raise NotImplementedError
+
+    def predict_curve(self, X: Any) -> QuantileCurve:
+        """Return the predictive distribution of each row, with its reach.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
+
+        Returns
+        -------
+        curve : QuantileCurve of n rows
+            In the unit of the times that were fitted. ``curve.reach`` is the highest level of each
+            row that the data can speak for.
+        """
+        check_is_fitted(self)
+        features = dense(self._read_features(X))
+        (curve,) = side_by_side([lambda stopping: self._curve_of(features)])
+        return curve
+
+    def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
+        features = self._read_features(X)
+        if self._feature_range is not None:
+            notes += note_of_far_features(features, self._feature_range, feature_names(self))
+        n_rows = features.shape[0]
+        blocks = [
+            _Block(self, features, slice(start, start + _BLOCK_ROWS), ask)
+            for start in range(0, n_rows, _BLOCK_ROWS)
+        ]
+        (first,) = side_by_side(blocks[:1])
+        if len(blocks) == 1:
+            return first
+        out = np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
+        out[:_BLOCK_ROWS] = first
+        for block in blocks[1:]:
+            block.out = out
+        side_by_side(blocks[1:], getattr(self, "n_jobs", None))
+        return out
+
+
+@dataclass
+class _Block:
+    """The question about some of the rows, to be asked in a thread."""
+
+    model: FeatureModel
+    features: Any
+    rows: slice
+    ask: Ask
+    out: NDArray[Any] | None = None
+
+    def __call__(self, stopping: Event) -> NDArray[Any]:
+        curve = self.model._curve_of(dense(self.features[self.rows]))
+        answer = self.ask(curve, self.rows)
+        if self.out is not None:
+            self.out[self.rows] = answer
+        return answer
+
+
+def default_times(event_times: NDArray[np.float64]) -> Floats:
+    """Return the distinct times, at most a thousand of them, spread evenly and with both ends."""
+    times = np.unique(event_times)
+    if len(times) <= _MOST_TIMES:
+        return times
+    return times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]

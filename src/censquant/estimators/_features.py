@@ -1,0 +1,133 @@
+"""Features as a user passes them: frames, arrays, sparse matrices; refused by the column's name."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+_SHOWN = 5
+# A value further outside the range of the fit than the range is wide has no neighbour there.
+_FAR = 1.0
+
+
+def check_features(
+    estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64, allow_nd: bool = False
+) -> Any:
+    """Return ``X`` as a finite array of numbers, or a sparse matrix of rows.
+
+    What cannot be used is refused with the name of its column.
+    """
+    _refuse_text(X)
+    features = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=dtype,
+        order="C",
+        accept_sparse="csr",
+        allow_nd=allow_nd,
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    _refuse_non_finite(features, feature_names(estimator))
+    return features
+
+
+def feature_names(estimator: Any) -> list[str]:
+    """Return the names of the features, ``x0``, ``x1``, ... where they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None:
+        return [str(name) for name in names]
+    return [f"x{column}" for column in range(getattr(estimator, "n_features_in_", 0))]
+
+
+def dense(features: Any) -> NDArray[Any]:
+    """Return rows as a plain array, however they are stored."""
+    array: NDArray[Any] = features.toarray() if hasattr(features, "toarray") else features
+    return array
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Return the first of some column names, for a message."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return f"{shown}, ..." if len(names) > _SHOWN else shown
+
+
+def _refuse_text(X: Any) -> None:
+    """Raise if a column of a data frame holds anything but numbers."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return
+    kinds = zip(X.columns, X.dtypes, strict=True)
+    # Objects may be numbers all the same: those are left to the conversion.
+    wrong = [name for name, kind in kinds if _is_text(kind) or _holds_text(X, name, kind)]
+    if wrong:
+        raise ValueError(
+            f"X must hold numbers, got other values in the columns {listed(wrong)}: encode them, "
+            "for example by make_quantile_pipeline with scikit-learn's OneHotEncoder."
+        )
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a column type of pandas or polars is that of text, categories or dates."""
+    return str(kind).lower().startswith(("str", "cat", "enum", "utf8", "date", "duration", "time"))
+
+
+def _holds_text(X: Any, name: Any, kind: Any) -> bool:
+    """Whether a column of Python objects has a string in it."""
+    return str(kind) == "object" and any(isinstance(value, str) for value in X[name])
+
+
+def _refuse_non_finite(features: Any, names: Sequence[str]) -> None:
+    values = features.data if hasattr(features, "toarray") else features
+    # One sum looks at everything; overflow of finite numbers is sorted out below.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    word = "NaN" if np.isnan(values).any() else "infinity"
+    remedy = "impute or drop the rows" if word == "NaN" else "replace them"
+    where = f"got {word} in {int(bad.sum())} values"
+    if getattr(features, "ndim", 2) == 2 and names:
+        if hasattr(features, "toarray"):
+            columns = np.unique(features.indices[bad])
+        else:
+            columns = np.flatnonzero(bad.any(axis=0))
+        where = f"got {word} in the columns {listed([names[column] for column in columns])}"
+    raise ValueError(f"Input X contains {word}: X must be finite, {where}; {remedy}.")
+
+
+def refuse_overflow(predicted: NDArray[np.float64], features: NDArray[Any]) -> None:
+    """Raise if features are so large that their predictions are no numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(predicted.sum()) or np.isfinite(predicted).all():
+            return
+    raise ValueError(
+        "X must hold values of a size that the fit has seen, got up to "
+        f"{np.abs(features).max():.3g}, where predictions overflow."
+    )
+
+
+def feature_range(features: NDArray[Any]) -> NDArray[np.float64]:
+    """Return smallest and largest value of every feature, shape (2, n_features)."""
+    return np.stack((features.min(axis=0), features.max(axis=0))).astype(np.float64)
+
+
+def note_of_far_features(
+    features: Any, known: NDArray[np.float64], names: Sequence[str]
+) -> list[str]:
+    """Name the features with values far outside the range of the fit."""
+    low, high = known
+    smallest, largest = (dense(end).ravel() for end in (features.min(axis=0), features.max(axis=0)))
+    with np.errstate(over="ignore"):
+        margin = _FAR * (high - low)
+        far = np.flatnonzero((smallest < low - margin) | (largest > high + margin))
+    if not far.size:
+        return []
+    return [
+        "X has values far outside the range of the fit in the columns "
+        f"{listed([names[int(column)] for column in far])}: predictions there are extrapolations."
+    ]

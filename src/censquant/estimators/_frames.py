@@ -1,0 +1,31 @@
+"""Predictions as labelled tables, like the data frame that was passed in."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant._validation import check_choice
+
+
+def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, output: str) -> Any:
+    """Return predictions as they are, or as a frame with the rows of ``X`` and named levels.
+
+    The frame is polars' for polars input, else pandas' with the index of ``X`` if it has one.
+    """
+    check_choice("output", output, ("array", "frame"))
+    if output == "array":
+        return values
+    names = [f"q{level:.12g}" for level in levels]
+    if type(X).__module__.split(".")[0] == "polars":
+        import polars as pl
+
+        return pl.DataFrame(dict(zip(names, values.T, strict=True)))
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError(
+            "output='frame' needs pandas. Install it with: pip install \"censquant[pandas]\""
+        ) from None
+    return pd.DataFrame(values, columns=names, index=getattr(X, "index", None))

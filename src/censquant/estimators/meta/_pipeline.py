@@ -1,0 +1,143 @@
+"""scikit-learn's Pipeline with the predictions of a quantile regressor."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from censquant.estimators._base import Ask, QuantileRegressor
+from censquant.quantiles import QuantileCurve
+
+
+class QuantilePipeline(QuantileRegressor, Pipeline):
+    """Preprocessing steps and a quantile regressor, as one quantile regressor.
+
+    scikit-learn's own ``Pipeline`` passes on ``predict`` and ``score`` alone; this one has every
+    prediction of its last step, ``save`` included. Inside ``GridSearchCV``, ``best_estimator_`` is
+    such a pipeline again.
+
+    Parameters
+    ----------
+    steps : list of (name, estimator)
+        Transformers and, last, a :class:`~censquant.QuantileRegressor`.
+    memory, verbose
+        As in scikit-learn's ``Pipeline``.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from censquant import LinearCQR, QuantilePipeline
+    >>> from censquant.datasets import make_norm_linear
+    >>> X, y = make_norm_linear(100, random_state=0)
+    >>> steps = [("scale", StandardScaler()), ("model", LinearCQR([0.25, 0.5]))]
+    >>> model = QuantilePipeline(steps).fit(X, y)
+    >>> model.predict_quantiles(X[:3], [0.25, 0.5], beyond="extrapolate").shape
+    (3, 2)
+    """
+
+    def __init__(self, steps: Any, *, memory: Any = None, verbose: bool = False) -> None:
+        Pipeline.__init__(self, steps, memory=memory, verbose=verbose)
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Fit the transformers one after the other, then the regressor.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame, as the first step takes it
+        y : target in any form that the last step takes
+        **params : dict
+            As in scikit-learn's ``Pipeline``: ``model__sample_weight=...`` goes to the step
+            ``model``.
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(self._regressor, QuantileRegressor):
+            raise TypeError(
+                "The last step must be a QuantileRegressor, got "
+                f"{type(self._regressor).__name__}: wrap another library's model by "
+                "censquant.adapt, or use scikit-learn's Pipeline."
+            )
+        Pipeline.fit(self, X, y, **params)
+        return self
+
+    @property
+    def _regressor(self) -> Any:
+        return self.steps[-1][1]
+
+    def _transformed(self, X: Any) -> Any:
+        return self[:-1].transform(X) if len(self.steps) > 1 else X
+
+    def predict_curve(self, X: Any) -> QuantileCurve:
+        """Return the predictive distribution of each row, with its reach.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame, as the first step takes it
+
+        Returns
+        -------
+        curve : QuantileCurve of n rows
+        """
+        curve: QuantileCurve = self._regressor.predict_curve(self._transformed(X))
+        return curve
+
+    def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
+        answer: NDArray[Any] = self._regressor._map_curves(self._transformed(X), ask, notes)
+        return answer
+
+    @property
+    def censoring(self) -> str:
+        """The side of censoring of the last step."""
+        return str(getattr(self._regressor, "censoring", "right"))
+
+    @property
+    def quantiles_(self) -> NDArray[np.float64]:
+        """Fitted levels of the last step."""
+        levels: NDArray[np.float64] = self._regressor.quantiles_
+        return levels
+
+    @property
+    def unique_times_(self) -> NDArray[np.float64]:
+        """Default times of survival functions of the last step."""
+        times: NDArray[np.float64] = self._regressor.unique_times_
+        return times
+
+    @property
+    def horizon_(self) -> float:
+        """Default horizon of restricted means of the last step."""
+        return float(self._regressor.horizon_)
+
+    @property
+    def follow_up_(self) -> tuple[float, float]:
+        """Smallest and largest time of the fit of the last step."""
+        ends: tuple[float, float] = self._regressor.follow_up_
+        return ends
+
+
+def make_quantile_pipeline(
+    *steps: Any, memory: Any = None, verbose: bool = False
+) -> QuantilePipeline:
+    """Return a :class:`QuantilePipeline` whose steps are named after their classes.
+
+    Parameters
+    ----------
+    *steps : estimators
+        Transformers and, last, a quantile regressor.
+    memory, verbose
+        As in scikit-learn's ``make_pipeline``.
+
+    Returns
+    -------
+    pipeline : QuantilePipeline
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from censquant import LinearCQR, make_quantile_pipeline
+    >>> [name for name, _ in make_quantile_pipeline(StandardScaler(), LinearCQR()).steps]
+    ['standardscaler', 'linearcqr']
+    """
+    return QuantilePipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)

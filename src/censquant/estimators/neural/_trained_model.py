@@ -1,0 +1,153 @@
+"""One trained network with everything that leads from features to times."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators._features import refuse_overflow
+from censquant.estimators.neural._preparation import FeatureScale
+from censquant.estimators.neural._user_times import UserTimes
+from censquant.networks import Network, State
+from censquant.objectives import average_of
+from censquant.quantiles import DistributionCurve, QuantileCurve
+from censquant.survival import TimeTransform
+from censquant.training import Objective
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """Feature scale, network, objective and time transform: features in, curves out.
+
+    Fitted neural estimators hold a list of them in ``models_``, one per member. Ensembles, files
+    and exports consume that list; nothing else is needed to predict.
+
+    Parameters
+    ----------
+    feature_scale : FeatureScale
+        Centres and scales features.
+    network : Network
+        Maps scaled features to outputs.
+    objective : Objective
+        Decodes outputs to quantiles in model units.
+    time_transform : TimeTransform
+        Leads from times to model units and back.
+    quantiles : ndarray of shape (n_levels,)
+        Fitted levels.
+    lower : float
+        Smallest time that is predicted.
+
+    Examples
+    --------
+    >>> from censquant import CQRNN
+    >>> from censquant.datasets import make_norm_linear
+    >>> data = make_norm_linear(100, random_state=0)
+    >>> (model,) = CQRNN(max_epochs=2, random_state=0).fit(data.X, data.y).models_
+    >>> model.curve(data.X[:5]).values.shape
+    (5, 19)
+    >>> model.describe()["network"]["sizes"]
+    [1, 100, 100, 19]
+    """
+
+    feature_scale: FeatureScale
+    network: Network
+    objective: Objective
+    time_transform: TimeTransform
+    quantiles: Floats
+    lower: float
+
+    def outputs(self, features: NDArray[Any]) -> Floats:
+        """Return the network's outputs for unscaled features.
+
+        Raises if a row has none: features so large that they overflow.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs = self.network.predict(self.feature_scale.apply(features))
+        refuse_overflow(outputs, features)
+        return outputs
+
+    def raw_quantiles(self, features: NDArray[Any]) -> Floats:
+        """Return quantiles in model units at the fitted levels, as the network gives them.
+
+        They may cross. Rows ``(n, n_levels)``, levels in model units.
+        """
+        return self.objective.quantiles(
+            self.outputs(features), self.time_transform.levels(self.quantiles)
+        )
+
+    def curve(self, features: NDArray[Any]) -> QuantileCurve:
+        """Return the curves of some rows in the user's unit of time.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n, n_features)
+            Checked, not scaled.
+
+        Returns
+        -------
+        curve : QuantileCurve
+        """
+        return ensemble_curve([self], features)
+
+    def in_user_units(self, values: Floats) -> QuantileCurve:
+        """Return the curves behind quantiles in model units."""
+        return QuantileCurve.adopt(self._times(values), self.quantiles, self.lower)
+
+    def _times(self, values: Floats) -> Floats:
+        times = self.time_transform.inverse(values)
+        # Mirrored times have mirrored levels.
+        return np.ascontiguousarray(times[:, ::-1]) if self.time_transform.mirror else times
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained weights."""
+        return self.network.n_parameters
+
+    def describe(self) -> dict[str, Any]:
+        """Return the architecture as plain data: what a reader of a model file needs to know."""
+        return {
+            "network": self.network.describe(),
+            "objective": type(self.objective).__name__,
+            "quantiles": self.quantiles.tolist(),
+            "time_transform": self.time_transform.to_dict(),
+            "standardized": self.feature_scale.center is not None,
+            "lower": self.lower if np.isfinite(self.lower) else None,
+        }
+
+    def state(self) -> State:
+        """Return all numbers that were learned, by name."""
+        state = dict(self.network.state())
+        if self.feature_scale.center is not None:
+            state["features.center"] = self.feature_scale.center
+            state["features.scale"] = np.asarray(self.feature_scale.scale)
+        return state
+
+
+def ensemble_curve(models: Sequence[TrainedModel], features: NDArray[Any]) -> QuantileCurve:
+    """Return the curves whose quantiles, in model units, are the means of the members'.
+
+    A model that predicts a distribution answers by its formula.
+    """
+    first = models[0]
+    if hasattr(first.objective, "distribution"):
+        parts = [first.objective.distribution(model.outputs(features)) for model in models]
+        times = UserTimes(average_of(parts), first.time_transform)
+        return DistributionCurve(times, first.quantiles, first.lower)
+    if len(models) == 1:
+        return first.in_user_units(first.raw_quantiles(features))
+    # Crossed quantiles are put in order before they are averaged.
+    members = [
+        QuantileCurve.adopt(model.raw_quantiles(features), first.quantiles).values
+        for model in models
+    ]
+    return first.in_user_units(np.mean(members, axis=0))
+
+
+def ensemble_raw_quantiles(models: Sequence[TrainedModel], features: NDArray[Any]) -> Floats:
+    """Return the mean of the members' quantiles as the networks give them, in the user's unit."""
+    values = [model.raw_quantiles(features) for model in models]
+    return models[0]._times(np.mean(values, axis=0))

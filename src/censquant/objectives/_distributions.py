@@ -1,0 +1,6 @@
+"""Stand-in."""
+
+
+def average_of(parts):
+    """Stand-in."""
+    raise NotImplementedError
