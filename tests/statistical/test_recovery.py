@@ -82,9 +82,9 @@ def test_an_ensemble_is_better_than_its_members_are_on_average(make):
     train, test = make(300, random_state=0), make(500, random_state=1)
     ensemble = CQRNN(GRID, n_members=5, random_state=0).fit(train.X, train.y)
     members = []
-    for network in ensemble._networks:
+    for part in ensemble.models_:
         member = copy.copy(ensemble)
-        member._networks = [network]
+        member.models_ = [part]
         members.append(squared_error(member, test, GRID))
     # Where errors of members differ, their average errs less: the square is convex.
     assert squared_error(ensemble, test, GRID) < np.mean(members)

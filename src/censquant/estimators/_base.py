@@ -1,7 +1,6 @@
 """The contract of a model: it predicts a distribution; every other answer derives from that."""
 
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
+from censquant._warn import warn_once
 from censquant.estimators._frames import labelled
 from censquant.exceptions import ExtrapolationWarning
 from censquant.metrics import concordance_index
@@ -445,7 +445,7 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         answer = self._map_curves(X, ask, notes)
         if beyond == "warn":
             for note in dict.fromkeys(notes):
-                warnings.warn(note, ExtrapolationWarning, stacklevel=stacklevel)
+                warn_once(note, ExtrapolationWarning, stacklevel=stacklevel)
         return answer
 
 

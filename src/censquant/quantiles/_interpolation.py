@@ -65,15 +65,16 @@ def restricted_mean_of(values: Floats, taus: Floats, lower: float, horizon: floa
     width = right - left
     # The part of a segment below the horizon is spread evenly; the part above counts as horizon.
     # A segment without width is a point mass.
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         below = np.where(
             width > 0, np.clip((horizon - left) / width, 0.0, 1.0), 1.0 * (horizon >= right)
         )
     middle = left + 0.5 * below * width
     segments = below * middle + _times_or_zero(1.0 - below, horizon)
     last, tail = values[:, -1], (values[:, -1] - values[:, -2]) / _tail_log(taus)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lived = np.where(tail > 0, -tail * np.expm1(-(horizon - last) / tail), 0.0)
+    late = np.maximum(horizon - last, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        lived = np.where(tail > 0, -tail * np.expm1(-late / tail), 0.0)
     beyond = np.where(horizon > last, last + lived, horizon)
     masses = np.diff(taus, prepend=0.0)
     return np.asarray(segments @ masses + (1.0 - taus[-1]) * beyond)

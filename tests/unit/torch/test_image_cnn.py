@@ -67,9 +67,9 @@ def test_images_are_fitted_and_every_layer_is_trained(digits):
     fresh = CQRNN(
         [0.25, 0.5, 0.75], network=image_cnn, max_epochs=1, learning_rate=1e-12, random_state=0
     ).fit(X, y)
-    for name, value in model._networks[0].state().items():
+    for name, value in model.models_[0].network.state().items():
         if name.startswith("module."):
-            assert np.abs(value - fresh._networks[0].state()[name]).max() > 1e-4
+            assert np.abs(value - fresh.models_[0].network.state()[name]).max() > 1e-4
 
 
 @pytest.mark.parametrize("estimator", [LogNormalNN, SequentialGridNN])

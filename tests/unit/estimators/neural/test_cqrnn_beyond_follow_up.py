@@ -1,13 +1,19 @@
 """What CQRNN says where the data cannot speak."""
 
 import copy
+import re
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from censquant import CQRNN
 from censquant.datasets import make_norm_linear
 from censquant.exceptions import ExtrapolationWarning
+
+pytestmark = pytest.mark.filterwarnings("error::censquant.exceptions.ExtrapolationWarning")
 
 DATA = make_norm_linear(150, random_state=0)
 X, Y = DATA.X, DATA.y
@@ -37,9 +43,11 @@ def test_the_lowest_level_is_the_identified_one_of_uncensored_left_data():
     np.testing.assert_allclose(model.identified_level(X), 0.05)
 
 
-def test_the_identified_level_is_a_fitted_one_or_none():
-    level = MODEL.identified_level(X)
-    assert np.isin(level.round(10), np.append(DEFAULT_LEVELS, 0.0)).all()
+def test_the_identified_level_is_that_of_the_end_of_follow_up():
+    model = limited(MODEL, 10.0)
+    level = model.identified_level(X)
+    survival = model.predict_survival_function(X, [10.0], return_array=True, beyond="extrapolate")
+    np.testing.assert_allclose(level, np.minimum(1 - survival[:, 0], 0.95), atol=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -95,59 +103,173 @@ def test_intervals_hide_what_is_not_identified():
 
 
 WARNING = (
-    "{n} of {of} predicted times lie beyond the last follow-up ({end}), where the model "
-    "extrapolates: see identified_level, or choose beyond='extrapolate', 'inf' or 'nan'."
+    "Some predictions lie beyond what the data can speak for, where the model extrapolates: see "
+    "identified_level, or choose what to return there by beyond=."
 )
 
 
-def shifted(model, by):
-    """The same model, as if follow-up had ended earlier (right) or begun later (left)."""
+class Limited(CQRNN):
+    """CQRNN whose rows were followed until a time that the test sets."""
+
+    until = np.inf
+
+    def _followed_until(self, features):
+        return np.broadcast_to(self.until, (len(features),))
+
+
+def limited(model, until):
+    """The same model, as if follow-up had ended then (right) or begun then (left)."""
     twin = copy.copy(model)
-    twin.follow_up_ = tuple(end + by for end in model.follow_up_)
+    twin.__class__ = Limited
+    twin.until = until
     return twin
 
 
-@pytest.mark.parametrize(
-    ("call", "n_levels"),
-    [
-        (lambda model: model.predict(X), 1),
-        (lambda model: model.predict_quantiles(X), 19),
-        (lambda model: model.predict_interval(X, 0.9), 2),
-    ],
-    ids=["predict", "predict_quantiles", "predict_interval"],
-)
-def test_times_past_the_last_follow_up_are_warned_about_at_the_users_line(call, n_levels):
-    model = shifted(MODEL, -(MODEL.follow_up_[1] - 5.0))
+CALLS = {
+    "predict": lambda model, rows: model.predict(rows),
+    "predict_quantiles": lambda model, rows: model.predict_quantiles(rows),
+    "predict_interval": lambda model, rows: model.predict_interval(rows, 0.9),
+    "predict_survival_function": lambda model, rows: model.predict_survival_function(rows),
+    "survival_array": lambda model, rows: model.predict_survival_function(rows, return_array=True),
+    "predict_cumulative_hazard_function": (
+        lambda model, rows: model.predict_cumulative_hazard_function(rows, return_array=True)
+    ),
+    "predict_remaining": lambda model, rows: model.predict_remaining(rows, 9.0),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_extrapolation_is_warned_about_once_at_the_users_line(call):
     with pytest.warns(ExtrapolationWarning) as caught:
-        call(model)
+        call(limited(MODEL, 5.0), X)
     (warning,) = caught
-    n = 150 * n_levels
-    assert str(warning.message) == WARNING.format(n=n, of=n, end=5)
+    assert str(warning.message) == WARNING
     assert warning.filename == __file__
 
 
-def test_left_censored_times_before_the_first_are_warned_about():
-    model = shifted(LEFT, 100.0 - LEFT.follow_up_[0])
-    with pytest.warns(ExtrapolationWarning) as caught:
-        model.predict_quantiles(X, [0.4, 0.5])
-    assert str(caught[0].message) == WARNING.format(n=300, of=300, end=100)
+def test_one_individual_followed_for_long_does_not_silence_the_warning():
+    until = np.full(len(X), 5.0)
+    until[0] = 1000.0
+    with pytest.warns(ExtrapolationWarning):
+        limited(MODEL, until).predict(X)
+    limited(MODEL, until[0]).predict(X[:1])
+
+
+def test_the_warning_of_many_calls_is_shown_once():
+    model = limited(MODEL, 9.5)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for row in range(40):
+            model.predict_quantiles(X[row : row + 3])
+    assert len(caught) == 1
+
+
+def test_left_censored_times_below_the_first_follow_up_are_warned_about():
+    with pytest.warns(ExtrapolationWarning):
+        limited(LEFT, 100.0).predict_quantiles(X, [0.4, 0.5])
+
+
+def test_levels_far_below_the_fitted_ones_are_warned_about():
+    message = (
+        r"^Some quantiles lie far below the lowest fitted level, 0.05: the predictions there rest "
+        r"on an assumed tail, not on data.$"
+    )
+    with pytest.warns(ExtrapolationWarning, match=message):
+        limited(MODEL, 1000.0).predict_quantiles(X, [1e-6, 0.5])
+
+
+def test_features_far_outside_the_fit_are_named():
+    table = pd.DataFrame({"age": X[:, 0], "dose": X[::-1, 0]})
+    model = limited(small().fit(table, Y), 1000.0)
+    message = (
+        r"^X has values far outside the range of the fit in the columns 'age': predictions there "
+        r"are extrapolations.$"
+    )
+    with pytest.warns(ExtrapolationWarning, match=message):
+        model.predict_quantiles(table.assign(age=5000.0), [0.1])
+
+
+@pytest.mark.parametrize("transform", ["standardize", "log", None])
+def test_features_that_overflow_are_refused(transform):
+    model = small(time_transform=transform).fit(X, Y)
+    message = (
+        r"^X must hold values of a size that the fit has seen, got up to 1.7e\+308, where "
+        r"predictions overflow.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        model.predict(np.vstack([X[:3], [[1.7e308]]]))
+
+
+def test_a_training_that_ends_at_absurd_values_says_so():
+    with pytest.warns(ConvergenceWarning, match=r"^The training of CQRNN did not converge: most"):
+        small(learning_rate=1000.0, max_epochs=3, y_star=None).fit(X, Y)
+
+
+class TestRemaining:
+    def test_who_outlived_the_follow_up_has_no_identified_level(self):
+        remaining = limited(MODEL, 11.0).predict_remaining(X, 11.5, [0.1, 0.9], beyond="nan")
+        assert np.isnan(remaining).all()
+
+    def test_levels_below_the_limit_are_identified(self):
+        model = limited(MODEL, 1000.0)
+        known = model.predict_remaining(X, 1.0, [0.1, 0.9], beyond="inf")
+        np.testing.assert_array_equal(
+            known, model.predict_remaining(X, 1.0, [0.1, 0.9], beyond="extrapolate")
+        )
+
+    @pytest.mark.parametrize(
+        ("elapsed", "error", "message"),
+        [
+            (pd.Timedelta("3 days"), TypeError, "elapsed must hold numbers, got Timedelta"),
+            (np.timedelta64(3, "D"), TypeError, "elapsed must hold numbers, got dtype timedelta64"),
+            ("3", TypeError, "elapsed must hold numbers, got dtype <U1"),
+            (-1.0, ValueError, "elapsed must be at least 0, got -1."),
+            (np.nan, ValueError, "elapsed must be finite, got NaN or infinity."),
+            (np.ones(5000), ValueError, "elapsed must be a number or have one value for each of"),
+        ],
+    )
+    def test_what_is_no_time_is_refused(self, elapsed, error, message):
+        with pytest.raises(error, match=f"^{re.escape(message)}"):
+            MODEL.predict_remaining(np.repeat(X, 7, axis=0), elapsed)
+
+
+class TestFunctions:
+    def test_survival_past_the_follow_up_is_hidden_on_request(self):
+        model = limited(MODEL, 10.0)
+        known = model.predict_survival_function(X, [9.9, 10.1], return_array=True, beyond="nan")
+        assert np.isnan(known[:, 1]).all()
+        assert np.isfinite(known[:, 0]).any()
+        functions = model.predict_survival_function(X, [9.9, 10.1], beyond="nan")
+        np.testing.assert_array_equal(np.array([f.y for f in functions]), known)
+        np.testing.assert_array_equal(functions[0]([10.1]), [np.nan])
+
+    def test_the_cumulative_hazard_is_minus_the_logarithm_of_survival(self):
+        options = {"beyond": "extrapolate", "return_array": True}
+        survival = MODEL.predict_survival_function(X, [8.0, 10.0], **options)
+        hazard = MODEL.predict_cumulative_hazard_function(X, [8.0, 10.0], **options)
+        np.testing.assert_allclose(np.exp(-hazard), survival, rtol=1e-12)
+
+    def test_infinity_is_no_probability(self):
+        message = "beyond must be one of 'warn', 'extrapolate', 'nan', got 'inf'."
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            MODEL.predict_survival_function(X, beyond="inf")
 
 
 @pytest.mark.parametrize("beyond", ["extrapolate", "inf", "nan"])
 def test_who_chose_what_to_get_beyond_follow_up_is_not_warned(beyond):
-    shifted(MODEL, -10.0).predict_quantiles(X, beyond=beyond)
+    limited(MODEL, 5.0).predict_quantiles(X, beyond=beyond)
 
 
 def test_times_within_follow_up_are_not_warned_about():
-    shifted(MODEL, 1000.0).predict_quantiles(X)
+    limited(MODEL, 1000.0).predict_quantiles(X)
 
 
 def test_uncensored_fits_are_not_warned_about():
-    shifted(small().fit(X, DATA.target_time), -100.0).predict(X)
+    small().fit(X, DATA.target_time).predict(X)
 
 
 def test_scoring_is_not_warned_about():
-    shifted(MODEL, -100.0).score(X, Y)
+    limited(MODEL, 5.0).score(X, Y)
 
 
 @pytest.mark.parametrize("method", ["predict_quantiles", "predict_interval"])

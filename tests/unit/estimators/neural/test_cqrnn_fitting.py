@@ -106,7 +106,7 @@ def test_the_level_rule_does_not_matter_without_censoring():
 
 def test_quantiles_of_the_increasing_head_do_not_cross_before_sorting():
     model = small(head="increasing", max_epochs=1).fit(X, Y)
-    (network,) = model._networks
+    network = model.models_[0].network
     assert (np.diff(network.predict(X)) > 0).all()
 
 
@@ -153,10 +153,10 @@ def test_times_of_zero_are_fitted_on_the_logarithm(censoring, y_star):
 def test_features_are_scaled_inside_unless_told_otherwise():
     rows = 1000 * X
     model = small().fit(rows, Y)
-    np.testing.assert_allclose(model._feature_scale.center, rows.mean(axis=0))
-    np.testing.assert_allclose(model._feature_scale.scale, rows.std(axis=0))
+    np.testing.assert_allclose(model.models_[0].feature_scale.center, rows.mean(axis=0))
+    np.testing.assert_allclose(model.models_[0].feature_scale.scale, rows.std(axis=0))
     raw = small(standardize=False).fit(rows, Y)
-    assert raw._feature_scale.center is None
+    assert raw.models_[0].feature_scale.center is None
     assert (quantiles(raw, rows) != quantiles(model, rows)).any()
 
 
@@ -170,8 +170,8 @@ def test_a_constant_feature_is_as_good_as_any_other_constant():
         first, second = small().fit(seven, Y), small().fit(nine, Y)
     assert {warning.filename for warning in caught} == {__file__}
     # The order of rows depends on what they hold, so sums are rounded elsewhere.
-    scaled = first._feature_scale.apply(seven)
-    np.testing.assert_allclose(second._feature_scale.apply(nine), scaled, atol=1e-13)
+    scaled = first.models_[0].feature_scale.apply(seven)
+    np.testing.assert_allclose(second.models_[0].feature_scale.apply(nine), scaled, atol=1e-13)
     np.testing.assert_array_equal(scaled[:, 2], 0.0)
     assert np.isfinite(quantiles(first, seven)).all()
 

@@ -194,7 +194,7 @@ def test_censoring_times_must_be_as_many_as_rows():
 
 def crossings(model):
     """Neighbouring quantiles in the wrong order, before they are sorted."""
-    raw = model._networks[0].predict(model._feature_scale.apply(X))
+    raw = model.models_[0].network.predict(model.models_[0].feature_scale.apply(X))
     return int((np.diff(raw, axis=1) < 0).sum())
 
 
@@ -211,7 +211,7 @@ def test_the_crossing_margin_keeps_quantiles_apart():
     gaps = []
     for margin in (0.0, 0.2):
         model = small(max_epochs=40, crossing_penalty=10.0, crossing_margin=margin).fit(X, Y)
-        raw = model._networks[0].predict(model._feature_scale.apply(X))
+        raw = model.models_[0].network.predict(model.models_[0].feature_scale.apply(X))
         gaps.append(np.diff(raw, axis=1))
     assert np.median(gaps[0]) < 0.15
     assert np.median(gaps[1]) > 0.15

@@ -73,7 +73,7 @@ def test_no_global_generator_is_touched():
 
 def test_the_increasing_head_stands_on_any_module():
     model = small(head="increasing").fit(X, Y)
-    (network,) = model._networks
+    network = model.models_[0].network
     assert (np.diff(network.predict(X)) > 0).all()
 
 
@@ -86,7 +86,7 @@ def test_images_are_rows(standardize):
 
 
 def test_images_have_one_mean_and_one_spread_in_all():
-    scale = small(network=convolution).fit(IMAGES, Y)._feature_scale
+    scale = small(network=convolution).fit(IMAGES, Y).models_[0].feature_scale
     np.testing.assert_allclose(scale.center, [IMAGES.mean()])
     np.testing.assert_allclose(scale.scale, [IMAGES.std()])
 

@@ -44,9 +44,9 @@ def assert_all_differ(*fits):
 def test_members_are_averaged_on_the_scale_of_training():
     model = small(n_members=3, time_transform="log", max_epochs=1).fit(X, Y)
     singles = []
-    for network in model._networks:
+    for part in model.models_:
         single = copy.copy(model)
-        single._networks = [network]
+        single.models_ = [part]
         singles.append(quantiles(single))
     assert_all_differ(*singles)
     # On the logarithm of time the average is geometric.
@@ -56,7 +56,7 @@ def test_members_are_averaged_on_the_scale_of_training():
 
 def test_the_first_member_is_the_fit_of_one():
     model = small(n_members=2).fit(X, Y)
-    model._networks = model._networks[:1]
+    model.models_ = model.models_[:1]
     assert_same(quantiles(model), fitted())
 
 
@@ -153,8 +153,8 @@ def test_ctrl_c_keeps_what_was_learned():
 
 def test_ctrl_c_does_not_harm_the_model_of_follow_up():
     model = small().fit(X, Y, callbacks=[Recorder(KeyboardInterrupt(), after=1)])
-    x = model._feature_scale.apply(X)
-    assert_same(model._follow_up.curve(x).values, small().fit(X, Y)._follow_up.curve(x).values)
+    x = model.models_[0].feature_scale.apply(X)
+    assert_same(model._follow_up.limit(x), small().fit(X, Y)._follow_up.limit(x))
 
 
 def test_ctrl_c_ends_the_members_after_it_and_leaves_them_out():
@@ -167,9 +167,9 @@ def test_ctrl_c_ends_the_members_after_it_and_leaves_them_out():
 def test_ctrl_c_ends_members_in_threads_and_keeps_those_that_began():
     recorder = Recorder(KeyboardInterrupt(), after=2)
     model = small(n_members=4, n_jobs=2, max_epochs=1000).fit(X, Y, callbacks=[recorder])
-    assert 1 <= len(model._networks) <= 4
+    assert 1 <= len(model.models_) <= 4
     histories = [list(records) for _, records in groupby(model.history_, lambda r: r.get("member"))]
-    assert len(histories) == len(model._networks)
+    assert len(histories) == len(model.models_)
     assert all(len(history) < 1000 for history in histories)
 
 

@@ -98,7 +98,7 @@ def law_of(model, raw):
 @pytest.mark.parametrize("transform", ["standardize", None])
 def test_quantiles_at_any_level_are_the_distributions_own(estimator, transform):
     model = small(estimator, time_transform=transform, max_epochs=20).fit(X, Y)
-    raw = model._networks[0].predict(model._feature_scale.apply(X))
+    raw = model.models_[0].network.predict(model.models_[0].feature_scale.apply(X))
     inner = law_of(model, raw).ppf(LEVELS)
     expected = np.maximum(model.time_transform_.inverse(inner), 0.0)
     np.testing.assert_allclose(quantiles(model, X, LEVELS), expected, rtol=1e-10)
@@ -134,9 +134,9 @@ def test_at_the_start_all_of_a_positive_time_remains(estimator):
 def test_members_are_averaged_on_the_scale_of_training(estimator):
     model = small(estimator, n_members=3).fit(X, Y)
     inner = []
-    for network in model._networks:
+    for part in model.models_:
         single = copy.copy(model)
-        single._networks = [network]
+        single.models_ = [part]
         inner.append(model.time_transform_.forward(quantiles(single, X, [0.2, 0.66])))
     assert not np.allclose(inner[0], inner[1])
     expected = model.time_transform_.inverse(np.mean(inner, axis=0))

@@ -8,7 +8,7 @@ import pytest
 import censquant
 from censquant import Checkpoint, LinearCQR, SequentialGridNN
 from censquant.datasets import make_norm_linear
-from censquant.estimators import _neural
+from censquant.estimators.neural import _neural
 from censquant.estimators.neural._sequential_grid import _CensoringLevels
 from censquant.networks import DenseNetwork, StackedNetwork
 from censquant.objectives import Pinball
@@ -18,6 +18,10 @@ from toys import Recorder, censored_rows
 DATA = make_norm_linear(120, random_state=0)
 X, Y = np.hstack([DATA.X, np.cos(5 * DATA.X)]), DATA.y
 TAUS = (0.25, 0.5, 0.75)
+
+
+def networks_of(model):
+    return [part.network for part in model.models_]
 
 
 def small(quantiles=TAUS, **parameters):
@@ -32,7 +36,7 @@ def quantiles(model, rows=X, levels=None):
 
 
 def assert_same_states(one, other):
-    for first, second in zip(one._networks, other._networks, strict=True):
+    for first, second in zip(networks_of(one), networks_of(other), strict=True):
         states = first.state(), second.state()
         assert states[0].keys() == states[1].keys()
         for name, value in states[0].items():
@@ -128,7 +132,7 @@ def test_networks_are_as_many_as_levels():
     model = small().fit(X, Y)
     assert model.stopped_at_ is None
     np.testing.assert_array_equal(model.quantiles_, TAUS)
-    assert [network.n_outputs for network in model._networks[0].networks] == [1, 1, 1]
+    assert [network.n_outputs for network in model.models_[0].network.networks] == [1, 1, 1]
 
 
 def test_history_tells_the_level():
@@ -175,7 +179,7 @@ def test_it_stops_when_only_censored_rows_are_left_above(crossed):
     np.testing.assert_array_equal(model.quantiles_, grid[:n_reached])
     assert model.stopped_at_ == grid[n_reached]
     assert quantiles(model, features).shape == (200, n_reached)
-    assert model._networks[0].n_outputs == n_reached
+    assert model.models_[0].network.n_outputs == n_reached
     assert {record["level"] for record in model.history_} == set(grid[:n_reached])
 
 
@@ -212,7 +216,7 @@ def test_members_are_cut_to_the_levels_they_share(monkeypatch):
     monkeypatch.setattr(_CensoringLevels, "advance", scripted)
     model = small(n_members=2).fit(X, Y)
     np.testing.assert_array_equal(model.quantiles_, TAUS[:2])
-    assert [network.n_outputs for network in model._networks] == [2, 2]
+    assert [network.n_outputs for network in networks_of(model)] == [2, 2]
     assert model.stopped_at_ == 0.75
     assert quantiles(model).shape == (len(X), 2)
 
@@ -286,13 +290,13 @@ def test_ctrl_c_keeps_the_levels_learned():
         (0.25, 1), (0.25, 2), (0.25, 3), (0.5, 1), (0.5, 2),
     ]  # fmt: skip
     # The finished level is that of a whole fit.
-    first, same = model._networks[0].networks[0], whole._networks[0].networks[0]
+    first, same = model.models_[0].network.networks[0], whole.models_[0].network.networks[0]
     np.testing.assert_array_equal(first.predict(X), same.predict(X))
 
 
 def test_members_that_ctrl_c_kept_from_starting_are_left_out():
     model = small(n_members=3).fit(X, Y, callbacks=[interrupt(1, 2)])
-    assert len(model._networks) == 1
+    assert len(model.models_) == 1
     np.testing.assert_array_equal(model.quantiles_, TAUS[:2])
 
 
