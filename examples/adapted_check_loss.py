@@ -11,7 +11,7 @@ import numpy as np
 
 from censquant import CQRNN, UncensoredOnlyNN
 from censquant.datasets import make_lognorm
-from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators import NeuralRegressor
 from censquant.objectives import GridObjective
 from censquant.survival import censoring_kaplan_meier
 

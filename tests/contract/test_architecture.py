@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,14 @@ def test_private_modules_are_imported_inside_their_own_package_only(path):
 def test_the_ground_floor_imports_only_itself():
     ground = [PACKAGE / f"{part}.py" for part in LAYERS[0]]
     assert {part for p in ground for part, _ in of_censquant(p)} <= LAYERS[0]
+
+
+def test_the_architecture_page_shows_these_layers():
+    page = (PACKAGE.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if re.match(r"\| \d+ \| `", line)]
+    shown = [set(re.findall(r"`(\w+)`", row)) for row in rows]
+    there = {part_of(path) for path in MODULES}
+    assert shown == [layer & there for layer in LAYERS if layer & there]
 
 
 def test_every_part_has_a_layer():

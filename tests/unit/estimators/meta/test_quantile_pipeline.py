@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from censquant import CQRNN, LinearCQR, QuantilePipeline, make_quantile_pipeline
 from censquant.datasets import make_norm_linear
-from censquant.metrics import evaluate, get_scorer
+from censquant.metrics import evaluate
 
 DATA = make_norm_linear(150, random_state=0)
 TABLE = pd.DataFrame({"age": DATA.X[:, 0], "site": np.tile(["north", "south", "west"], 50)})
@@ -81,7 +81,6 @@ def test_the_best_of_a_search_predicts_quantiles():
         pipeline(LinearCQR(LEVELS), drop="first"),
         {"linearcqr__time_transform": [None, "log"]},
         cv=3,
-        scoring=get_scorer("neg_crps"),
     ).fit(TABLE, Y)
     assert isinstance(search.best_estimator_, QuantilePipeline)
     assert search.best_estimator_.predict_quantiles(TABLE, beyond="nan").shape == (150, 3)
