@@ -1,9 +1,9 @@
 """A penalty on predicted quantiles that cross or come too near to each other."""
 
-from censquant.losses._compiled import compiled
+from censquant._compile import fast
 
 
-@compiled
+@fast
 def add_crossing_penalty(predicted, weight, margin, strength, gradient):
     r"""Mean over rows of the crossing penalty; its gradient is added to ``gradient``.
 

@@ -1,9 +1,9 @@
 """The check loss of quantile regression, for rows whose event was seen."""
 
-from censquant.losses._compiled import compiled
+from censquant._compile import fast
 
 
-@compiled
+@fast
 def pinball(predicted, time, weight, taus, gradient):
     r"""Mean over rows of the weighted check loss summed over levels; its gradient is written.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from censquant.losses._compiled import compiled
+from censquant._compile import fast
 
 NEAREST, LOWER, INTERPOLATE = range(3)
 
@@ -10,7 +10,7 @@ LEVEL_RULES = {"nearest": NEAREST, "lower": LOWER, "interpolate": INTERPOLATE}
 """How the level of a censoring time is read off the predictions; see :func:`portnoy`."""
 
 
-@compiled
+@fast
 def _sorted_into(values, work):
     """Copy ``values`` into ``work`` in increasing order; fast when they nearly are."""
     for k in range(len(values)):
@@ -22,7 +22,7 @@ def _sorted_into(values, work):
         work[place] = value
 
 
-@compiled
+@fast
 def _level_of(time, predicted, taus, rule, work):
     """Estimate the level at which ``time`` lies on one row's predicted quantiles."""
     n_levels = len(taus)
@@ -52,7 +52,7 @@ def _level_of(time, predicted, taus, rule, work):
     return min(max(taus[left] + step * share, taus[0] * 0), taus[left + 1])
 
 
-@compiled
+@fast
 def levels_of(time, predicted, taus, rule, out):
     """Write the estimated level of every row's time on its predicted quantiles into ``out``.
 
@@ -83,7 +83,7 @@ def levels_of(time, predicted, taus, rule, out):
         out[i] = _level_of(time[i], predicted[i], taus, rule, work)
 
 
-@compiled
+@fast
 def portnoy(
     predicted, time, event, weight, level, taus, rule, weight_below, limit, one_sided, gradient
 ):

@@ -7,14 +7,12 @@ change of the file that holds a kernel, not of the files that hold the functions
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
-RELU, GELU, SILU, TANH = range(4)
+from censquant._compile import fast
 
-# fastmath and numpy's division let LLVM use vector registers; it may then assume that no NaN
-# occurs, so the training loop looks for non-finite values itself.
-compiled = njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+RELU, GELU, SILU, TANH = range(4)
 
 
 def _power_of_two(exponent, like):
@@ -34,7 +32,7 @@ def _compiled_power_of_two(exponent, like):
     ).view(np.float64)
 
 
-@compiled
+@fast
 def _exp_minus(z):
     """``exp(-z)`` for ``z >= 0``, relative error below 2e-7.
 
@@ -53,7 +51,7 @@ def _exp_minus(z):
     return (p * r * r + r + np.float32(1)) * _power_of_two(-n, r)
 
 
-@compiled
+@fast
 def _bias_relu(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -64,7 +62,7 @@ def _bias_relu(z, bias, slope):
                 slope[i, j] = np.float32(1) if positive else np.float32(0)
 
 
-@compiled
+@fast
 def _bias_gelu(z, bias, slope):
     """``x Phi(x)``; the normal tail is Zelen and Severo's rational form, error below 1e-7."""
     for i in range(z.shape[0]):
@@ -85,7 +83,7 @@ def _bias_gelu(z, bias, slope):
                 slope[i, j] = share + x * density
 
 
-@compiled
+@fast
 def _bias_silu(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -98,7 +96,7 @@ def _bias_silu(z, bias, slope):
                 slope[i, j] = sigmoid * (np.float32(1) + x * (np.float32(1) - sigmoid))
 
 
-@compiled
+@fast
 def _bias_tanh(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -111,7 +109,7 @@ def _bias_tanh(z, bias, slope):
                 slope[i, j] = np.float32(1) - value * value
 
 
-@compiled
+@fast
 def _activate(z, bias, activation, slope):
     """Turn ``z`` into ``f(z + bias)`` in place; write ``f'`` into ``slope`` unless it is None."""
     if activation == RELU:
@@ -124,7 +122,7 @@ def _activate(z, bias, activation, slope):
         _bias_tanh(z, bias, slope)
 
 
-@compiled
+@fast
 def _mix(word):
     """Scramble a 32-bit counter into a random word."""
     word = np.uint32((word ^ (word >> np.uint32(16))) * np.uint32(0x7FEB352D))
@@ -132,7 +130,7 @@ def _mix(word):
     return np.uint32(word ^ (word >> np.uint32(16)))
 
 
-@compiled
+@fast
 def _drop(h, slope, rate, key):
     """Zero a random share ``rate`` of the hidden values and scale up the rest."""
     threshold = np.uint32(rate * 4294967295.0)
@@ -145,7 +143,7 @@ def _drop(h, slope, rate, key):
             slope[i, j] *= factor
 
 
-@compiled
+@fast
 def _multiply(a, b, out, small):
     """Write ``a @ b`` into ``out`` by products of at most ``small`` multiplications each.
 
@@ -162,7 +160,7 @@ def _multiply(a, b, out, small):
         np.dot(a[start : start + size], b, out[start : start + size])
 
 
-@compiled
+@fast
 def _multiply_transposed(a, b, out, work, small):
     """Write ``a.T @ b`` into ``out``, as :func:`_multiply` does; ``work`` has room for ``out``."""
     n = a.shape[0]
@@ -181,7 +179,7 @@ def _multiply_transposed(a, b, out, work, small):
                 out[i, j] += part[i, j]
 
 
-@compiled
+@fast
 def dense_forward(parameters, sizes, activation, dropout, key, x, hidden, slopes, out, small):
     """Write the network's output for the rows ``x`` into ``out``.
 
@@ -219,7 +217,7 @@ def dense_forward(parameters, sizes, activation, dropout, key, x, hidden, slopes
             layer_input = h
 
 
-@compiled
+@fast
 def dense_backward(parameters, sizes, x, hidden, slopes, out_gradient, gradient, work, small):
     """Write the loss's derivative by every parameter into ``gradient``.
 
@@ -260,7 +258,7 @@ def dense_backward(parameters, sizes, x, hidden, slopes, out_gradient, gradient,
             delta = h
 
 
-@compiled
+@fast
 def adam_step(
     parameters,
     gradient,
@@ -294,7 +292,7 @@ def adam_step(
             parameters[i] -= rate * m / (np.sqrt(v) * correction + np.float32(1e-8))
 
 
-@compiled
+@fast
 def _softplus(x):
     """``log(1 + exp(x))`` in plain arithmetic; error below 3e-7."""
     e = _exp_minus(abs(x))
@@ -310,7 +308,7 @@ def _softplus(x):
     return max(x, x * np.float32(0)) + np.float32(2) * s * (p * s2 + np.float32(1))
 
 
-@compiled
+@fast
 def increasing_forward(raw, out):
     """Write raw column 0 as it is, and each next one a softplus above the one before it."""
     n, n_levels = raw.shape
@@ -322,7 +320,7 @@ def increasing_forward(raw, out):
             out[i, k] = level
 
 
-@compiled
+@fast
 def increasing_backward(raw, out_gradient, raw_gradient):
     """Write the derivative by the raw values, given the derivative by the increasing ones."""
     n, n_levels = raw.shape

@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from censquant._compile import compiled
 
 # A dual value may leave its bounds by this share of the widest ones: rounding, where pivots end,
 # and more than rounding, where the end is judged.
@@ -11,7 +12,7 @@ _ROUNDING = 1e-11
 _TOLERANCE = 1e-9
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leaving_row(
     gap: Any, inverse: Any, lower: Any, upper: Any, basis: Any, rounding: float
 ) -> tuple[int, float]:
@@ -27,7 +28,7 @@ def _leaving_row(
     return place, value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _entering_row(
     residual: Any, rate: Any, above: Any, width: Any, outside: Any, slope: float, order: Any
 ) -> tuple[int, float]:
@@ -56,7 +57,7 @@ def _entering_row(
     return 0, 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pivot(
     x: Any,
     residual: Any,
@@ -115,7 +116,7 @@ def _pivot(
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _exchange(inverse: Any, row: Any, place: int) -> None:
     """Update the inverse of a matrix of which one row is replaced."""
     p = len(row)
@@ -130,7 +131,7 @@ def _exchange(inverse: Any, row: Any, place: int) -> None:
                 inverse[k, m] -= inverse[k, place] * product[m]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gap(x: Any, total: Any, outside: Any, above: Any, lower: Any, upper: Any) -> Any:
     """Return what is left of the total for the rows that the fit passes through."""
     gap = total.copy()
@@ -142,14 +143,14 @@ def _gap(x: Any, total: Any, outside: Any, above: Any, lower: Any, upper: Any) -
     return gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _refined(inverse: Any, matrix: Any, right: Any) -> Any:
     """Solve by an inverse that pivots have worn a little, and once more for what is left."""
     solution = inverse @ right
     return solution + inverse @ (right - matrix @ solution)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_from(
     x: Any, y: Any, lower: Any, upper: Any, total: Any, basis: Any, inverse: Any, max_pivots: int
 ) -> Any:

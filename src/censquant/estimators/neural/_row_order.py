@@ -3,13 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from censquant._compile import compiled
 
 _LARGEST_COPIES = 100  # times the number of rows: above that, weights scale the loss instead
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hash_rows(bits: Any, hashes: Any) -> None:
     for i in range(bits.shape[0]):
         word = hashes[i]
