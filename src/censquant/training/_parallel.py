@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import threadpoolctl
 from joblib import effective_n_jobs
@@ -75,20 +75,25 @@ def _wait_for(futures: list[Future[Result]], stopping: threading.Event) -> None:
 
 
 def side_by_side(
-    tasks: Sequence[Callable[[threading.Event], Result]], n_jobs: int | None = None
+    tasks: Sequence[Callable[[threading.Event], Result]],
+    n_jobs: int | None = None,
+    *,
+    on_interrupt: Literal["keep", "raise"] = "keep",
 ) -> list[Result]:
     """Run the tasks in threads and return their results in order.
 
     The compiled kernels release the GIL, so threads are enough and nothing is copied. Ctrl-C sets
-    the event that every task receives; the tasks end early and their results are returned. So does
-    an error in one of them, which is then raised.
+    the event that every task receives. So does an error in one of them, which is then raised.
 
     Parameters
     ----------
     tasks : sequence of callables
         Each takes the event that asks it to stop.
     n_jobs : int, optional
-        Threads; None is one, -1 one a core, as everywhere in scikit-learn.
+        Threads; None means 1, -1 uses all cores, as everywhere in scikit-learn.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        What follows Ctrl-C: ``"keep"`` returns the results of the tasks, which end early, as a
+        training does; ``"raise"`` waits for the tasks that run and raises KeyboardInterrupt.
 
     Examples
     --------
@@ -110,5 +115,9 @@ def side_by_side(
                 _wait_for(futures, stopping)
             except KeyboardInterrupt:
                 stopping.set()
+                if on_interrupt == "raise":
+                    for future in futures:
+                        future.cancel()
+                    raise
                 futures += [pool.submit(task, stopping) for task in tasks[len(futures) :]]
             return [future.result() for future in futures]

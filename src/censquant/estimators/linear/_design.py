@@ -10,6 +10,8 @@ from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._program import Floats
 from censquant.survival import Target
 
+_SMALLEST = float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True)
 class DistinctRows:
@@ -82,7 +84,8 @@ class Design:
     """Design and response of the order of 1, with collinear columns left out.
 
     Centring and scaling change nothing but rounding: the estimators follow every such change of
-    units, and tolerances then have a meaning.
+    units, and tolerances then have a meaning. Values too small to have all their digits in float64
+    are taken for 0: no coefficient could make up for them.
 
     Parameters
     ----------
@@ -112,6 +115,7 @@ class Design:
     def of(cls, x: Floats, y: Floats, *, intercept: bool) -> "Design":
         """Choose columns and units for some rows."""
         ones = np.ones((len(x), int(intercept)))
+        x = np.where(np.abs(x) < _SMALLEST, 0.0, x)
         found = independent_columns(np.hstack([ones, x]))
         kept = found[int(intercept) :] - int(intercept)
         if len(found) == 0:
@@ -136,7 +140,7 @@ class Design:
 
     @property
     def left_out(self) -> NDArray[np.intp]:
-        """The user's columns that are combinations of others."""
+        """The user's columns that are constant or combinations of others."""
         return np.setdiff1d(np.arange(self.n_features), self.kept)
 
     def response(self, y: Floats) -> Floats:
@@ -144,12 +148,16 @@ class Design:
         return (y - self.y_center) / self.y_scale
 
     def original(self, beta: Floats) -> Floats:
-        """Return rows of coefficients in the user's units, the intercept (or 0) first."""
-        slopes = beta[:, int(self.intercept) :] * self.y_scale / self.scale
-        table = np.zeros((len(beta), 1 + self.n_features))
-        table[:, 1 + self.kept] = slopes
-        if self.intercept:
-            table[:, 0] = beta[:, 0] * self.y_scale + self.y_center - slopes @ self.center
+        """Return rows of coefficients in the user's units, the intercept (or 0) first.
+
+        They are not finite where features vary by next to nothing beside the times.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = beta[:, int(self.intercept) :] * self.y_scale / self.scale
+            table = np.zeros((len(beta), 1 + self.n_features))
+            table[:, 1 + self.kept] = slopes
+            if self.intercept:
+                table[:, 0] = beta[:, 0] * self.y_scale + self.y_center - slopes @ self.center
         return table
 
 

@@ -16,10 +16,14 @@ from censquant._validation import (
 )
 from censquant.estimators._base import default_times
 from censquant.estimators.linear._design import DistinctRows
-from censquant.estimators.linear._inputs import read_censoring_time, read_transform
+from censquant.estimators.linear._inputs import (
+    read_censoring_time,
+    read_transform,
+    refuse_overflow,
+)
 from censquant.estimators.linear._model import LinearModel
 from censquant.estimators.linear._observed import ObservedTime
-from censquant.estimators.linear._problem import Problem
+from censquant.estimators.linear._path_fitter import PathFitter
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._replications import scale_of, spread_of
 from censquant.exceptions import IdentifiabilityWarning
@@ -28,6 +32,8 @@ from censquant.survival import Target, read_target, read_weights, require_events
 
 _METHODS = ("portnoy", "peng-huang", "powell")
 _BOOTSTRAPS = ("jackknife", "pairs", "weights")
+# Levels of the path that a curve passes through where fewer than two requested ones are identified.
+_CURVE_LEVELS = 20
 
 
 class LinearCQR(LinearModel):
@@ -178,13 +184,14 @@ class LinearCQR(LinearModel):
         used = target.take(weight > 0)
         require_events(used)
         transform = read_transform(self.time_transform, used, mirror=left)
+        refuse_overflow(features, target, self._feature_names())
         rows = DistinctRows.among(
             features,
             Target(transform.forward(target.time), target.event),
             np.where(np.isfinite(limit), transform.forward(limit), np.inf),
             weight,
         )
-        problem = Problem.of(
+        fitter = PathFitter.of(
             rows,
             self.method,
             transform.levels(taus),
@@ -192,21 +199,32 @@ class LinearCQR(LinearModel):
             step=self.step,
         )
         own_seed, *seeds = seed_sequence(self.random_state).spawn(1 + self.n_bootstrap)
-        path = problem.path(rows.weight, np.random.default_rng(own_seed))
-        n_reached = len(path.at(problem.taus))
-        self._warn_of_what_is_left_out(problem, taus, n_reached, path.stopped_at)
-        problem = problem.up_to(n_reached)
-        inner = path.at(problem.taus)
-        errors, intervals = self._precision(problem, inner, seeds)
+        path = fitter.path(rows.weight, np.random.default_rng(own_seed))
+        n_reached = len(path.at(fitter.taus))
+        self._warn_of_what_is_left_out(fitter, taus, n_reached, path.stopped_at)
+        fitter = fitter.up_to(n_reached)
+        inner = path.at(fitter.taus)
+        table = _outer(fitter.design.original(inner), mirror=left)
+        if not np.isfinite(table).all():
+            raise ValueError(
+                "X must have columns whose spread is not negligible beside that of the times, got "
+                "coefficients that overflow: rescale the columns or the times."
+            )
+        errors, intervals = self._precision(fitter, inner, seeds)
 
-        table = _outer(problem.design.original(inner), mirror=left)
         self.quantiles_ = taus[len(taus) - n_reached :] if left else taus[:n_reached]
         # Contiguous as after loading, so that products round the same way.
         self.coef_, self.intercept_ = table[:, 1:].copy(), table[:, 0].copy()
+        self._path_levels = self._path_coefficients = None
+        if n_reached == 1 and len(path.taus) > 1:
+            way = path.thinned(_CURVE_LEVELS, fitter.taus)
+            levels = _level(way.taus, mirror=left)
+            self._path_levels = levels[::-1].copy() if left else levels
+            self._path_coefficients = _outer(fitter.design.original(way.coefficients), mirror=left)
         self.stopped_at_ = _level(path.stopped_at, mirror=left)
         self.crossing_levels_ = None
         if self.method == "portnoy" and path.crossing_levels is not None:
-            self.crossing_levels_ = _level(problem.by_row(path.crossing_levels), mirror=left)
+            self.crossing_levels_ = _level(fitter.by_row(path.crossing_levels), mirror=left)
         self.standard_errors_, self.confidence_intervals_ = errors, intervals
         self.time_transform_ = transform
         self.follow_up_ = (float(used.time.min()), float(used.time.max()))
@@ -221,14 +239,14 @@ class LinearCQR(LinearModel):
         return self
 
     def _precision(
-        self, problem: Problem, inner: Floats, seeds: list[np.random.SeedSequence]
+        self, fitter: PathFitter, inner: Floats, seeds: list[np.random.SeedSequence]
     ) -> tuple[Floats | None, Floats | None]:
         """Return standard errors and limits of the terms, if replications are wanted."""
         if not seeds:
             return None, None
-        design = problem.design
-        scale = scale_of(self.bootstrap, len(problem.rows.group), design.X.shape[1])
-        tables = problem.replications(self.bootstrap, seeds, inner, self.n_jobs)
+        design = fitter.design
+        scale = scale_of(self.bootstrap, len(fitter.rows.group), design.X.shape[1])
+        tables = fitter.replications(self.bootstrap, seeds, inner, self.n_jobs)
         mirror = self.censoring == "left"
         errors, limits = spread_of(
             _outer(design.original(inner), mirror=mirror), _outer(tables, mirror=mirror), scale
@@ -238,15 +256,16 @@ class LinearCQR(LinearModel):
         return errors[:, terms], limits[:, terms]
 
     def _warn_of_what_is_left_out(
-        self, problem: Problem, taus: Floats, n_reached: int, stopped_at: float | None
+        self, fitter: PathFitter, taus: Floats, n_reached: int, stopped_at: float | None
     ) -> None:
         """Say which columns and levels the data do not identify; called by ``fit`` alone."""
-        if len(problem.design.left_out):
+        left_out = fitter.design.left_out
+        if len(left_out):
             names = self._feature_names()
-            listed = ", ".join(repr(names[column]) for column in problem.design.left_out[:5])
-            more = ", ..." if len(problem.design.left_out) > 5 else ""
+            listed = ", ".join(repr(names[column]) for column in left_out[:5])
+            more = ", ..." if len(left_out) > 5 else ""
             warnings.warn(
-                f"X has {len(problem.design.left_out)} of {len(names)} columns that are linear "
+                f"X has {len(left_out)} of {len(names)} columns that are constant or linear "
                 f"combinations of others ({listed}{more}): their coefficients are set to 0.",
                 IdentifiabilityWarning,
                 stacklevel=3,

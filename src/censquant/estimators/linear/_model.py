@@ -1,4 +1,4 @@
-"""A fitted linear model: what it predicts, tells and writes."""
+"""A fitted linear model: what it predicts, reports and writes."""
 
 import os
 from collections.abc import Callable
@@ -19,9 +19,12 @@ from censquant.survival import TimeTransform
 
 
 class LinearModel(QuantileRegressor):
-    """Predictions from coefficients, one set a level; a subclass fits them.
+    """Predictions from coefficients, one set per level; a subclass fits them.
 
-    ``_follow_up`` knows how long rows were followed, or is None if nothing was censored.
+    ``_follow_up`` knows how long individuals were followed, or is None if nothing was censored.
+    A curve needs two levels: where fewer of the requested ones are identified, ``_path_levels`` are
+    those of the path that led to them, and ``_path_coefficients`` hold the intercept and the
+    coefficients there.
     """
 
     n_features_in_: int
@@ -32,6 +35,8 @@ class LinearModel(QuantileRegressor):
     standard_errors_: Floats | None
     confidence_intervals_: Floats | None
     time_transform_: TimeTransform
+    _path_levels: Floats | None
+    _path_coefficients: Floats | None
     _follow_up: ObservedTime | None
     _has_intercept: bool
     _note: str
@@ -48,19 +53,45 @@ class LinearModel(QuantileRegressor):
         check_is_fitted(self, "quantiles_")
         return self._check_features(X, reset=False)
 
+    @property
+    def _curve_levels(self) -> Floats:
+        """The levels of predicted curves."""
+        return self.quantiles_ if self._path_levels is None else self._path_levels
+
     def _inner_values(self, features: NDArray[Any]) -> Floats:
-        """Return quantiles on the scale of the fit, one column a level asked for."""
-        values = features @ self.coef_.T + self.intercept_
+        """Return quantiles in the units of the fit, one column per level of the curve."""
+        slopes, intercept = self.coef_, self.intercept_
+        if self._path_coefficients is not None:
+            slopes, intercept = self._path_coefficients[:, 1:], self._path_coefficients[:, 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Floats = features @ slopes.T + intercept
+        if not np.isfinite(values).all():
+            self._refuse_overflow(features)
+        if self._path_levels is not None:
+            # The requested level keeps the value of its own coefficients where neighbours cross it.
+            place = int(np.searchsorted(self._path_levels, self.quantiles_[0]))
+            own = values[:, place : place + 1]
+            np.minimum(values[:, :place], own, out=values[:, :place])
+            np.maximum(values[:, place:], own, out=values[:, place:])
         return -values if self._left_censored else values
+
+    def _refuse_overflow(self, features: NDArray[Any]) -> None:
+        """Raise for features that are too large, by the name of the largest."""
+        sizes = np.abs(features).max(axis=0)
+        largest = int(np.argmax(sizes))
+        raise ValueError(
+            "X must not hold values so large that predictions overflow, got a value of size "
+            f"{sizes[largest]:.3g} in column {self._feature_names()[largest]!r}: check its unit."
+        )
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         times = self.time_transform_.inverse(self._inner_values(features))
         # Where no time was negative, none is predicted.
         lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
-        return QuantileCurve.from_own(times, self.quantiles_, lower)
+        return QuantileCurve.from_own(times, self._curve_levels, lower)
 
     def _identified_of(self, features: NDArray[Any]) -> NDArray[np.float64]:
-        taus = self.time_transform_.levels(self.quantiles_)
+        taus = self.time_transform_.levels(self._curve_levels)
         if self._follow_up is None:
             level = np.full(len(features), taus[-1])
         else:
@@ -72,7 +103,7 @@ class LinearModel(QuantileRegressor):
         if not self._left_censored:
             return level
         # Looked up, since 1 - (1 - tau) is not quite tau.
-        outer = np.concatenate(([1.0], self.quantiles_[::-1]))
+        outer = np.concatenate(([1.0], self._curve_levels[::-1]))
         return outer[np.searchsorted(taus, level, side="right")]
 
     @property
@@ -83,7 +114,7 @@ class LinearModel(QuantileRegressor):
     def _any_censored(self) -> bool:
         return self._follow_up is not None
 
-    # Telling
+    # Reporting
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -92,7 +123,7 @@ class LinearModel(QuantileRegressor):
         return [str(name) for name in names]
 
     def coef_table(self) -> Any:
-        """Return the coefficients as a DataFrame, one row a level and one column a term.
+        """Return the coefficients as a DataFrame, one row per level and one column per term.
 
         Returns
         -------
@@ -115,7 +146,7 @@ class LinearModel(QuantileRegressor):
     def summary(self) -> CoefficientSummary:
         """Return coefficients, standard errors and limits of every level, to print or as a frame.
 
-        Precision is there if the fit had replications, ``n_bootstrap``. The limits treat levels
+        Precision is available if the fit had replications, ``n_bootstrap``. The limits treat levels
         and terms one by one.
 
         Returns

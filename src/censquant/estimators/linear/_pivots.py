@@ -152,13 +152,21 @@ def _refined(inverse: Any, matrix: Any, right: Any) -> Any:
 
 @compiled
 def solve_from(
-    x: Any, y: Any, lower: Any, upper: Any, total: Any, basis: Any, inverse: Any, max_pivots: int
-) -> Any:
-    """Pivot from a basis to the best one; return whether it was found, and the coefficients.
+    x: Any,
+    y: Any,
+    lower: Any,
+    upper: Any,
+    total: Any,
+    basis: Any,
+    inverse: Any,
+    max_pivots: int,
+    beta: Any,
+) -> bool:
+    """Pivot from a basis to the best one; return whether it was found.
 
-    ``basis`` and ``inverse``, that of ``x[basis]``, are changed in place. What is found is proved:
-    residuals and dual values, computed afresh, have the signs and lie between the bounds that only
-    a best fit has.
+    ``basis`` and ``inverse``, that of ``x[basis]``, are changed in place, and the coefficients are
+    written into ``beta``. What is found is proved: residuals and dual values, recomputed, have the
+    signs and lie between the bounds that only a best fit has.
     """
     n, p = x.shape
     outside = np.ones(n, dtype=np.bool_)
@@ -168,15 +176,15 @@ def solve_from(
     above = residual > 0.0
     gap = _gap(x, total, outside, above, lower, upper)
     if not _pivot(x, residual, above, lower, upper, gap, basis, outside, inverse, max_pivots):
-        return False, total
+        return False
     rows = x[basis]
-    beta = _refined(inverse, rows, y[basis])
+    beta[:] = _refined(inverse, rows, y[basis])
     residual = y - x @ beta
     gap = _gap(x, total, outside, above, lower, upper)
     dual = _refined(inverse.T.copy(), rows.T.copy(), gap)
     width = (upper - lower).max()
     missing = np.abs(gap - dual @ rows).max()
-    proved = missing <= _TOLERANCE * width
+    proved: bool = missing <= _TOLERANCE * width
     for i in range(n):
         if outside[i]:
             wrong = -residual[i] if above[i] else residual[i]
@@ -186,4 +194,4 @@ def solve_from(
     for j in range(p):
         low, high = lower[basis[j]], upper[basis[j]]
         proved &= low - _TOLERANCE * width <= dual[j] <= high + _TOLERANCE * width
-    return proved, beta
+    return proved

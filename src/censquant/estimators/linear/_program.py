@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
 # From farther away HiGHS is faster.
-_PIVOTS_A_COLUMN = 200
+_PIVOTS_PER_COLUMN = 200
 _ILL_CONDITIONED = 1e10
 
 
@@ -59,14 +59,13 @@ class Programme:
         from censquant.estimators.linear._pivots import solve_from
 
         basis = self._basis.copy()
-        limit = _PIVOTS_A_COLUMN * len(basis)
+        limit = _PIVOTS_PER_COLUMN * len(basis)
         inverse = np.linalg.inv(self.X[basis])
-        found, beta = solve_from(self.X, self.y, lower, upper, total, basis, inverse, limit)
-        if not found:
+        beta = np.empty(len(basis))
+        if not solve_from(self.X, self.y, lower, upper, total, basis, inverse, limit, beta):
             return self._by_highs(lower, upper, total)
         self._basis = basis
-        coefficients: Floats = beta
-        return coefficients
+        return beta
 
     def _by_highs(self, lower: Floats, upper: Floats, total: Floats) -> Floats | None:
         from scipy.optimize import linprog
