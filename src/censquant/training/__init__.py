@@ -7,6 +7,7 @@ from censquant.training._objective import Objective
 from censquant.training._parallel import side_by_side
 from censquant.training._rows import Rows
 from censquant.training._schedule import Schedule, StepDecay
+from censquant.training._task import TrainingTask
 
 __all__ = [
     "Callback",
@@ -18,6 +19,7 @@ __all__ = [
     "Schedule",
     "StepDecay",
     "TrainingConfig",
+    "TrainingTask",
     "side_by_side",
     "train",
 ]
