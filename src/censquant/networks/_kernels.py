@@ -259,19 +259,10 @@ def dense_backward(parameters, sizes, x, hidden, slopes, out_gradient, gradient,
 
 
 @fast
-def adam_step(
-    parameters,
-    gradient,
-    mean,
-    square,
-    step,
-    learning_rate,
-    weight_decay,
-    n_decayed,
-):
-    """Move the parameters by one step of Adam with L2 decay inside the gradient, as the paper's.
+def adam_step(parameters, gradient, mean, square, step, learning_rate, weight_decay):
+    """Move the parameters by one step of Adam with L2 decay inside the gradient, as in the paper.
 
-    The first ``n_decayed`` parameters are decayed, the rest are not. ``step`` counts from 1.
+    ``step`` counts from 1.
     """
     beta1 = np.float32(0.9)
     beta2 = np.float32(0.999)
@@ -279,17 +270,14 @@ def adam_step(
     rest2 = np.float32(1.0 - 0.999)
     rate = np.float32(learning_rate / (1.0 - 0.9**step))
     correction = np.float32(1.0 / np.sqrt(1.0 - 0.999**step))
-    for part in range(2):
-        start = 0 if part == 0 else n_decayed
-        stop = n_decayed if part == 0 else len(parameters)
-        decay = np.float32(weight_decay) if part == 0 else np.float32(0)
-        for i in range(start, stop):
-            g = gradient[i] + decay * parameters[i]
-            m = beta1 * mean[i] + rest1 * g
-            v = beta2 * square[i] + rest2 * g * g
-            mean[i] = m
-            square[i] = v
-            parameters[i] -= rate * m / (np.sqrt(v) * correction + np.float32(1e-8))
+    decay = np.float32(weight_decay)
+    for i in range(len(parameters)):
+        g = gradient[i] + decay * parameters[i]
+        m = beta1 * mean[i] + rest1 * g
+        v = beta2 * square[i] + rest2 * g * g
+        mean[i] = m
+        square[i] = v
+        parameters[i] -= rate * m / (np.sqrt(v) * correction + np.float32(1e-8))
 
 
 @fast
