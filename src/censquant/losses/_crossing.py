@@ -1,4 +1,4 @@
-"""A penalty on predicted quantiles that cross or come too near to each other."""
+"""A penalty on predicted quantiles that cross or are too close to each other."""
 
 from censquant._compile import fast
 
@@ -20,7 +20,7 @@ def add_crossing_penalty(predicted, weight, margin, strength, gradient):
     strength : float
         The factor :math:`\lambda`.
     gradient : array of shape (n, k)
-        Receives, in addition to what it holds, the derivative by ``predicted``.
+        The derivative by ``predicted`` is added to it.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 Every kernel works on contiguous arrays of one floating type: float32 while training, float64 when
 predicting. A layer's weights ``(n_in, n_out)`` and then its biases ``(n_out,)`` follow each other
-in the flat vector. All of it stands in this one file because numba's cache on disk notices a
+in the flat vector. All of it is in this one file because numba's cache on disk notices a
 change of the file that holds a kernel, not of the files that hold the functions it calls.
 """
 
@@ -298,7 +298,7 @@ def _softplus(x):
 
 @fast
 def increasing_forward(raw, out):
-    """Write raw column 0 as it is, and each next one a softplus above the one before it."""
+    """Write raw column 0 as it is, and each next one a softplus above the previous one."""
     n, n_levels = raw.shape
     for i in range(n):
         level = raw[i, 0]

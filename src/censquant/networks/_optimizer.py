@@ -65,7 +65,7 @@ class Adam:
         }
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         self._mean[:] = state["mean"]
         self._square[:] = state["square"]
         self._n_steps = int(state["n_steps"][0])

@@ -32,7 +32,7 @@ class Portnoy(GridObjective):
         Epochs between two updates of the levels of censoring times by :class:`FrozenLevels`; None
         where every step updates them.
     judge : MarginalPinball, optional
-        The loss of validation rows; :meth:`bind` sets it.
+        The loss of validation rows, which :meth:`bind` sets.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def read_numbers(values: object, *, name: str) -> NDArray[np.float64]:
     """Column of real numbers as float64, with NaN where a value is missing.
 
     Text, booleans and dates are refused rather than converted: a column of the wrong kind is
-    nearly always the wrong column. Missing and infinite entries are left for the caller to judge.
+    nearly always the wrong column. Missing and infinite entries are left to the caller.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def read_weights(sample_weight: object, n_samples: int) -> NDArray[np.float64]:
     """Sample weights as float64, one for each row; ones where None is given.
 
     A weight counts a row as that many equal rows, and a weight of 0 as no row at all. Weights
-    must be finite and not negative, and one at least must be positive.
+    must be finite and not negative, and at least one must be positive.
 
     Parameters
     ----------

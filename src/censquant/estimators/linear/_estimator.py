@@ -39,8 +39,8 @@ _CURVE_LEVELS = 20
 class LinearCQR(LinearModel):
     """Censored quantile regression with quantiles that are linear in the features.
 
-    Every level has its own coefficients, so that a feature may shift early times and leave late
-    ones alone. Nothing is assumed about the distribution. The estimators are those of R's
+    Every level has its own coefficients, so that a feature may shift early times and not late
+    ones. Nothing is assumed about the distribution. The estimators are those of R's
     ``quantreg::crq``, by linear programming:
 
     - ``"portnoy"`` redistributes censored rows to later times, level after level (Portnoy 2003);
@@ -48,8 +48,8 @@ class LinearCQR(LinearModel):
     - ``"peng-huang"`` solves a martingale estimating equation (Peng and Huang 2008), the analogue
       of Nelson and Aalen's estimator;
     - ``"powell"`` needs the censoring time of every row, also of those with an event, as with a
-      detection limit or a study's end (Powell 1986). Its loss is not convex: the best of several
-      searches is kept.
+      detection limit or a fixed end of the study (Powell 1986). Its loss is not convex: the best
+      of several searches is kept.
 
     The first two assume that censoring is independent of the event given the features, and that
     quantiles are linear at all levels below the one of interest; Powell's assumes the latter at
@@ -59,44 +59,46 @@ class LinearCQR(LinearModel):
     Parameters
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
-        The levels whose coefficients are wanted.
+        The levels whose coefficients are fitted.
     method : {"portnoy", "peng-huang", "powell"}, default "portnoy"
     fit_intercept : bool, default True
     time_transform : {None, "log"}, default None
-        Whether the logarithm of the time is linear in the features; coefficients are then on its
-        scale, predictions never.
+        Whether the logarithm of the time is linear in the features; coefficients then refer to the
+        logarithm, predictions are always times.
     step : float in (0, 1), optional
-        Distance of the levels in between that ``"portnoy"`` and ``"peng-huang"`` pass through,
-        beginning at one over the number of rows; by default that of R, which falls with the rows.
+        Distance of the intermediate levels that ``"portnoy"`` and ``"peng-huang"`` pass through,
+        beginning at one over the number of rows; by default that of R, smaller for more rows.
     censoring : {"right", "left"}, default "right"
         Whether a censored row's event lies after or before its time.
     n_bootstrap : int, default 0
-        Replications for standard errors and confidence limits; 200 is plenty.
+        Replications for standard errors and confidence limits; 200 are enough.
     bootstrap : {"jackknife", "pairs", "weights"}, default "jackknife"
         Whether a replication leaves out ``2 * ceil(sqrt(n))`` rows, draws rows with replacement, or
         gives them exponential weights.
     n_jobs : int, optional
-        Threads over replications; None is one, -1 is one a core. The result does not depend on it.
+        Threads over replications; None means 1, -1 uses all cores. The result does not depend on
+        it.
     random_state : int, RandomState, Generator or None
         For the replications and Powell's searches.
 
     Attributes
     ----------
     quantiles_ : ndarray of shape (n_levels,)
-        Those of the levels asked for that the data identify.
+        The requested levels that the data identify. Where it is a single one, predicted curves
+        also pass through lower levels that the fit needed.
     coef_ : ndarray of shape (n_levels, n_features)
     intercept_ : ndarray of shape (n_levels,)
     stopped_at_ : float or None
-        The first level that is not identified, if that kept any of the levels from being fitted.
+        The first level that is not identified, if a requested level was left out for that.
     crossing_levels_ : ndarray of shape (n,) or None
-        For ``"portnoy"``, the level at which the fit passed each censored row; NaN for events and
-        for rows that it did not pass.
+        For ``"portnoy"``, F(c given x), the level at which the fit passed each censored row; NaN
+        for events and for rows that it did not pass.
     standard_errors_ : ndarray of shape (n_levels, n_terms) or None
         Of the intercept, if there is one, and the features.
     confidence_intervals_ : ndarray of shape (n_levels, n_terms, 2) or None
         Limits of 95 % intervals.
     follow_up_ : tuple of float
-        Smallest and largest time seen.
+        Smallest and largest observed time.
     time_transform_ : TimeTransform
     unique_times_ : ndarray
         Default times of survival functions: distinct event times, at most a thousand.
@@ -161,14 +163,16 @@ class LinearCQR(LinearModel):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
-            A column that is a linear combination of others has the coefficient 0, with a warning.
+            A column that is constant or a linear combination of others has the coefficient 0, with
+            a warning.
         y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
-            Times and whether the event was seen; a plain array means that all were.
+            Times and whether the event was observed; a plain array means that all were.
         sample_weight : array-like of shape (n,), optional
             A weight counts a row as that many equal rows; replications draw rows, not copies.
         censoring_time : array-like of shape (n,), optional
             For ``method="powell"``: the time at which each row would have been censored, also if
-            its event was seen; infinite if it could not be. Needed where a row is censored.
+            its event was observed; infinite if it could not be censored. Needed where any row is
+            censored.
 
         Returns
         -------
@@ -258,7 +262,7 @@ class LinearCQR(LinearModel):
     def _warn_of_what_is_left_out(
         self, fitter: PathFitter, taus: Floats, n_reached: int, stopped_at: float | None
     ) -> None:
-        """Say which columns and levels the data do not identify; called by ``fit`` alone."""
+        """Warn of columns and levels that the data do not identify; only for ``fit``."""
         left_out = fitter.design.left_out
         if len(left_out):
             names = self._feature_names()
@@ -299,11 +303,11 @@ class LinearCQR(LinearModel):
 
 
 def _outer(table: Floats, *, mirror: bool) -> Floats:
-    """Return tables of shape (..., k, p) by the user's levels, which mirroring turns round."""
+    """Return tables of shape (..., k, p) by the user's levels, whose order mirroring reverses."""
     # Subtracted from 0, since the negative of 0 would be -0.
     return 0.0 - table[..., ::-1, :] if mirror else table
 
 
 def _level(level: Any, *, mirror: bool) -> Any:
-    """Return the user's level of one on the scale of the fit."""
+    """Return the user's level of a level of the fit."""
     return 1.0 - level if mirror and level is not None else level

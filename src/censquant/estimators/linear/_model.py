@@ -35,8 +35,8 @@ class LinearModel(QuantileRegressor):
     standard_errors_: Floats | None
     confidence_intervals_: Floats | None
     time_transform_: TimeTransform
-    _path_levels: Floats | None
-    _path_coefficients: Floats | None
+    _path_levels: Floats | None = None
+    _path_coefficients: Floats | None = None
     _follow_up: ObservedTime | None
     _has_intercept: bool
     _note: str

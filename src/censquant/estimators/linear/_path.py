@@ -20,8 +20,8 @@ class Path:
     stopped_at : float or None
         The first level that is not identified; None if all were reached.
     crossing_levels : ndarray of shape (n,) or None
-        Portnoy's method: the level at which a censored row was passed; NaN for events and for rows
-        never passed.
+        Portnoy's method: F(c given x), the level at which the fit passed a censored row; NaN for
+        events and for rows never passed.
     """
 
     taus: Floats

@@ -1,4 +1,4 @@
-"""Simplex pivots for weighted quantile regression, from the rows that an earlier fit touched."""
+"""Simplex pivots for weighted quantile regression, from the rows that an earlier fit passed."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from censquant._compile import compiled
 
-# A dual value may leave its bounds by this share of the widest ones: rounding, where pivots end,
-# and more than rounding, where the end is judged.
+# A dual value may leave its bounds by this share of the widest ones: by rounding while pivots go
+# on, and by a little more where the solution is checked.
 _ROUNDING = 1e-11
 _TOLERANCE = 1e-9
 
@@ -32,9 +32,9 @@ def _leaving_row(
 def _entering_row(
     residual: Any, rate: Any, above: Any, width: Any, outside: Any, slope: float, order: Any
 ) -> tuple[int, float]:
-    """Return how many rows are passed until the loss no longer falls, the last one being met.
+    """Return how many rows are passed until the loss no longer falls, and how far the last one is.
 
-    ``order`` receives the rows that residuals reach zero in, first come first.
+    ``order`` receives the rows whose residuals reach zero, in the order in which they do.
     """
     count = 0
     for i in range(len(residual)):
@@ -72,10 +72,10 @@ def _pivot(
 ) -> bool:
     """Exchange rows of the basis until all its dual values lie between their bounds.
 
-    All arrays but the bounds are changed in place. ``residual`` and ``above`` tell on which side
+    All arrays but the bounds are changed in place. ``residual`` and ``above`` say on which side
     of the fit a row lies, ``gap`` is what the dual values of the basis have to add up to, and
     ``inverse`` is the inverse of ``x[basis]``; all other rows are ``outside``. False if there is
-    no bound, a cycle, or no end.
+    no bound, a cycle, or no end within ``max_pivots``.
     """
     n, p = x.shape
     width = upper - lower
@@ -145,7 +145,7 @@ def _gap(x: Any, total: Any, outside: Any, above: Any, lower: Any, upper: Any) -
 
 @compiled
 def _refined(inverse: Any, matrix: Any, right: Any) -> Any:
-    """Solve by an inverse that pivots have worn a little, and once more for what is left."""
+    """Solve by an inverse that has lost a little accuracy, with one step of refinement."""
     solution = inverse @ right
     return solution + inverse @ (right - matrix @ solution)
 

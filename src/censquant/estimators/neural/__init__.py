@@ -11,6 +11,7 @@ from censquant.estimators.neural._parametric import (
 )
 from censquant.estimators.neural._sequential_grid import SequentialGridNN
 from censquant.estimators.neural._uncensored_only import UncensoredOnlyNN
+from censquant.estimators.neural._y_star import y_star_factor
 
 __all__ = [
     "CQRNN",
@@ -22,4 +23,5 @@ __all__ = [
     "SequentialGridNN",
     "UncensoredOnlyNN",
     "WeibullNN",
+    "y_star_factor",
 ]

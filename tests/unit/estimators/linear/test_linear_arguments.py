@@ -58,8 +58,8 @@ def refused(error, message, fit=None, **parameters):
         (
             {"n_bootstrap": 10},
             ValueError,
-            "bootstrap='jackknife' leaves out 8 rows a replication and must keep at least 5, one "
-            "a coefficient, got 12 rows: use bootstrap='weights'.",
+            "bootstrap='jackknife' leaves out 8 rows per replication and must keep at least 5, one "
+            "per coefficient, got 12 rows: use bootstrap='weights'.",
         ),
     ],
     ids=str,
