@@ -16,7 +16,7 @@ PACKAGE = Path(censquant.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
-    {"exceptions", "_validation", "_version", "_files", "_seeds", "_warn"},
+    {"exceptions", "_compile", "_validation", "_version", "_files", "_seeds", "_warn"},
     {"survival", "quantiles"},
     {"losses", "networks", "datasets"},
     {"metrics"},

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from censquant._compile import exact
 from censquant.estimators import DeepQuantReg, LogNormalNN
 from censquant.objectives import NormalLikelihood, WeightedPinball
 from censquant.survival import Target, TimeTransform, kaplan_meier
@@ -50,7 +50,7 @@ class EventCurveDeepQuantReg(DeepQuantReg):
         return EventCurvePinball(taus)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@exact
 def _mixed_up(output, time, event, out):
     """Return the mean loss and write its gradient."""
     n_rows = len(time)

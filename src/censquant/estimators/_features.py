@@ -100,14 +100,19 @@ def _refuse_non_finite(features: Any, names: Sequence[str]) -> None:
     raise ValueError(f"Input X contains {word}: X must be finite, {where}; {remedy}.")
 
 
-def refuse_overflow(predicted: NDArray[np.float64], features: NDArray[Any]) -> None:
-    """Raise if features are so large that their predictions are no numbers."""
+def refuse_overflow(
+    predicted: NDArray[np.float64], features: NDArray[Any], names: Sequence[str]
+) -> None:
+    """Raise if features are so large that their predictions are no numbers, by name."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(predicted.sum()) or np.isfinite(predicted).all():
             return
+    sizes = np.abs(features).reshape(len(features), -1).max(axis=0)
+    largest = int(np.argmax(sizes))
+    where = f" in column {names[largest]!r}" if len(names) == len(sizes) else ""
     raise ValueError(
-        "X must hold values of a size that the fit has seen, got up to "
-        f"{np.abs(features).max():.3g}, where predictions overflow."
+        "X must not hold values so large that predictions overflow, got a value of size "
+        f"{sizes[largest]:.3g}{where}: check its unit."
     )
 
 

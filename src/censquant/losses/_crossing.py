@@ -1,9 +1,9 @@
-"""A penalty on predicted quantiles that cross or come too near to each other."""
+"""A penalty on predicted quantiles that cross or are too close to each other."""
 
-from censquant.losses._compiled import compiled
+from censquant._compile import fast
 
 
-@compiled
+@fast
 def add_crossing_penalty(predicted, weight, margin, strength, gradient):
     r"""Mean over rows of the crossing penalty; its gradient is added to ``gradient``.
 
@@ -20,7 +20,7 @@ def add_crossing_penalty(predicted, weight, margin, strength, gradient):
     strength : float
         The factor :math:`\lambda`.
     gradient : array of shape (n, k)
-        Receives, in addition to what it holds, the derivative by ``predicted``.
+        The derivative by ``predicted`` is added to it.
 
     Returns
     -------

@@ -2,10 +2,9 @@
 
 import math
 
-from numba import njit
+from censquant._compile import exact
 
-# Not fastmath: extreme rows must give exact limits, and two or three outputs a row cost little.
-exact = njit(cache=True, nogil=True, error_model="numpy")
+# Exact and not fast: extreme rows must give exact limits, and two or three outputs cost little.
 
 NORMAL = 0
 """Family of the normal distribution."""

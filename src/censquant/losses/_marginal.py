@@ -1,4 +1,4 @@
-"""A check loss for censored rows whose weights do not depend on the model that is judged."""
+"""A check loss for censored rows whose weights do not depend on the evaluated model."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +13,15 @@ from censquant.survival import censoring_kaplan_meier
 class MarginalPinball:
     r"""Check loss with everything past the censoring time averaged out.
 
-    Portnoy's loss weighs censored rows by the predictions it judges, so its values at two epochs,
-    or of two models, are not comparable. Here the forecast is censored as the data were, by the
-    Kaplan-Meier curve :math:`S_C` of the censoring time, and then scored:
+    Portnoy's loss weights censored rows by the predictions it evaluates, so its values at two
+    epochs, or of two models, are not comparable. Here the forecast is censored as the data were,
+    by the Kaplan-Meier curve :math:`S_C` of the censoring time, and then scored:
 
     .. math:: \text{event } t: \tau (t - q)_+ + (1 - \tau) \int_t^{\max(q, t)}
               \frac{S_C(s)}{S_C(t-)} ds, \qquad \text{censored } c: \tau (c - q)_+
 
-    Its expectation is smallest at the true quantile wherever the data can speak for it. It assumes
-    that censoring does not depend on the features; where it does, the ranking can err.
+    Its expectation is smallest at the true quantile wherever that is identified. It assumes that
+    censoring does not depend on the features; where it does, the ranking can be wrong.
 
     Made by :meth:`fit`.
 

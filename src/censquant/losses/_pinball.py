@@ -1,9 +1,9 @@
-"""The check loss of quantile regression, for rows whose event was seen."""
+"""The check loss of quantile regression, for observed events."""
 
-from censquant.losses._compiled import compiled
+from censquant._compile import fast
 
 
-@compiled
+@fast
 def pinball(predicted, time, weight, taus, gradient):
     r"""Mean over rows of the weighted check loss summed over levels; its gradient is written.
 
@@ -14,7 +14,7 @@ def pinball(predicted, time, weight, taus, gradient):
     predicted : array of shape (n, k)
         Predicted quantiles; rows need not be increasing.
     time : array of shape (n,)
-        Times, all taken as seen.
+        Times, all taken as observed events.
     weight : array of shape (n,)
         Row weights; the mean divides by ``n``, not by their sum.
     taus : array of shape (k,)

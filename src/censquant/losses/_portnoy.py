@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from censquant.losses._compiled import compiled
+from censquant._compile import fast
 
 NEAREST, LOWER, INTERPOLATE = range(3)
 
 LEVEL_RULES = {"nearest": NEAREST, "lower": LOWER, "interpolate": INTERPOLATE}
-"""How the level of a censoring time is read off the predictions; see :func:`portnoy`."""
+"""How F(c given x), the level at which a row was censored, is read off the predictions; see
+:func:`portnoy`."""
 
 
-@compiled
+@fast
 def _sorted_into(values, work):
     """Copy ``values`` into ``work`` in increasing order; fast when they nearly are."""
     for k in range(len(values)):
@@ -22,7 +23,7 @@ def _sorted_into(values, work):
         work[place] = value
 
 
-@compiled
+@fast
 def _level_of(time, predicted, taus, rule, work):
     """Estimate the level at which ``time`` lies on one row's predicted quantiles."""
     n_levels = len(taus)
@@ -47,12 +48,12 @@ def _level_of(time, predicted, taus, rule, work):
     gap = work[left + 1] - work[left]
     step = taus[left + 1] - taus[left]
     # Below the first quantile the first segment is continued, but no level is negative. A gap of
-    # nearly zero must not divide: the time then lies at the segment's nearer end.
+    # nearly zero must not divide: the time then lies at the closer end of the segment.
     share = (time - work[left]) / gap if gap > 1e-12 else (time - work[left]) * 1e12
     return min(max(taus[left] + step * share, taus[0] * 0), taus[left + 1])
 
 
-@compiled
+@fast
 def levels_of(time, predicted, taus, rule, out):
     """Write the estimated level of every row's time on its predicted quantiles into ``out``.
 
@@ -83,20 +84,20 @@ def levels_of(time, predicted, taus, rule, out):
         out[i] = _level_of(time[i], predicted[i], taus, rule, work)
 
 
-@compiled
+@fast
 def portnoy(
     predicted, time, event, weight, level, taus, rule, weight_below, limit, one_sided, gradient
 ):
     r"""Mean over rows of Portnoy's loss summed over levels; its gradient is written.
 
-    A row censored at level :math:`q` of its own distribution says nothing about the levels above,
-    so only a part :math:`w_\tau = (\tau - q) / (1 - q)` of it stays at its censoring time
-    :math:`c` and the rest is sent to a time :math:`y^*` beyond all others:
+    An individual censored at level :math:`q = F(c | x)` tells nothing about the levels above, so
+    only the share :math:`w_\tau = (\tau - q) / (1 - q)` of its weight stays at the censoring time
+    :math:`c`, and the rest moves to a pseudo-time :math:`y^*` beyond all others:
 
     .. math:: w_\tau \rho_\tau(c, \hat y) + (1 - w_\tau) \rho_\tau(y^*, \hat y)
 
-    The level is estimated from the very predictions that are trained, and no gradient flows
-    through it. With ``one_sided`` the rest is sent to infinity instead (a constant is left out of
+    The level is estimated from the predictions that are being trained, and no gradient flows
+    through it. With ``one_sided`` the rest moves to infinity instead (a constant is left out of
     the loss), and predictions above ``limit`` are no longer pushed upwards.
 
     Parameters
@@ -105,11 +106,11 @@ def portnoy(
         Predicted quantiles; rows need not be increasing.
     time : array of shape (n,)
     event : bool array of shape (n,)
-        True where the event was seen at ``time``, False where the row is censored there.
+        True where the event was observed at ``time``, False where the row is censored there.
     weight : array of shape (n,)
         Row weights; the mean divides by ``n``, not by their sum.
     level : array of shape (n,)
-        Levels of the censoring times where they are known, negative where to be estimated.
+        Levels of the censoring times where they are known, negative where they are estimated.
     taus : array of shape (k,)
         Quantile levels inside (0, 1), increasing.
     rule : int, a value of ``LEVEL_RULES``

@@ -1,9 +1,9 @@
 """Powell's check loss for rows whose censoring time is known, event or not."""
 
-from censquant.losses._compiled import compiled
+from censquant._compile import fast
 
 
-@compiled
+@fast
 def powell(predicted, time, limit, weight, taus, gradient):
     r"""Mean over rows of Powell's loss summed over levels; its gradient is written.
 

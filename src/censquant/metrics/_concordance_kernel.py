@@ -1,11 +1,12 @@
 """Compiled count of the concordant pairs."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from censquant._compile import compiled
 
-@njit(cache=True, nogil=True)
+
+@compiled
 def pair_weights(
     rank: NDArray[np.intp],
     time: NDArray[np.float64],

@@ -1,4 +1,4 @@
-"""How the BLAS at hand likes its matrix products."""
+"""The size of matrix products for which the installed BLAS is fastest."""
 
 from functools import cache
 
@@ -12,8 +12,8 @@ _ARCHITECTURES = ("skylakex", "cooperlake", "sapphirerapids")
 
 @cache
 def small_product() -> int:
-    """Return the number of multiplications that a product should not exceed, 0 for any number."""
-    # The library that compiled code calls is scipy's; it must be loaded to be asked.
+    """Return the number of multiplications that a product should not exceed, 0 for no limit."""
+    # Compiled code calls the BLAS of scipy, which must be loaded to be found.
     import scipy.linalg.cython_blas  # noqa: F401
 
     found = {str(library.get("architecture")).lower() for library in threadpool_info()}

@@ -28,7 +28,7 @@ class DenseNetwork:
 
     Parameters are drawn as PyTorch draws them by default: weights and biases uniform within one
     over the square root of the layer's number of inputs. Training runs in float32; predictions are
-    made in float64, so that the rows beside it change a row's prediction in the last bits only.
+    made in float64, so that other rows change a row's prediction in the last bits only.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class DenseNetwork:
         self._set_up()
 
     def _set_up(self) -> None:
-        """Make what follows from the description: codes for the kernels and empty work space."""
+        """Make what follows from the parameters: codes for the kernels and empty work space."""
         self._layer_sizes = np.asarray(self.sizes, dtype=np.int64)
         self._activation_code = ACTIVATIONS[self.activation]
         self._small_product = small_product()
@@ -172,7 +172,7 @@ class DenseNetwork:
         }
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned; an optimiser made earlier stays attached."""
+        """Restore what :meth:`state` returned; an optimiser made earlier stays attached."""
         self.parameters[:] = state["parameters"]
         self._seed, self._n_steps = (int(value) for value in state["dropout"])
 

@@ -12,11 +12,11 @@ from censquant.networks._optimizer import Adam
 
 
 class Head(Protocol):
-    """A map from raw outputs to quantiles, with a backward pass and, if it wants, own parameters.
+    """A map from raw outputs to quantiles, with a backward pass and possibly own parameters.
 
     Own parameters are trained together with the network and are never decayed. A head may penalise
-    what it sees (raw outputs, own parameters): :meth:`backward` adds the penalty's gradient and
-    returns its value.
+    raw outputs and own parameters: :meth:`backward` adds the penalty's gradient and returns its
+    value.
     """
 
     @property
@@ -30,7 +30,7 @@ class Head(Protocol):
         ...
 
     def initial_parameters(self) -> NDArray[np.float32]:
-        """Return the start values of its own parameters; may be empty."""
+        """Return the initial values of its own parameters; may be empty."""
         ...
 
     def forward(self, raw: FloatArray, parameters: FloatArray, out: FloatArray) -> None:
@@ -51,7 +51,7 @@ class Head(Protocol):
 
 @dataclass(frozen=True)
 class IncreasingHead:
-    """Quantiles that cannot cross: each is the one before plus a softplus, as in the paper.
+    """Quantiles that cannot cross: each is the previous one plus a softplus, as in the paper.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class HeadedNetwork:
         return {**self.network.state(), "head": self.parameters.copy()}
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         self.network.load_state(state)
         self.parameters[:] = state["head"]
 

@@ -2,19 +2,17 @@
 
 Every kernel works on contiguous arrays of one floating type: float32 while training, float64 when
 predicting. A layer's weights ``(n_in, n_out)`` and then its biases ``(n_out,)`` follow each other
-in the flat vector. All of it stands in this one file because numba's cache on disk notices a
+in the flat vector. All of it is in this one file because numba's cache on disk notices a
 change of the file that holds a kernel, not of the files that hold the functions it calls.
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
-RELU, GELU, SILU, TANH = range(4)
+from censquant._compile import fast
 
-# fastmath and numpy's division let LLVM use vector registers; it may then assume that no NaN
-# occurs, so the training loop looks for non-finite values itself.
-compiled = njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+RELU, GELU, SILU, TANH = range(4)
 
 
 def _power_of_two(exponent, like):
@@ -34,7 +32,7 @@ def _compiled_power_of_two(exponent, like):
     ).view(np.float64)
 
 
-@compiled
+@fast
 def _exp_minus(z):
     """``exp(-z)`` for ``z >= 0``, relative error below 2e-7.
 
@@ -53,7 +51,7 @@ def _exp_minus(z):
     return (p * r * r + r + np.float32(1)) * _power_of_two(-n, r)
 
 
-@compiled
+@fast
 def _bias_relu(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -64,7 +62,7 @@ def _bias_relu(z, bias, slope):
                 slope[i, j] = np.float32(1) if positive else np.float32(0)
 
 
-@compiled
+@fast
 def _bias_gelu(z, bias, slope):
     """``x Phi(x)``; the normal tail is Zelen and Severo's rational form, error below 1e-7."""
     for i in range(z.shape[0]):
@@ -85,7 +83,7 @@ def _bias_gelu(z, bias, slope):
                 slope[i, j] = share + x * density
 
 
-@compiled
+@fast
 def _bias_silu(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -98,7 +96,7 @@ def _bias_silu(z, bias, slope):
                 slope[i, j] = sigmoid * (np.float32(1) + x * (np.float32(1) - sigmoid))
 
 
-@compiled
+@fast
 def _bias_tanh(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -111,7 +109,7 @@ def _bias_tanh(z, bias, slope):
                 slope[i, j] = np.float32(1) - value * value
 
 
-@compiled
+@fast
 def _activate(z, bias, activation, slope):
     """Turn ``z`` into ``f(z + bias)`` in place; write ``f'`` into ``slope`` unless it is None."""
     if activation == RELU:
@@ -124,7 +122,7 @@ def _activate(z, bias, activation, slope):
         _bias_tanh(z, bias, slope)
 
 
-@compiled
+@fast
 def _mix(word):
     """Scramble a 32-bit counter into a random word."""
     word = np.uint32((word ^ (word >> np.uint32(16))) * np.uint32(0x7FEB352D))
@@ -132,7 +130,7 @@ def _mix(word):
     return np.uint32(word ^ (word >> np.uint32(16)))
 
 
-@compiled
+@fast
 def _drop(h, slope, rate, key):
     """Zero a random share ``rate`` of the hidden values and scale up the rest."""
     threshold = np.uint32(rate * 4294967295.0)
@@ -145,7 +143,7 @@ def _drop(h, slope, rate, key):
             slope[i, j] *= factor
 
 
-@compiled
+@fast
 def _multiply(a, b, out, small):
     """Write ``a @ b`` into ``out`` by products of at most ``small`` multiplications each.
 
@@ -162,7 +160,7 @@ def _multiply(a, b, out, small):
         np.dot(a[start : start + size], b, out[start : start + size])
 
 
-@compiled
+@fast
 def _multiply_transposed(a, b, out, work, small):
     """Write ``a.T @ b`` into ``out``, as :func:`_multiply` does; ``work`` has room for ``out``."""
     n = a.shape[0]
@@ -181,7 +179,7 @@ def _multiply_transposed(a, b, out, work, small):
                 out[i, j] += part[i, j]
 
 
-@compiled
+@fast
 def dense_forward(parameters, sizes, activation, dropout, key, x, hidden, slopes, out, small):
     """Write the network's output for the rows ``x`` into ``out``.
 
@@ -219,7 +217,7 @@ def dense_forward(parameters, sizes, activation, dropout, key, x, hidden, slopes
             layer_input = h
 
 
-@compiled
+@fast
 def dense_backward(parameters, sizes, x, hidden, slopes, out_gradient, gradient, work, small):
     """Write the loss's derivative by every parameter into ``gradient``.
 
@@ -260,20 +258,11 @@ def dense_backward(parameters, sizes, x, hidden, slopes, out_gradient, gradient,
             delta = h
 
 
-@compiled
-def adam_step(
-    parameters,
-    gradient,
-    mean,
-    square,
-    step,
-    learning_rate,
-    weight_decay,
-    n_decayed,
-):
-    """Move the parameters by one step of Adam with L2 decay inside the gradient, as the paper's.
+@fast
+def adam_step(parameters, gradient, mean, square, step, learning_rate, weight_decay):
+    """Move the parameters by one step of Adam with L2 decay inside the gradient, as in the paper.
 
-    The first ``n_decayed`` parameters are decayed, the rest are not. ``step`` counts from 1.
+    ``step`` counts from 1.
     """
     beta1 = np.float32(0.9)
     beta2 = np.float32(0.999)
@@ -281,20 +270,17 @@ def adam_step(
     rest2 = np.float32(1.0 - 0.999)
     rate = np.float32(learning_rate / (1.0 - 0.9**step))
     correction = np.float32(1.0 / np.sqrt(1.0 - 0.999**step))
-    for part in range(2):
-        start = 0 if part == 0 else n_decayed
-        stop = n_decayed if part == 0 else len(parameters)
-        decay = np.float32(weight_decay) if part == 0 else np.float32(0)
-        for i in range(start, stop):
-            g = gradient[i] + decay * parameters[i]
-            m = beta1 * mean[i] + rest1 * g
-            v = beta2 * square[i] + rest2 * g * g
-            mean[i] = m
-            square[i] = v
-            parameters[i] -= rate * m / (np.sqrt(v) * correction + np.float32(1e-8))
+    decay = np.float32(weight_decay)
+    for i in range(len(parameters)):
+        g = gradient[i] + decay * parameters[i]
+        m = beta1 * mean[i] + rest1 * g
+        v = beta2 * square[i] + rest2 * g * g
+        mean[i] = m
+        square[i] = v
+        parameters[i] -= rate * m / (np.sqrt(v) * correction + np.float32(1e-8))
 
 
-@compiled
+@fast
 def _softplus(x):
     """``log(1 + exp(x))`` in plain arithmetic; error below 3e-7."""
     e = _exp_minus(abs(x))
@@ -310,9 +296,9 @@ def _softplus(x):
     return max(x, x * np.float32(0)) + np.float32(2) * s * (p * s2 + np.float32(1))
 
 
-@compiled
+@fast
 def increasing_forward(raw, out):
-    """Write raw column 0 as it is, and each next one a softplus above the one before it."""
+    """Write raw column 0 as it is, and each next one a softplus above the previous one."""
     n, n_levels = raw.shape
     for i in range(n):
         level = raw[i, 0]
@@ -322,7 +308,7 @@ def increasing_forward(raw, out):
             out[i, k] = level
 
 
-@compiled
+@fast
 def increasing_backward(raw, out_gradient, raw_gradient):
     """Write the derivative by the raw values, given the derivative by the increasing ones."""
     n, n_levels = raw.shape

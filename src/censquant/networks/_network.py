@@ -21,19 +21,19 @@ class Optimizer(Protocol):
         ...
 
     def state(self) -> State:
-        """Return copies of the moments and counters, enough to go on bit for bit."""
+        """Return copies of the moments and counters, enough to resume bit for bit."""
         ...
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         ...
 
 
 class Network(Protocol):
     """A function from rows to outputs with trainable parameters.
 
-    Dense compiled networks and torch modules stand behind this protocol, so that there is one
-    training loop. Arrays go in and come out; what happens between is the network's affair.
+    Dense compiled networks and torch modules implement this protocol, so that there is one
+    training loop. Inputs and outputs are arrays; everything between is up to the network.
     """
 
     @property
@@ -57,8 +57,8 @@ class Network(Protocol):
     def backward(self, gradient: FloatArray) -> float:
         """Take the loss's derivative by the last outputs; return the value of own penalties.
 
-        A network or head that penalises its own values adds their gradient here, so the loop
-        needs no word for it.
+        A network or head that penalises its own values adds their gradient here, so that the loop
+        need not know.
         """
         ...
 
@@ -71,9 +71,9 @@ class Network(Protocol):
         ...
 
     def state(self) -> State:
-        """Return copies of all parameters and counters, enough to go on bit for bit."""
+        """Return copies of all parameters and counters, enough to resume bit for bit."""
         ...
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         ...

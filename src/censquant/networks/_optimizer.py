@@ -18,8 +18,6 @@ class Adam:
         Where the network leaves its gradient.
     weight_decay : float
         Strength of the decay.
-    n_decayed : int, optional
-        Only the first so many parameters are decayed; by default all are.
 
     Examples
     --------
@@ -37,12 +35,10 @@ class Adam:
         gradient: NDArray[np.float32],
         *,
         weight_decay: float,
-        n_decayed: int | None = None,
     ) -> None:
         self._parameters = parameters
         self._gradient = gradient
         self._weight_decay = weight_decay
-        self._n_decayed = len(parameters) if n_decayed is None else n_decayed
         self._mean = np.zeros_like(parameters)
         self._square = np.zeros_like(parameters)
         self._n_steps = 0
@@ -58,7 +54,6 @@ class Adam:
             self._n_steps,
             learning_rate,
             self._weight_decay,
-            self._n_decayed,
         )
 
     def state(self) -> State:
@@ -70,7 +65,7 @@ class Adam:
         }
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         self._mean[:] = state["mean"]
         self._square[:] = state["square"]
         self._n_steps = int(state["n_steps"][0])

@@ -1,4 +1,4 @@
-"""Several networks over the same rows, their outputs side by side."""
+"""Several networks on the same rows, their outputs side by side."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from censquant.networks._network import FloatArray, Network, Optimizer, State
 
 
 class StackedNetwork:
-    """Networks whose outputs stand beside each other: again a network.
+    """Networks whose outputs are concatenated: again a network.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class StackedNetwork:
         return np.concatenate(outputs, axis=1)
 
     def backward(self, gradient: FloatArray) -> float:
-        """Hand each network the derivative by its own outputs."""
+        """Pass each network the derivative by its own outputs."""
         ends = np.cumsum([network.n_outputs for network in self.networks])[:-1]
         parts = np.split(gradient, ends, axis=1)
         return sum(
@@ -73,7 +73,7 @@ class StackedNetwork:
         return _numbered([network.state() for network in self.networks])
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         for place, network in enumerate(self.networks):
             network.load_state(_of(place, state))
 
@@ -94,7 +94,7 @@ class StackedOptimizer:
         return _numbered([optimizer.state() for optimizer in self._optimizers])
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         for place, optimizer in enumerate(self._optimizers):
             optimizer.load_state(_of(place, state))
 

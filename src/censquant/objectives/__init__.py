@@ -1,4 +1,4 @@
-"""Objectives: what each method minimises, one file a method."""
+"""Objectives: what each method minimises, one file per method."""
 
 from censquant.objectives._distributions import average_of
 from censquant.objectives._frozen_levels import FrozenLevels

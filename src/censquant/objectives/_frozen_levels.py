@@ -1,4 +1,4 @@
-"""Full instead of partial maximisation: levels of censoring times that are renewed now and then."""
+"""Full instead of partial maximisation: levels of censoring times that stay for some epochs."""
 
 from dataclasses import replace
 
@@ -14,34 +14,37 @@ _BLOCK_ROWS = 4_096
 class FrozenLevels:
     """A callback that fixes the levels of all censoring times for some epochs at a time.
 
-    CQRNN reads the levels off its predictions at every step. The classical EM algorithm would
-    instead keep them while it fits to the end, and then renew them: so does this, every ``every``
-    epochs. The paper shows that it converges more slowly.
+    CQRNN reads F(c given x) off its predictions at every step. The classical EM algorithm instead
+    keeps these levels while it fits to convergence, and then updates them: so does this, every
+    ``objective.frozen_epochs`` epochs. The paper shows that it converges more slowly.
 
     Parameters
     ----------
     objective : Portnoy
-        Whose levels and rule are used.
-    every : int
-        Epochs between two renewals.
+        Whose levels, rule and ``frozen_epochs`` are used.
 
     Examples
     --------
     >>> from censquant.objectives import FrozenLevels, Portnoy
-    >>> callback = FrozenLevels(Portnoy(taus=(0.25, 0.5, 0.75), y_star=9.0), every=10)
+    >>> callback = FrozenLevels(Portnoy(taus=(0.25, 0.5, 0.75), y_star=9.0, frozen_epochs=10))
     """
 
-    def __init__(self, objective: Portnoy, every: int) -> None:
+    def __init__(self, objective: Portnoy) -> None:
+        if objective.frozen_epochs is None:
+            raise ValueError(
+                "objective must have frozen_epochs for FrozenLevels, got None: give the number of "
+                "epochs between two updates."
+            )
         self._taus = np.asarray(objective.taus, dtype=np.float32)
         self._rule = LEVEL_RULES[objective.level_rule]
-        self._every = every
+        self._every = objective.frozen_epochs
 
     def on_start(self, run: Run) -> None:
         """Set the levels by the untrained network, or those that are due after a resume."""
         self.on_epoch(run)
 
     def on_epoch(self, run: Run) -> None:
-        """Renew the levels when it is time."""
+        """Update the levels when they are due."""
         if run.n_epochs % self._every:
             return
         levels = np.empty(len(run.rows), dtype=np.float32)

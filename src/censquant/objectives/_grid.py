@@ -13,7 +13,7 @@ from censquant.training import Rows
 
 @dataclass(frozen=True)
 class GridObjective:
-    """One network output a level; the outputs are the quantiles.
+    """One network output per level; the outputs are the quantiles.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class GridObjective:
 
     @property
     def n_outputs(self) -> int:
-        """One output a level."""
+        """One output per level."""
         return len(self.taus)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Plain quantile regression on the rows whose event was seen."""
+"""Plain quantile regression on the observed events."""
 
 from dataclasses import dataclass, replace
 
@@ -13,8 +13,8 @@ from censquant.training import Rows
 class ObservedPinball(Pinball):
     """Check loss of the events; censored rows have no weight.
 
-    Late events are censored more often than early ones, so every quantile comes out too low: this
-    is the baseline that shows what ignoring censoring costs. Rows without weight stay in their
+    Late events are censored more often than early ones, so every quantile is too low: this is the
+    baseline that shows what ignoring censoring costs. Rows without weight stay in their
     batches, so that an epoch has as many steps as those of other methods.
 
     Parameters
@@ -33,24 +33,24 @@ class ObservedPinball(Pinball):
     """
 
     def prepare(self, rows: Rows) -> Rows:
-        """Return the rows with the weight of censored ones taken away."""
+        """Return the rows with weight 0 for censored ones."""
         return replace(rows, weight=np.where(rows.event, rows.weight, np.float32(0)))
 
 
 @dataclass(frozen=True)
 class WeightedPinball(ObservedPinball):
-    """Check loss of the events, each weighted by one over its chance of not being censored before.
+    """Check loss of the events, each weighted by one over its probability of not being censored.
 
-    The chance is the Kaplan-Meier curve of the censoring time just before the event. The weights
-    are right if censoring does not depend on the features and no event can come after the last
-    censoring time.
+    The probability is the Kaplan-Meier curve of the censoring time just before the event. The
+    weights are right if censoring does not depend on the features and no event can come after the
+    last censoring time.
 
     Parameters
     ----------
     taus : tuple of float
         Increasing levels inside (0, 1).
     floor : float, default 0.02
-        Smallest chance that is believed; it bounds the weights.
+        Smallest probability to divide by; it bounds the weights.
     curve : KaplanMeier, optional
         The censoring curve; :meth:`bind` sets it.
 
@@ -73,7 +73,7 @@ class WeightedPinball(ObservedPinball):
         return replace(self, curve=censoring_kaplan_meier(train.time, train.event, train.weight))
 
     def prepare(self, rows: Rows) -> Rows:
-        """Return the rows with the weights of events, none for censored ones."""
+        """Return the rows with the weights of events, and weight 0 for censored ones."""
         if self.curve is None:
             raise RuntimeError("prepare needs a bound objective: call bind(rows) first.")
         chance = np.maximum(self.curve(rows.time, side="left"), self.floor)

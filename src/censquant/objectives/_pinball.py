@@ -1,4 +1,4 @@
-"""Plain quantile regression: every time counts as seen."""
+"""Plain quantile regression: every time counts as an observed event."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from censquant.training import Rows
 
 @dataclass(frozen=True)
 class Pinball(GridObjective):
-    """The check loss of the observed times, whatever ended them.
+    """The check loss of the observed times, events and censoring times alike.
 
-    It estimates quantiles of the time *under observation*, event or censoring, whichever comes
-    first: those of the event itself only if nothing is censored.
+    It estimates quantiles of the time under observation, event or censoring, whichever comes
+    first: those of the event only if nothing is censored.
 
     Parameters
     ----------

@@ -10,28 +10,29 @@ from censquant.training import Rows
 
 @dataclass(frozen=True)
 class Portnoy(GridObjective):
-    """Algorithm 2 of the paper, and its mends.
+    """Algorithm 2 of the paper, and fixes of it.
 
     Parameters
     ----------
     taus : tuple of float
         Increasing levels inside (0, 1).
     level_rule : {"nearest", "lower", "interpolate"}, default "nearest"
-        How the level of a censoring time is read off the predictions; see
+        How F(c given x), the level at which a row was censored, is read off the predictions; see
         :func:`censquant.losses.portnoy`.
     y_star : float, optional
-        Where the censored rest is sent, on the network's scale of time. None sends it to infinity
-        and stops pushing predictions upwards above ``cap``.
+        Pseudo-time that receives the probability mass beyond the censoring time, in model units.
+        None means infinity; predictions above ``cap`` are then no longer pushed upwards.
     cap : float, default 1e30
         Used without ``y_star``.
     weight_below : float, default 1
         Weight of a censored row at levels below its own.
     crossing_margin, crossing_strength : float, default 0
-        Penalty on neighbouring quantiles that are nearer than the margin.
+        Penalty on neighbouring quantiles that are closer than the margin.
     frozen_epochs : int, optional
-        Epochs for which :class:`FrozenLevels` keeps the levels of censoring times, if it does.
+        Epochs between two updates of the levels of censoring times by :class:`FrozenLevels`; None
+        where every step updates them.
     judge : MarginalPinball, optional
-        The loss of validation rows; :meth:`bind` sets it.
+        The loss of validation rows, which :meth:`bind` sets.
 
     Examples
     --------

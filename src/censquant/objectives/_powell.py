@@ -12,10 +12,10 @@ from censquant.training import Rows
 
 @dataclass(frozen=True)
 class Powell(GridObjective):
-    """Check loss of predictions that are cut at each row's censoring time.
+    """Check loss of predictions that are censored at each row's censoring time.
 
     Needs ``Rows.limit``. No weight has to be estimated, and censoring may depend on the features in
-    any way; but a prediction beyond the censoring time of all rows like it is not held by anything.
+    any way; but nothing determines a prediction beyond the censoring times of all similar rows.
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from numba import njit
+from censquant._compile import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_rows(values: Any) -> None:
     """Sort every row in place; fast where rows are in order or nearly so."""
     for i in range(values.shape[0]):

@@ -1,4 +1,4 @@
-"""Censored times: one reader of every target, Kaplan-Meier curves, censoring weights, scales."""
+"""Censored times: one reader of targets, Kaplan-Meier curves, censoring weights, transforms."""
 
 from censquant.survival._censoring import (
     follow_up_limit,

@@ -1,4 +1,4 @@
-"""What is known of censoring: weights by its probability, the end of follow-up, given times."""
+"""Censoring: weights by its probability, the end of follow-up, known censoring times."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +21,13 @@ def inverse_censoring_weights(
 ) -> NDArray[np.float64]:
     r"""Weights that let the rows with an event stand for all rows.
 
-    A row whose event was seen at t had the chance G(t-) not to be censored before, so it counts
-    for 1 / G(t-) rows; a censored row counts for none:
+    A row whose event was observed at t had the probability G(t-) of not being censored before, so
+    it counts as 1 / G(t-) rows; a censored row counts as none:
 
     .. math:: w_i = \delta_i / \max(G(t_i-), \mathrm{floor})
 
     The weights are right if censoring depends neither on the event time nor on the features, and
-    if follow-up is long enough for every event time to be seen. The floor bounds the few large
+    if follow-up is long enough to observe every event time. The floor bounds the few large
     weights near the end of follow-up, at the price of a small bias.
 
     Parameters
@@ -35,12 +35,12 @@ def inverse_censoring_weights(
     time : array-like of shape (n,)
         Time of the event or of the end of follow-up.
     event : array-like of shape (n,)
-        True where the event was seen.
+        True where the event was observed.
     curve : KaplanMeier, optional
         Curve of the censoring time, as made by `censoring_kaplan_meier` from other rows: the
         training rows where test rows are weighted. Estimated from the rows themselves by default.
     floor : float in [0, 1], default=0.02
-        Smallest chance to divide by.
+        Smallest probability to divide by.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows when the curve is estimated. They are not multiplied into the result.
 
@@ -65,32 +65,32 @@ def inverse_censoring_weights(
             "sample_weight must be None where curve is given, since it only weights the rows "
             "that the curve is estimated from."
         )
-    seen = np.flatnonzero(target.event)
-    chance = np.maximum(curve(target.time[seen], side="left"), floor)
+    events = np.flatnonzero(target.event)
+    chance = np.maximum(curve(target.time[events], side="left"), floor)
     zero = np.flatnonzero(chance == 0)
     if zero.size:
         raise ValueError(
             f"floor must be positive where the censoring curve falls to 0, got {floor!r} and "
-            f"{zero.size} events past that point, the first in row {seen[zero[0]]}."
+            f"{zero.size} events past that point, the first in row {events[zero[0]]}."
         )
     weights = np.zeros(len(target))
-    weights[seen] = 1 / chance
+    weights[events] = 1 / chance
     return weights
 
 
 def follow_up_limit(time: ArrayLike, event: ArrayLike) -> float:
-    """Largest time at which the data still speak: the largest time of any row.
+    """Largest time at which any row is at risk: the largest time of all.
 
-    Past it no row is at risk, so nothing in the data supports one curve rather than another: a
-    quantile beyond it is the model's extrapolation. A censored row counts as much as an event,
-    because it was watched for just as long.
+    Past it nothing in the data supports one curve rather than another: a quantile beyond it is the
+    model's extrapolation. A censored row counts as much as an event, because it was followed for
+    just as long.
 
     Parameters
     ----------
     time : array-like of shape (n,)
         Time of the event or of the end of follow-up.
     event : array-like of shape (n,)
-        True where the event was seen.
+        True where the event was observed.
 
     Returns
     -------
@@ -108,16 +108,16 @@ def follow_up_limit(time: ArrayLike, event: ArrayLike) -> float:
 def read_censoring_times(
     censoring_time: ArrayLike, target: Target, *, left: bool = False
 ) -> NDArray[np.float64]:
-    """Censoring times that are known for every row, checked against what was seen.
+    """Censoring times that are known for every row, checked against the target.
 
     Parameters
     ----------
     censoring_time : array-like of shape (n,)
         The end of follow-up of each row, of those with an event too; infinity for no end.
     target : Target
-        What was seen.
+        Observed times and events.
     left : bool, default=False
-        Whether events before the censoring time are the ones not seen.
+        Whether events before the censoring time are the ones not observed.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def read_censoring_times(
         )
     side = -1.0 if left else 1.0
     rounding = _ROUNDING * np.abs(target.time)
-    # Written so that a NaN is wrong.
+    # Written so that NaN is refused.
     right = side * (limit - target.time) >= -rounding
     right &= target.event | (np.abs(limit - target.time) <= rounding)
     if not right.all():

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 # Values listed in a message; more would bury the remedy.
 _LISTED = 5
+# Codes of events that look like causes rather than like another column.
+_CAUSES = range(100)
 
 
 def as_array(values: object, name: str) -> NDArray[Any]:
@@ -35,7 +37,7 @@ def read_numbers(values: object, *, name: str) -> NDArray[np.float64]:
     """Column of real numbers as float64, with NaN where a value is missing.
 
     Text, booleans and dates are refused rather than converted: a column of the wrong kind is
-    nearly always the wrong column. Missing and infinite entries are left for the caller to judge.
+    nearly always the wrong column. Missing and infinite entries are left to the caller.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ def read_times(values: object, *, name: str) -> NDArray[np.float64]:
     if infinite.size:
         raise ValueError(
             f"{name} contains infinity: {infinite.size} of {times.size} times are infinite, the "
-            f"first in row {infinite[0]}; give the last time seen and event=False instead."
+            f"first in row {infinite[0]}; give the last observed time and event=False instead."
         )
     return times
 
@@ -123,7 +125,7 @@ def read_weights(sample_weight: object, n_samples: int) -> NDArray[np.float64]:
     """Sample weights as float64, one for each row; ones where None is given.
 
     A weight counts a row as that many equal rows, and a weight of 0 as no row at all. Weights
-    must be finite and not negative, and one at least must be positive.
+    must be finite and not negative, and at least one must be positive.
 
     Parameters
     ----------
@@ -238,5 +240,10 @@ def _unknown_codes(column: NDArray[Any], name: str) -> str:
         found = sorted({repr(code) for code in codes})
     remedy = "compare the column with the value that means the event"
     if numeric and set(codes) <= {1, 2}:
-        remedy = "2 usually means the event, write event == 2"
+        remedy = "2 usually means the event, write event == 2; competing risks are not supported"
+    elif numeric and all(code in _CAUSES for code in codes):
+        remedy = (
+            "codes above 1 usually mean competing risks, which are not supported; write event == 1 "
+            "for one cause, and the others count as censored"
+        )
     return f"{name} must be boolean or 0 and 1, got the values {listed(found)}: {remedy}."

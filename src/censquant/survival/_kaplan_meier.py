@@ -64,8 +64,8 @@ class KaplanMeier:
         t : array-like of any shape
             Times; NaN gives NaN.
         side : {"right", "left"}, default="right"
-            ``"right"`` for S(t), the chance of an event after t; ``"left"`` for S(t-), the chance
-            of one at t or after it.
+            ``"right"`` for S(t), the probability of an event after t; ``"left"`` for S(t-), that of
+            one at t or later.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class KaplanMeier:
         """Earliest times by which the given shares have had the event.
 
         The quantile of a level is the smallest t with 1 - S(t) at or above it. It is infinite
-        where the curve stays above that share: follow-up was too short to see it.
+        where the curve stays above that share: follow-up was too short.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ def kaplan_meier(
 ) -> KaplanMeier:
     """Kaplan-Meier curve of the event time.
 
-    The estimate assumes that rows are censored for reasons that do not foretell their event. At
+    The estimate assumes that censoring is independent of the event. At
     a tie events come before censorings, as in R's ``survfit``: a row censored at t was still at
     risk at t.
 
@@ -117,7 +117,7 @@ def kaplan_meier(
     time : array-like of shape (n,)
         Time of the event or of the end of follow-up.
     event : array-like of shape (n,)
-        True where the event was seen.
+        True where the event was observed.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); a weight of k counts as k equal rows.
 
@@ -144,14 +144,14 @@ def censoring_kaplan_meier(
 
     The roles are swapped: ``n_events`` of the curve counts censorings and ``n_censored`` counts
     events. The order at a tie is kept, so that events leave the risk set before the censorings of
-    the same time: with it the two curves multiply to the share of rows still followed.
+    the same time: the product of the two curves is then the share of rows still followed.
 
     Parameters
     ----------
     time : array-like of shape (n,)
         Time of the event or of the end of follow-up.
     event : array-like of shape (n,)
-        True where the event was seen, so where the censoring time is not known.
+        True where the event was observed, so where the censoring time is not known.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); a weight of k counts as k equal rows.
 

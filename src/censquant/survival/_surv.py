@@ -1,4 +1,4 @@
-"""Makers of a structured target, compatible with scikit-survival."""
+"""Constructors of a structured target, compatible with scikit-survival."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from censquant.survival._target import read_columns
 
 
 class Surv:
-    """Makers of a structured ``y`` that scikit-survival's functions read too.
+    """Constructors of a structured ``y`` that scikit-survival's functions also read.
 
-    The event comes first and the time second, as they expect it; scikit-survival itself is not
+    The event comes first and the time second, as they expect; scikit-survival itself is not
     needed.
 
     Examples
@@ -34,7 +34,7 @@ class Surv:
         Parameters
         ----------
         event : array-like of shape (n,)
-            Booleans, or numbers that are all 0 or 1; True where the event was seen.
+            Booleans, or numbers that are all 0 or 1; True where the event was observed.
         time : array-like of shape (n,)
             Finite times.
         name_event, name_time : str, optional

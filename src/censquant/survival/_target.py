@@ -1,7 +1,7 @@
-"""The target of every method: a time and whether it is that of an event, read from any form."""
+"""The target of every method: a time, and whether it is the time of an observed event."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from censquant.survival._columns import (
     read_events,
     read_times,
 )
+from censquant.survival._kinds import check_accepts, refuse_other_kinds
 
 _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple"
 
@@ -32,7 +33,7 @@ class Target:
     time : ndarray of shape (n,), float64
         Time of the event, or of the end of follow-up. Finite, of any sign.
     event : ndarray of shape (n,), bool
-        True where the event was seen, False where the row is censored.
+        True where the event was observed, False where the row is censored.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class Target:
 
     @property
     def n_events(self) -> int:
-        """Number of rows whose event was seen."""
+        """Number of rows whose event was observed."""
         return int(np.count_nonzero(self.event))
 
     def take(self, index: ArrayLike | slice) -> "Target":
@@ -71,12 +72,14 @@ class Target:
         return Target(self.time[rows], self.event[rows])
 
 
-def read_target(y: object, *, n_samples: int | None = None) -> Target:
+def read_target(
+    y: object, *, n_samples: int | None = None, accepts: Sequence[str] = ("right",)
+) -> Target:
     """Target read from any usual form of ``y``.
 
     An event is True everywhere; codes such as 1 and 2 are refused rather than guessed, because
     a flipped indicator yields a plausible and wrong model. A plain vector of times means that
-    every event was seen.
+    every event was observed.
 
     Parameters
     ----------
@@ -86,6 +89,11 @@ def read_target(y: object, *, n_samples: int | None = None) -> Target:
         ``time`` or ``duration``; or one-dimensional times, all of them observed.
     n_samples : int, optional
         Number of rows of ``X``, which ``y`` must match.
+    accepts : sequence of str, default ("right",)
+        Kinds of targets that the caller can use. A target of another kind, recognised by its
+        columns (bounds of interval censoring, times of delayed entry), is refused and never
+        read in part. Left censoring has the form of right censoring; the estimator's parameter
+        ``censoring`` tells them apart.
 
     Returns
     -------
@@ -100,6 +108,7 @@ def read_target(y: object, *, n_samples: int | None = None) -> Target:
     >>> read_target([5.0, 2.0]).event
     array([ True,  True])
     """
+    check_accepts(accepts)
     if y is None:
         raise ValueError(
             "Censored regression requires y to be passed, but the target y is None: "
@@ -108,9 +117,9 @@ def read_target(y: object, *, n_samples: int | None = None) -> Target:
     if isinstance(y, tuple):
         target = _from_tuple(y)
     elif not isinstance(y, np.ndarray) and (isinstance(y, Mapping) or hasattr(y, "columns")):
-        target = _from_table(y)
+        target = _from_table(y, accepts)
     else:
-        target = _from_array(y)
+        target = _from_array(y, accepts)
     if n_samples is not None and len(target) != n_samples:
         raise ValueError(
             "y must have one row for each row of X, "
@@ -127,9 +136,9 @@ def read_columns(time: object, event: object, *, name: str = "time") -> Target:
     time : array-like of shape (n,)
         Finite times.
     event : array-like of shape (n,)
-        Booleans, or numbers that are all 0 or 1; True where the event was seen.
+        Booleans, or numbers that are all 0 or 1; True where the event was observed.
     name : str, default="time"
-        What the messages call the times.
+        What error messages call the times.
 
     Returns
     -------
@@ -163,7 +172,7 @@ def require_events(target: Target) -> None:
     Raises
     ------
     NoEventsError
-        If no event was seen.
+        If no event was observed.
 
     Examples
     --------
@@ -181,14 +190,16 @@ def _from_tuple(y: tuple[Any, ...]) -> Target:
     """Target of a ``(time, event)`` pair."""
     if len(y) != 2:
         raise ValueError(
-            f"y must be a (time, event) tuple of two arrays, got a tuple of {len(y)} items."
+            f"y must be a (time, event) tuple of two arrays, got a tuple of {len(y)} items: "
+            "delayed entry and interval censoring are not supported."
         )
     return read_columns(*y, name="y")
 
 
-def _from_table(y: Any) -> Target:
+def _from_table(y: Any, accepts: Sequence[str]) -> Target:
     """Target of a DataFrame or mapping with known column names."""
     there = column_names(y)
+    refuse_other_kinds(there, accepts)
     times = [name for name in ("time", "duration") if name in there]
     if len(times) == 2:
         raise ValueError(
@@ -202,7 +213,7 @@ def _from_table(y: Any) -> Target:
     return read_columns(y[times[0]], y["event"], name="y")
 
 
-def _from_array(y: object) -> Target:
+def _from_array(y: object, accepts: Sequence[str]) -> Target:
     """Target of a structured array, or of times that are all observed."""
     array = as_array(y, "y")
     if array.ndim == 2 and array.shape[1] == 1:
@@ -216,17 +227,20 @@ def _from_array(y: object) -> Target:
     if array.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {array.shape}: {_REMEDY}.")
     if array.dtype.names is not None:
-        return _from_structured(array)
+        return _from_structured(array, accepts)
     times = read_times(array, name="y")
     return Target(times, np.ones(times.size, dtype=np.bool_))
 
 
-def _from_structured(y: NDArray[Any]) -> Target:
+def _from_structured(y: NDArray[Any], accepts: Sequence[str]) -> Target:
     """Target of the boolean and the numeric field of a structured array."""
     kinds = {name: y[name].dtype.kind for name in y.dtype.names or ()}
     events = [name for name, kind in kinds.items() if kind == "b"]
     times = [name for name, kind in kinds.items() if kind in "iufc"]
     if len(kinds) != 2 or len(events) != 1 or len(times) != 1:
+        refuse_other_kinds(kinds, accepts)
+        if kinds.get("event", "b") in "iu":
+            read_events(y["event"])  # tells competing risks from another form
         fields = listed(f"{name!r} ({y[name].dtype})" for name in kinds)
         raise ValueError(
             "y must be a structured array with exactly one boolean and one numeric field, "

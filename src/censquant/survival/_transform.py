@@ -1,4 +1,4 @@
-"""The scale on which a method sees time, and the way back."""
+"""Maps between times in the user's unit and in model units."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -19,20 +19,20 @@ _NO_SPREAD = 1e-14
 
 @dataclass(frozen=True)
 class TimeTransform:
-    r"""Increasing or, if mirrored, decreasing map between times and the scale of training.
+    r"""Increasing or, if mirrored, decreasing map between times and model units.
 
     .. math:: z = \pm (u - \mathrm{center}) / \mathrm{scale}, \quad
               u = t \text{ or } \log \max(t, \mathrm{floor})
 
-    Quantiles follow any increasing map, so a method may fit on a scale that suits it and answer
-    in the user's unit. Mirroring turns left censoring into right censoring.
+    Quantiles are equivariant under increasing maps, so a method may fit in suitable units and
+    predict in the user's. Mirroring turns left censoring into right censoring.
 
     Parameters
     ----------
     log : bool, default=False
         Whether to take the logarithm first.
     floor : float in [0, inf), default=0.0
-        Times below it are taken for it before the logarithm; not used without one.
+        Smaller times are replaced by it before the logarithm; not used without one.
     center, scale : float, default=0.0 and 1.0
         What is subtracted, and what is then divided by; ``scale`` is positive.
     mirror : bool, default=False
@@ -91,11 +91,11 @@ class TimeTransform:
         time : array-like of shape (n,)
             Time of the event or of the end of follow-up.
         event : array-like of shape (n,)
-            True where the event was seen; used by ``"log"`` alone.
+            True where the event was observed; used by ``"log"`` alone.
         kind : {None, "standardize", "log"}
             None for the times as they are; ``"standardize"`` for mean 0 and standard deviation 1
             over all rows, censored ones included; ``"log"`` for the same on the logarithm, with
-            times of 0 taken for half the smallest positive time of an event.
+            times of 0 replaced by half the smallest positive time of an event.
         mirror : bool, default=False
             Whether to negate, for left-censored rows.
         sample_weight : array-like of shape (n,), optional
@@ -126,7 +126,7 @@ class TimeTransform:
         return cls(log=True, floor=floor, center=center, scale=scale, mirror=mirror)
 
     def forward(self, time: ArrayLike) -> NDArray[np.float64]:
-        """Values of times on the scale of training.
+        """Values of times in model units.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class TimeTransform:
         return -z if self.mirror else z
 
     def inverse(self, z: ArrayLike) -> NDArray[np.float64]:
-        """Values on the scale of training as times.
+        """Values in model units as times.
 
         The exact inverse of `forward` for times at or above the floor. A value too large for
         the exponential gives a huge finite time, never infinity.
@@ -166,7 +166,7 @@ class TimeTransform:
         return np.exp(np.minimum(u, _LARGEST_LOG)) if self.log else u
 
     def levels(self, taus: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Levels on the scale of training: mirrored times have mirrored levels.
+        """Levels in model units: mirrored times have mirrored levels.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class TimeTransform:
         return 1.0 - taus[::-1] if self.mirror else taus
 
     def to_dict(self) -> dict[str, bool | float]:
-        """Parameters as plain values, fit for JSON."""
+        """Parameters as plain values, suitable for JSON."""
         return asdict(self)
 
     @classmethod

@@ -63,7 +63,7 @@ def portnoy_loss(
         Predicted quantiles.
     time : Tensor of shape (n,)
     event : bool Tensor of shape (n,)
-        True where the event was seen.
+        True where the event was observed.
     taus : sequence of float
         Increasing levels inside (0, 1).
     level_rule : {"nearest", "lower", "interpolate"}, default "nearest"
@@ -97,7 +97,7 @@ def portnoy_loss(
     check_number("weight_below", weight_below, minimum=0.0)
     columns = _columns(pred, taus, time, weight)
     _check_length("event", event, len(columns.time))
-    seen = event.detach().cpu().numpy().astype(np.bool_)
+    observed = event.detach().cpu().numpy().astype(np.bool_)
     unknown = np.full(len(columns.time), -1, dtype=columns.time.dtype)
 
     def kernel(values: Any, gradient: Any) -> float:
@@ -105,7 +105,7 @@ def portnoy_loss(
             portnoy(
                 values,
                 columns.time,
-                seen,
+                observed,
                 columns.weight,
                 unknown,
                 columns.taus,
@@ -130,7 +130,7 @@ def pinball_loss(
     pred : Tensor of shape (n, k), float32 or float64
         Predicted quantiles.
     time : Tensor of shape (n,)
-        Times, all taken as seen.
+        Times, all taken as observed events.
     taus : sequence of float
         Increasing levels inside (0, 1).
     weight : Tensor of shape (n,), optional

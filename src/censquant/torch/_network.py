@@ -19,9 +19,9 @@ ModuleFactory = Callable[[tuple[int, ...], int], torch.nn.Module]
 class TorchNetwork:
     """A torch module behind the protocol of the training loop.
 
-    The loop and the objectives are those of the dense networks: outputs are handed over as an array
-    (without a copy on the CPU) and the gradient comes back as one. Random numbers that the module
-    draws, for dropout say, come from a stream of its own: the global generators stay untouched.
+    The loop and the objectives are those of the dense networks: outputs are passed as an array
+    (without a copy on the CPU) and the gradient is returned as one. Random numbers that the module
+    draws, for example for dropout, come from its own stream: global generators stay untouched.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class TorchNetwork:
         with torch.random.fork_rng(devices=cuda):
             torch.set_rng_state(self._stream)
             if cuda:
-                # Drawn anew every step, since numbers of the GPU do not move the stream.
+                # Redrawn every step, since numbers of the GPU do not advance the stream.
                 torch.cuda.manual_seed(int(torch.randint(2**63 - 1, ())))
             yield
             self._stream = torch.get_rng_state()
@@ -143,7 +143,7 @@ class TorchNetwork:
         return {**tensors, "stream": self._stream.numpy().copy()}
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         self.module.load_state_dict(
             {
                 name.removeprefix("module."): torch.from_numpy(np.array(value))
@@ -179,7 +179,7 @@ class TorchAdam:
         }
 
     def load_state(self, state: State) -> None:
-        """Take over what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for key, value in state.items():
             index, name = key.split(".")

@@ -28,7 +28,7 @@ class TrainingConfig:
     max_epochs : int
         Passes over the rows.
     batch_size : int
-        Rows a step; the last batch of an epoch may be smaller.
+        Rows per step; the last batch of an epoch may be smaller.
     learning_rate : float
         Adam's learning rate before the schedule's factor.
     weight_decay : float
@@ -36,7 +36,7 @@ class TrainingConfig:
     schedule : Schedule
         Factor on the learning rate over the course of training.
     max_steps : int, optional
-        An end before ``max_epochs``, even within an epoch.
+        Ends training before ``max_epochs``, even within an epoch.
     n_iter_no_change : int
         With validation rows: epochs without a better validation loss after which to stop.
 
@@ -57,7 +57,7 @@ class TrainingConfig:
 
 
 class Run:
-    """One training under way: what callbacks see and checkpoints keep.
+    """One training in progress: what callbacks see and checkpoints keep.
 
     Made by :func:`train`.
 
@@ -76,12 +76,12 @@ class Run:
     member : int
         Place in the ensemble.
     stopping : threading.Event
-        Asks for an end from outside.
+        Requests an end from outside.
 
     Attributes
     ----------
     history : list of dict
-        One record an epoch: ``epoch`` from 1, ``loss``, ``learning_rate`` and, with validation
+        One record per epoch: ``epoch`` from 1, ``loss``, ``learning_rate`` and, with validation
         rows, ``validation_loss``.
     n_epochs, n_steps : int
         Done so far.
@@ -90,7 +90,7 @@ class Run:
     fingerprint : str
         Identifies rows, settings and method where there is a checkpoint.
     is_between_epochs : bool
-        False within an epoch and after one that was broken off: no run could go on from there.
+        False within an epoch and after one that was interrupted: no run could resume from there.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class Run:
 
     @property
     def is_finished(self) -> bool:
-        """Whether no further epoch is to be trained."""
+        """Whether no further epoch will be trained."""
         waited = self.n_epochs - self.best_epoch
         return (
             self._stopped
@@ -157,31 +157,30 @@ class Run:
         )
 
     def train_epoch(self) -> bool:
-        """Make one pass over the rows in random order, record it, and say whether it began."""
+        """Make one pass over the rows in random order, record it, and return whether it began."""
         self.is_between_epochs = False
         network, objective, optimizer = self.network, self.objective, self.optimizer
         batch_size, total_steps = self.config.batch_size, self.total_steps
-        order = self.rng.permutation(len(self.rows))
-        work = np.empty((min(batch_size, len(order)), network.n_outputs), dtype=np.float32)
+        n_rows = len(self.rows)
+        work = np.empty((min(batch_size, n_rows), network.n_outputs), dtype=np.float32)
         loss_sum, rows_done, rate = 0.0, 0, 0.0
-        for start in range(0, len(order), batch_size):
+        for batch in self.rows.batches(self.rng, batch_size):
             if self.n_steps >= total_steps or self._stopping.is_set():
                 break
-            index = order[start : start + batch_size]
             rate = self.config.learning_rate * self.config.schedule(self.n_steps, total_steps)
-            batch, gradient = self.rows.take(index), work[: len(index)]
+            gradient = work[: len(batch)]
             output = network.forward(batch.x, training=True)
             loss = objective.gradient(output, batch, out=gradient)
             loss += network.backward(gradient)
             optimizer.step(rate)
             self.n_steps += 1
-            loss_sum += loss * len(index)
-            rows_done += len(index)
+            loss_sum += loss * len(batch)
+            rows_done += len(batch)
         if rows_done == 0:  # stopped from outside before the first batch
             return False
         self.n_epochs += 1
         self._record(loss_sum / rows_done, rate)
-        self.is_between_epochs = rows_done == len(order) or self.n_steps >= total_steps
+        self.is_between_epochs = rows_done == n_rows or self.n_steps >= total_steps
         return True
 
     def _record(self, loss: float, rate: float) -> None:
@@ -194,7 +193,7 @@ class Run:
                 self.best_state = self.network.state()
         self.history.append(record)
         finite = math.isfinite(loss) and math.isfinite(record.get("validation_loss", 0.0))
-        # Compiled arithmetic may hide a NaN from the loss: the parameters are looked at as well.
+        # Compiled arithmetic may hide a NaN from the loss: the parameters are checked as well.
         if not finite or not all(
             np.isfinite(value).all() for value in self.network.state().values()
         ):
@@ -225,11 +224,11 @@ def train(
     member: int = 0,
     stopping: threading.Event | None = None,
 ) -> list[dict[str, Any]]:
-    """Train the network in place and return the history, one record an epoch.
+    """Train the network in place and return the history, one record per epoch.
 
     Every method trains here. Ctrl-C ends training early and keeps what was learned, and so does
     setting ``stopping`` from another thread. With ``validation`` rows training stops when their
-    loss no longer falls, and the best epoch's weights are put back.
+    loss no longer falls, and the weights of the best epoch are restored.
 
     Parameters
     ----------
@@ -290,7 +289,7 @@ def train(
             for callback in callbacks:
                 callback.on_epoch(run)
     except KeyboardInterrupt:
-        # Whoever presses Ctrl-C means all trainings that share the event, also those yet to come.
+        # Ctrl-C means all trainings that share the event, also those that have not begun.
         stopping.set()
     finally:
         for callback in callbacks:

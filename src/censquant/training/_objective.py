@@ -12,7 +12,7 @@ from censquant.training._rows import Rows
 class Objective(Protocol):
     """What a method minimises, and how the network's outputs become quantiles.
 
-    This is all that a method may differ in. ``README.md`` in this folder shows how one plugs in.
+    Methods differ in nothing else. ``README.md`` in this folder shows how to add one.
     """
 
     @property
@@ -23,7 +23,7 @@ class Objective(Protocol):
     def bind(self, train: Rows) -> Self:
         """Return a new objective that holds what depends on the training rows.
 
-        It is separate from :meth:`prepare` because validation rows are prepared too, with the
+        It is separate from :meth:`prepare` because validation rows are also prepared, with the
         constants of the training rows.
         """
         ...
@@ -41,9 +41,9 @@ class Objective(Protocol):
         ...
 
     def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:
-        """Return the quantiles at ``taus``, on the network's scale of time.
+        """Return the quantiles at ``taus``, in model units.
 
-        A method with one output a level is asked for its own levels only; one that predicts a
-        distribution answers for any.
+        A method with one output per level is asked for its own levels only; one that predicts a
+        distribution computes any level.
         """
         ...

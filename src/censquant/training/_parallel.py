@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import threadpoolctl
 from joblib import effective_n_jobs
 
 Result = TypeVar("Result")
 
-_PATIENCE = 0.1  # seconds between two looks for Ctrl-C
+_PATIENCE = 0.1  # seconds between two checks for Ctrl-C
 
 _lock = threading.Lock()
 _users = 0
@@ -21,7 +21,7 @@ _limiter: Any = None
 
 @cache
 def _blas() -> threadpoolctl.ThreadpoolController:
-    # Loaded first, since the controller only knows libraries that are there when it is made.
+    # Loaded first, since the controller only knows libraries that are loaded when it is made.
     import scipy.linalg.cython_blas  # noqa: F401
 
     return threadpoolctl.ThreadpoolController()
@@ -30,8 +30,8 @@ def _blas() -> threadpoolctl.ThreadpoolController:
 def _take_control() -> None:
     """Let this thread set limits: newer versions of threadpoolctl obey one thread at a time.
 
-    Which thread begins a training first and which ends one last is left to chance, so a limit may
-    have to be put back by another thread than set it; the count keeps them from fighting.
+    Which thread begins a training first and which ends one last is random, so a limit may have to
+    be restored by another thread than the one that set it; the count keeps them in step.
     """
     openblas = getattr(threadpoolctl, "OpenBLASController", None)
     clear = getattr(openblas, "clear_controlling_thread", None)
@@ -44,7 +44,7 @@ def single_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread while any training runs.
 
     A batch is too small for more, and threads over members need the cores. The limit belongs to
-    the whole process, so it is counted: the last training to end puts back what was there.
+    the whole process, so it is counted: the last training to end restores the previous limit.
     """
     global _users, _limiter
     with _lock:
@@ -68,27 +68,32 @@ def _wait_for(futures: list[Future[Result]], stopping: threading.Event) -> None:
     left: set[Future[Result]] = set(futures)
     while left:
         # A signal may reach any thread and wakes only that one: this one must wake by itself to
-        # notice Ctrl-C.
+        # handle Ctrl-C.
         done, left = wait(left, timeout=_PATIENCE, return_when=FIRST_EXCEPTION)
         if any(future.exception() is not None for future in done):
             stopping.set()
 
 
 def side_by_side(
-    tasks: Sequence[Callable[[threading.Event], Result]], n_jobs: int | None = None
+    tasks: Sequence[Callable[[threading.Event], Result]],
+    n_jobs: int | None = None,
+    *,
+    on_interrupt: Literal["keep", "raise"] = "keep",
 ) -> list[Result]:
     """Run the tasks in threads and return their results in order.
 
     The compiled kernels release the GIL, so threads are enough and nothing is copied. Ctrl-C sets
-    the event that every task receives; the tasks end early and their results are returned. So does
-    an error in one of them, which is then raised.
+    the event that every task receives. So does an error in one of them, which is then raised.
 
     Parameters
     ----------
     tasks : sequence of callables
         Each takes the event that asks it to stop.
     n_jobs : int, optional
-        Threads; None is one, -1 one a core, as everywhere in scikit-learn.
+        Threads; None means 1, -1 uses all cores, as everywhere in scikit-learn.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        What follows Ctrl-C: ``"keep"`` returns the results of the tasks, which end early, as a
+        training does; ``"raise"`` waits for the tasks that run and raises KeyboardInterrupt.
 
     Examples
     --------
@@ -110,5 +115,9 @@ def side_by_side(
                 _wait_for(futures, stopping)
             except KeyboardInterrupt:
                 stopping.set()
+                if on_interrupt == "raise":
+                    for future in futures:
+                        future.cancel()
+                    raise
                 futures += [pool.submit(task, stopping) for task in tasks[len(futures) :]]
             return [future.result() for future in futures]

@@ -1,4 +1,4 @@
-"""The rows that a training sees, all of them or one batch."""
+"""The rows that a training uses, all of them or one batch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Features and targets of some rows, on the scale on which the network works.
+    """Features and targets of some individuals, in model units (transformed, standardised).
+
+    The training loop asks for its length, its :meth:`batches` and, of validation rows, its
+    :meth:`blocks`: anything that answers these may take its place, wherever its rows are stored.
 
     Parameters
     ----------
@@ -19,11 +22,11 @@ class Rows:
     time : float32 array of shape (n,)
         Transformed times.
     event : bool array of shape (n,)
-        True where the event was seen.
+        True where the event was observed.
     weight : float32 array of shape (n,)
         Row weights, 1 on average.
     level : float32 array of shape (n,)
-        Level of a censoring time where a method knows it, -1 where it is unknown.
+        F(c given x), the level at which a row was censored, where a method knows it; else -1.
     limit : float32 array of shape (n,), optional
         Censoring times, of events too, where all are known.
 
@@ -34,6 +37,8 @@ class Rows:
     >>> rows = Rows.from_arrays(np.zeros((3, 2)), time=np.arange(3), event=np.ones(3, bool))
     >>> rows.take(np.array([2])).time
     array([2.], dtype=float32)
+    >>> [len(batch) for batch in rows.batches(np.random.default_rng(0), size=2)]
+    [2, 1]
     """
 
     x: NDArray[np.float32]
@@ -72,20 +77,32 @@ class Rows:
         """Return the rows at ``index``, in its order."""
         # Called every step: take is several times faster here than indexing.
         return Rows(
-            self.x.take(index, axis=0),
-            self.time.take(index),
-            self.event.take(index),
-            self.weight.take(index),
-            self.level.take(index),
-            None if self.limit is None else self.limit.take(index),
+            x=self.x.take(index, axis=0),
+            time=self.time.take(index),
+            event=self.event.take(index),
+            weight=self.weight.take(index),
+            level=self.level.take(index),
+            limit=None if self.limit is None else self.limit.take(index),
         )
+
+    def batches(self, rng: np.random.Generator, size: int) -> Iterator["Rows"]:
+        """Give every row once, in random order and at most ``size`` at a time."""
+        order = rng.permutation(len(self))
+        for start in range(0, len(order), size):
+            yield self.take(order[start : start + size])
 
     def blocks(self, size: int) -> Iterator["Rows"]:
         """Give the rows in their order, at most ``size`` at a time, without a copy."""
+        columns = self._columns()
         for start in range(0, len(self), size):
-            yield Rows(*(column[start : start + size] for column in self.arrays()))
+            rows = slice(start, start + size)
+            yield Rows(**{name: column[rows] for name, column in columns.items()})
 
     def arrays(self) -> list[NDArray[Any]]:
         """Return all columns that there are, in the order of the fields."""
-        columns = (getattr(self, field.name) for field in fields(self))
-        return [column for column in columns if column is not None]
+        return list(self._columns().values())
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns that there are by name; the others are None by default."""
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: column for name, column in columns.items() if column is not None}

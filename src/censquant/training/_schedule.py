@@ -19,7 +19,7 @@ class StepDecay:
     Parameters
     ----------
     milestones : tuple of float in (0, 1)
-        Shares of the steps after which the rate falls.
+        Shares of the steps after which the rate is reduced.
     factor : float
         What it is multiplied by at each.
 

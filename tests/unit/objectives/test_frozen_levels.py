@@ -1,5 +1,7 @@
 """Levels of censoring times that stay as they are for some epochs."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -14,9 +16,9 @@ CONFIG = TrainingConfig(max_epochs=8, batch_size=16, learning_rate=0.03)
 
 def trained(every, *, callbacks=(), seed=0, rule="interpolate", rows=None, **options):
     """A network trained with levels renewed every so many epochs, or at every step for None."""
-    objective = portnoy_objective(level_rule=rule)
+    objective = portnoy_objective(level_rule=rule, frozen_epochs=every)
     network = dense()
-    frozen = [] if every is None else [FrozenLevels(objective, every)]
+    frozen = [] if every is None else [FrozenLevels(objective)]
     rows = censored_rows() if rows is None else rows
     rng = np.random.default_rng(seed)
     history = train(
@@ -114,8 +116,17 @@ def test_a_file_written_before_the_renewal_is_resumed_with_it(tmp_path):
 
 def test_other_objectives_ignore_levels():
     rows, network = censored_rows(), dense()
-    frozen = [FrozenLevels(portnoy_objective(), 2)]
+    frozen = [FrozenLevels(portnoy_objective(frozen_epochs=2))]
     plain, other = dense(), network
     for target, callbacks in ((plain, []), (other, frozen)):
         train(target, Pinball(TAUS), rows, CONFIG, np.random.default_rng(0), callbacks=callbacks)
     np.testing.assert_array_equal(plain.predict(rows.x), other.predict(rows.x))
+
+
+def test_an_objective_that_freezes_nothing_is_refused():
+    message = (
+        "objective must have frozen_epochs for FrozenLevels, got None: give the number of epochs "
+        "between two updates."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        FrozenLevels(portnoy_objective())

@@ -117,7 +117,7 @@ def test_what_is_no_column_of_numbers_is_refused(values, error, message):
         (
             [1.0, 2.0, -np.inf],
             "y contains infinity: 1 of 3 times are infinite, the first in row 2; "
-            "give the last time seen and event=False instead.",
+            "give the last observed time and event=False instead.",
         ),
     ],
 )
@@ -151,6 +151,10 @@ def test_booleans_and_zero_one_codes_are_events(values):
 
 
 _COMPARE = "compare the column with the value that means the event."
+_RISKS = (
+    "codes above 1 usually mean competing risks, which are not supported; write event == 1 for "
+    "one cause, and the others count as censored."
+)
 
 
 @pytest.mark.parametrize(
@@ -159,16 +163,16 @@ _COMPARE = "compare the column with the value that means the event."
         (
             [1, 2, 2],
             "event must be boolean or 0 and 1, got the values 1, 2: "
-            "2 usually means the event, write event == 2.",
+            "2 usually means the event, write event == 2; competing risks are not supported.",
         ),
         (
             np.array([1.0, 2.0]),
             "event must be boolean or 0 and 1, got the values 1, 2: "
-            "2 usually means the event, write event == 2.",
+            "2 usually means the event, write event == 2; competing risks are not supported.",
         ),
         (
             [0, 1, 2],
-            f"event must be boolean or 0 and 1, got the values 0, 1, 2: {_COMPARE}",
+            f"event must be boolean or 0 and 1, got the values 0, 1, 2: {_RISKS}",
         ),
         (
             [0.5, -1.0],
@@ -176,7 +180,15 @@ _COMPARE = "compare the column with the value that means the event."
         ),
         (
             list(range(9)),
-            f"event must be boolean or 0 and 1, got the values 0, 1, 2, 3, 4, ...: {_COMPARE}",
+            f"event must be boolean or 0 and 1, got the values 0, 1, 2, 3, 4, ...: {_RISKS}",
+        ),
+        (
+            np.array([0, 3], dtype=object),
+            f"event must be boolean or 0 and 1, got the values 0, 3: {_RISKS}",
+        ),
+        (
+            np.array([0.0, 1.0, np.inf]),
+            f"event must be boolean or 0 and 1, got the values 0, 1, inf: {_COMPARE}",
         ),
         (
             ["dead", "alive", "dead"],

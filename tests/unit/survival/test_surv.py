@@ -53,7 +53,7 @@ def test_the_reader_reads_it():
         (
             {"event": [1, 2], "time": [1, 2]},
             "event must be boolean or 0 and 1, got the values 1, 2: "
-            "2 usually means the event, write event == 2.",
+            "2 usually means the event, write event == 2; competing risks are not supported.",
         ),
         (
             {"event": [1], "time": [1, 2]},

@@ -79,7 +79,7 @@ def test_every_usual_form_gives_the_same_target(y):
     [[5, 2, 9], TIME, TIME.astype(np.float32), pd.Series(TIME), TIME.astype(object), NotAnArray()],
     ids=lambda y: type(y).__name__,
 )
-def test_a_plain_vector_means_that_every_event_was_seen(y):
+def test_a_plain_vector_means_that_every_event_was_observed(y):
     target = read_target(y)
     np.testing.assert_array_equal(target.time, TIME)
     assert target.event.all()
@@ -174,7 +174,8 @@ _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple."
         ),
         (
             (TIME, EVENT, EVENT),
-            "y must be a (time, event) tuple of two arrays, got a tuple of 3 items.",
+            "y must be a (time, event) tuple of two arrays, got a tuple of 3 items: delayed entry "
+            "and interval censoring are not supported.",
         ),
         (
             (TIME, EVENT[:2]),
@@ -188,6 +189,47 @@ _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple."
             np.ma.array(structured(), mask=[(False, False), (False, True), (False, False)]),
             "y contains NaN: 1 of 3 times are missing, the first in row 1.",
         ),
+        (
+            pd.DataFrame({"time": TIME, "event": EVENT, "Entry": TIME - 1}),
+            "y must be a target of kind 'right', got one with delayed entry (by its columns "
+            "'Entry'): drop the column if everybody was followed from time 0.",
+        ),
+        (
+            {"start": TIME, "time": TIME, "event": EVENT},
+            "y must be a target of kind 'right', got one with delayed entry (by its columns "
+            "'start'): drop the column if everybody was followed from time 0.",
+        ),
+        (
+            structured(("event", "entry", "time"), (bool, float, float), (EVENT, TIME, TIME)),
+            "y must be a target of kind 'right', got one with delayed entry (by its columns "
+            "'entry'): drop the column if everybody was followed from time 0.",
+        ),
+        (
+            pd.DataFrame({"time_lower": TIME, "time_upper": TIME + 1}),
+            "y must be a target of kind 'right', got one with interval censoring (by its columns "
+            "'time_lower', 'time_upper'): give one time and one event for each row.",
+        ),
+        (
+            {"time": TIME, "event": EVENT, "upper": TIME},
+            "y must be a target of kind 'right', got one with interval censoring (by its columns "
+            "'upper'): give one time and one event for each row.",
+        ),
+        (
+            structured(("lower", "upper"), (float, float), (TIME, TIME)),
+            "y must be a target of kind 'right', got one with interval censoring (by its columns "
+            "'lower', 'upper'): give one time and one event for each row.",
+        ),
+        (
+            structured(("event", "duration"), (int, float), ([0, 1, 2], TIME)),
+            "event must be boolean or 0 and 1, got the values 0, 1, 2: codes above 1 usually mean "
+            "competing risks, which are not supported; write event == 1 for one cause, and the "
+            "others count as censored.",
+        ),
+        (
+            structured(("event", "duration"), (int, float), ([0, 1, 1], TIME)),
+            "y must be a structured array with exactly one boolean and one numeric field, got "
+            f"'event' (int64), 'duration' (float64): {_REMEDY}",
+        ),
         ([], "y must hold at least one row, got none."),
         (([], []), "y must hold at least one row, got none."),
     ],
@@ -195,6 +237,18 @@ _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple."
 def test_any_other_target_is_refused_in_one_sentence(y, message):
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         read_target(y)
+
+
+@pytest.mark.parametrize("kind", ["interval", "left", 1])
+def test_only_kinds_that_can_be_read_can_be_accepted(kind):
+    message = f"Every entry of accepts must be one of 'right', got {kind!r}."
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        read_target((TIME, EVENT), accepts=("right", kind))
+
+
+def test_two_fields_are_a_time_and_an_event_whatever_their_names():
+    target = read_target(structured(("right", "start")), accepts=("right",))
+    np.testing.assert_array_equal(target.time, TIME)
 
 
 def test_a_tuple_in_the_wrong_order_is_refused():

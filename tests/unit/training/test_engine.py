@@ -8,7 +8,7 @@ import pytest
 from censquant.exceptions import TrainingDivergedError
 from censquant.networks import DenseNetwork, HeadedNetwork
 from censquant.objectives import Pinball
-from censquant.training import Rows, StepDecay, TrainingConfig, train
+from censquant.training import Rows, StepDecay, TrainingConfig, _engine, train
 from toys import (
     TAUS,
     MixedObjective,
@@ -62,6 +62,43 @@ def test_the_same_seed_gives_the_same_bits(dropout):
     assert one_history == other_history
     another, _ = run(dense(dropout=dropout), seed=1)
     assert (another.parameters != one.parameters).any()
+
+
+class StoredRows:
+    """Rows that are kept in a file, of which one batch at a time is in memory."""
+
+    def __init__(self, path, rows):
+        np.savez(path, x=rows.x, time=rows.time, event=rows.event)
+        self._path, self._n_rows, self.largest = path, len(rows), 0
+
+    def __len__(self):
+        return self._n_rows
+
+    def _read(self, index):
+        self.largest = max(self.largest, len(index))
+        with np.load(self._path) as arrays:
+            return Rows.from_arrays(**{name: arrays[name][index] for name in arrays})
+
+    def batches(self, rng, size):
+        order = rng.permutation(self._n_rows)
+        return (self._read(order[start : start + size]) for start in range(0, len(order), size))
+
+    def blocks(self, size):
+        places = np.arange(self._n_rows)
+        return (self._read(places[start : start + size]) for start in range(0, len(self), size))
+
+
+def test_rows_may_be_stored_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(_engine, "_VALIDATION_ROWS", 16)
+    rows, validation = censored_rows(), censored_rows(40, seed=1)
+    stored = StoredRows(tmp_path / "train.npz", rows)
+    held_out = StoredRows(tmp_path / "held_out.npz", validation)
+    objective = Pinball(TAUS)
+    one, one_history = run(objective=objective, rows=rows, validation=validation)
+    other, other_history = run(objective=objective, rows=stored, validation=held_out)
+    np.testing.assert_array_equal(one.parameters, other.parameters)
+    assert one_history == other_history
+    assert (stored.largest, held_out.largest) == (16, 16)
 
 
 def test_global_generators_are_not_moved():

@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from censquant.training import Rows
 from toys import censored_rows
@@ -40,3 +43,35 @@ def test_blocks_are_all_rows_in_order_and_no_copies():
         parts = [block.arrays()[i] for block in blocks]
         np.testing.assert_array_equal(np.concatenate(parts), column)
         assert all(np.shares_memory(part, column) for part in parts)
+
+
+def test_blocks_keep_every_column_in_its_place():
+    rows = censored_rows(10)
+    for limit in (None, rows.time + 1):
+        for block in replace(rows, limit=limit).blocks(4):
+            assert (block.limit is None) == (limit is None)
+            if limit is not None:
+                np.testing.assert_array_equal(block.limit, block.time + 1)
+
+
+def test_columns_are_given_by_name_only():
+    with pytest.raises(TypeError):
+        Rows(*censored_rows(10).arrays())
+
+
+@pytest.mark.parametrize("size", [1, 4, 10, 99])
+def test_batches_are_every_row_once_in_random_order(size):
+    rows = censored_rows(10)
+    batches = list(rows.batches(np.random.default_rng(0), size))
+    assert {len(batch) for batch in batches[:-1]} <= {size}
+    order = np.random.default_rng(0).permutation(10)
+    for i, column in enumerate(rows.arrays()):
+        parts = [batch.arrays()[i] for batch in batches]
+        np.testing.assert_array_equal(np.concatenate(parts), column[order])
+
+
+def test_an_epoch_of_batches_moves_the_generator_once():
+    rng, other = np.random.default_rng(0), np.random.default_rng(0)
+    list(censored_rows(10).batches(rng, 4))
+    other.permutation(10)
+    assert rng.bit_generator.state == other.bit_generator.state

@@ -107,6 +107,26 @@ def test_ctrl_c_stops_all_tasks_and_returns_their_results(monkeypatch):
     assert side_by_side([task] * 3, n_jobs=2) == [True, True, True]
 
 
+def test_ctrl_c_is_raised_where_half_a_result_is_none(monkeypatch):
+    started, ended = threading.Semaphore(0), []
+
+    def task(stopping):
+        started.release()
+        ended.append(stopping.wait(PATIENCE))
+
+    def interrupted(futures, timeout, return_when):
+        for _ in range(2):
+            started.acquire(timeout=PATIENCE)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_parallel, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([task] * 5, n_jobs=2, on_interrupt="raise")
+    # Those that ran were waited for; those that had not begun never did.
+    assert 2 <= len(ended) < 5
+    assert all(ended)
+
+
 def test_ctrl_c_while_tasks_are_sent_stops_them_all(monkeypatch):
     sent = []
 

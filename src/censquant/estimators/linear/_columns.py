@@ -1,16 +1,16 @@
-"""Which columns of a matrix are new, and which are combinations of earlier ones."""
+"""Which columns of a matrix are independent of the ones before them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-# What is left of a column beside earlier ones is rounding below this share of it.
+# A part of a column that earlier ones do not explain is rounding if smaller than this share.
 _NOTHING_NEW = 1e-11
 
 
 def independent_columns(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the places of the columns that are no linear combination of columns before them.
+    """Return the positions of the columns that are no linear combination of columns before them.
 
-    Of collinear columns the first are kept, so that the choice can be read off the names.
+    Of collinear columns the first are kept, so that the choice follows from the order of the names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The rows that the linear programmes see, and the way back to the user's coefficients."""
+"""The rows of the linear programmes, and the way back to coefficients in the user's units."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +10,14 @@ from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._program import Floats
 from censquant.survival import Target
 
+_SMALLEST = float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """The different rows among the user's, each with the weight of all its copies.
+    """The distinct rows among the user's, each with the weight of all its copies.
 
-    Weighting a row and repeating it thus become the same programme, and so do all orders of rows.
+    Weighting and repeating a row thus give the same programme, and so does any order of the rows.
 
     Parameters
     ----------
@@ -26,7 +28,7 @@ class DistinctRows:
     weight : ndarray of shape (m,), in (0, inf)
         1 on average.
     single_weight : ndarray of shape (n_used,)
-        Weights of the user's rows, in an order that depends only on what they hold.
+        Weights of the user's rows, in an order that depends only on their content.
     group : ndarray of shape (n_used,)
         The distinct row of each of them.
     group_of_row : ndarray of shape (n,)
@@ -45,7 +47,7 @@ class DistinctRows:
     def among(cls, x: Floats, target: Target, limit: Floats, weight: Floats) -> "DistinctRows":
         """Find the distinct rows of positive weight, ordered by time."""
         used = np.flatnonzero(weight > 0)
-        # By weight at last, so that sums over copies are taken in one order.
+        # By weight last, so that sums over copies are always taken in the same order.
         keys = [weight[used], *x[used].T[::-1], limit[used], target.event[used], target.time[used]]
         order = used[np.lexsort(keys)]
         first = np.zeros(len(order), dtype=bool)
@@ -79,17 +81,18 @@ class DistinctRows:
 
 @dataclass(frozen=True)
 class Design:
-    """Design and response of the order of 1, with collinear columns left out.
+    """Design and response of the order of 1, without collinear columns.
 
     Centring and scaling change nothing but rounding: the estimators follow every such change of
-    units, and tolerances then have a meaning.
+    units, and tolerances then have a meaning. Values too small to have all their digits in float64
+    are replaced by 0: no coefficient could compensate for them.
 
     Parameters
     ----------
     X : ndarray of shape (m, p)
-        Columns of the programme, the first being ones if there is an intercept.
+        Columns of the programme; the first is ones if there is an intercept.
     kept : ndarray of int
-        The user's columns that are in it.
+        The user's columns that it contains.
     n_features : int
         Number of the user's columns.
     intercept : bool
@@ -112,6 +115,7 @@ class Design:
     def of(cls, x: Floats, y: Floats, *, intercept: bool) -> "Design":
         """Choose columns and units for some rows."""
         ones = np.ones((len(x), int(intercept)))
+        x = np.where(np.abs(x) < _SMALLEST, 0.0, x)
         found = independent_columns(np.hstack([ones, x]))
         kept = found[int(intercept) :] - int(intercept)
         if len(found) == 0:
@@ -136,7 +140,7 @@ class Design:
 
     @property
     def left_out(self) -> NDArray[np.intp]:
-        """The user's columns that are combinations of others."""
+        """The user's columns that are constant or combinations of others."""
         return np.setdiff1d(np.arange(self.n_features), self.kept)
 
     def response(self, y: Floats) -> Floats:
@@ -144,15 +148,19 @@ class Design:
         return (y - self.y_center) / self.y_scale
 
     def original(self, beta: Floats) -> Floats:
-        """Return rows of coefficients in the user's units, the intercept (or 0) first."""
-        slopes = beta[:, int(self.intercept) :] * self.y_scale / self.scale
-        table = np.zeros((len(beta), 1 + self.n_features))
-        table[:, 1 + self.kept] = slopes
-        if self.intercept:
-            table[:, 0] = beta[:, 0] * self.y_scale + self.y_center - slopes @ self.center
+        """Return rows of coefficients in the user's units, the intercept (or 0) first.
+
+        They are not finite where features vary by next to nothing beside the times.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = beta[:, int(self.intercept) :] * self.y_scale / self.scale
+            table = np.zeros((len(beta), 1 + self.n_features))
+            table[:, 1 + self.kept] = slopes
+            if self.intercept:
+                table[:, 0] = beta[:, 0] * self.y_scale + self.y_center - slopes @ self.center
         return table
 
 
 def _power_of_two(size: Any) -> Any:
-    """Return the scale next to a size: a power of two, since dividing by it rounds nothing."""
+    """Return the power of two nearest to a size: dividing by it rounds nothing."""
     return np.where(size > 0, 2.0 ** np.round(np.log2(np.where(size > 0, size, 1.0))), 1.0)

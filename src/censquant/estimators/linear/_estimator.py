@@ -18,9 +18,13 @@ from censquant.estimators._feature_model import default_times
 from censquant.estimators._features import check_features, dense, feature_names, feature_range
 from censquant.estimators._follow_up import FollowUp
 from censquant.estimators.linear._design import DistinctRows
-from censquant.estimators.linear._inputs import read_censoring_time, read_transform
+from censquant.estimators.linear._inputs import (
+    read_censoring_time,
+    read_transform,
+    refuse_overflow,
+)
 from censquant.estimators.linear._model import LinearModel
-from censquant.estimators.linear._problem import Problem
+from censquant.estimators.linear._path_fitter import PathFitter
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._replications import scale_of, spread_of
 from censquant.exceptions import IdentifiabilityWarning
@@ -29,13 +33,15 @@ from censquant.survival import Target, read_target, read_weights, require_events
 
 _METHODS = ("portnoy", "peng-huang", "powell")
 _BOOTSTRAPS = ("jackknife", "pairs", "weights")
+# Levels of the path that a curve passes through where fewer than two requested ones are identified.
+_CURVE_LEVELS = 20
 
 
 class LinearCQR(LinearModel):
     """Censored quantile regression with quantiles that are linear in the features.
 
-    Every level has its own coefficients, so that a feature may shift early times and leave late
-    ones alone. Nothing is assumed about the distribution. The estimators are those of R's
+    Every level has its own coefficients, so that a feature may shift early times and not late
+    ones. Nothing is assumed about the distribution. The estimators are those of R's
     ``quantreg::crq``, by linear programming:
 
     - ``"portnoy"`` redistributes censored rows to later times, level after level (Portnoy 2003);
@@ -43,8 +49,8 @@ class LinearCQR(LinearModel):
     - ``"peng-huang"`` solves a martingale estimating equation (Peng and Huang 2008), the analogue
       of Nelson and Aalen's estimator;
     - ``"powell"`` needs the censoring time of every row, also of those with an event, as with a
-      detection limit or a study's end (Powell 1986). Its loss is not convex: the best of several
-      searches is kept.
+      detection limit or a fixed end of the study (Powell 1986). Its loss is not convex: the best
+      of several searches is kept.
 
     The first two assume that censoring is independent of the event given the features, and that
     quantiles are linear at all levels below the one of interest; Powell's assumes the latter at
@@ -54,44 +60,46 @@ class LinearCQR(LinearModel):
     Parameters
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
-        The levels whose coefficients are wanted.
+        The levels whose coefficients are fitted.
     method : {"portnoy", "peng-huang", "powell"}, default "portnoy"
     fit_intercept : bool, default True
     time_transform : {None, "log"}, default None
-        Whether the logarithm of the time is linear in the features; coefficients are then on its
-        scale, predictions never.
+        Whether the logarithm of the time is linear in the features; coefficients then refer to the
+        logarithm, predictions are always times.
     step : float in (0, 1), optional
-        Distance of the levels in between that ``"portnoy"`` and ``"peng-huang"`` pass through,
-        beginning at one over the number of rows; by default that of R, which falls with the rows.
+        Distance of the intermediate levels that ``"portnoy"`` and ``"peng-huang"`` pass through,
+        beginning at one over the number of rows; by default that of R, smaller for more rows.
     censoring : {"right", "left"}, default "right"
         Whether a censored row's event lies after or before its time.
     n_bootstrap : int, default 0
-        Replications for standard errors and confidence limits; 200 is plenty.
+        Replications for standard errors and confidence limits; 200 are enough.
     bootstrap : {"jackknife", "pairs", "weights"}, default "jackknife"
         Whether a replication leaves out ``2 * ceil(sqrt(n))`` rows, draws rows with replacement, or
         gives them exponential weights.
     n_jobs : int, optional
-        Threads over replications; None is one, -1 is one a core. The result does not depend on it.
+        Threads over replications; None means 1, -1 uses all cores. The result does not depend on
+        it.
     random_state : int, RandomState, Generator or None
         For the replications and Powell's searches.
 
     Attributes
     ----------
     quantiles_ : ndarray of shape (n_levels,)
-        Those of the levels asked for that the data identify.
+        The requested levels that the data identify. Where it is a single one, predicted curves
+        also pass through lower levels that the fit needed.
     coef_ : ndarray of shape (n_levels, n_features)
     intercept_ : ndarray of shape (n_levels,)
     stopped_at_ : float or None
-        The first level that is not identified, if that kept any of the levels from being fitted.
+        The first level that is not identified, if a requested level was left out for that.
     crossing_levels_ : ndarray of shape (n,) or None
-        For ``"portnoy"``, the level at which the fit passed each censored row; NaN for events and
-        for rows that it did not pass.
+        For ``"portnoy"``, F(c given x), the level at which the fit passed each censored row; NaN
+        for events and for rows that it did not pass.
     standard_errors_ : ndarray of shape (n_levels, n_terms) or None
         Of the intercept, if there is one, and the features.
     confidence_intervals_ : ndarray of shape (n_levels, n_terms, 2) or None
         Limits of 95 % intervals.
     follow_up_ : tuple of float
-        Smallest and largest time seen.
+        Smallest and largest observed time.
     time_transform_ : TimeTransform
     unique_times_ : ndarray
         Default times of survival functions: distinct event times, at most a thousand.
@@ -156,14 +164,16 @@ class LinearCQR(LinearModel):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
-            A column that is a linear combination of others has the coefficient 0, with a warning.
+            A column that is constant or a linear combination of others has the coefficient 0, with
+            a warning.
         y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
-            Times and whether the event was seen; a plain array means that all were.
+            Times and whether the event was observed; a plain array means that all were.
         sample_weight : array-like of shape (n,), optional
             A weight counts a row as that many equal rows; replications draw rows, not copies.
         censoring_time : array-like of shape (n,), optional
             For ``method="powell"``: the time at which each row would have been censored, also if
-            its event was seen; infinite if it could not be. Needed where a row is censored.
+            its event was observed; infinite if it could not be censored. Needed where any row is
+            censored.
 
         Returns
         -------
@@ -179,13 +189,14 @@ class LinearCQR(LinearModel):
         used = target.take(weight > 0)
         require_events(used)
         transform = read_transform(self.time_transform, used, mirror=left)
+        refuse_overflow(features, target, feature_names(self))
         rows = DistinctRows.among(
             features,
             Target(transform.forward(target.time), target.event),
             np.where(np.isfinite(limit), transform.forward(limit), np.inf),
             weight,
         )
-        problem = Problem.of(
+        fitter = PathFitter.of(
             rows,
             self.method,
             transform.levels(taus),
@@ -193,21 +204,32 @@ class LinearCQR(LinearModel):
             step=self.step,
         )
         own_seed, *seeds = seed_sequence(self.random_state).spawn(1 + self.n_bootstrap)
-        path = problem.path(rows.weight, np.random.default_rng(own_seed))
-        n_reached = len(path.at(problem.taus))
-        self._warn_of_what_is_left_out(problem, taus, n_reached, path.stopped_at)
-        problem = problem.up_to(n_reached)
-        inner = path.at(problem.taus)
-        errors, intervals = self._precision(problem, inner, seeds)
+        path = fitter.path(rows.weight, np.random.default_rng(own_seed))
+        n_reached = len(path.at(fitter.taus))
+        self._warn_of_what_is_left_out(fitter, taus, n_reached, path.stopped_at)
+        fitter = fitter.up_to(n_reached)
+        inner = path.at(fitter.taus)
+        table = _outer(fitter.design.original(inner), mirror=left)
+        if not np.isfinite(table).all():
+            raise ValueError(
+                "X must have columns whose spread is not negligible beside that of the times, got "
+                "coefficients that overflow: rescale the columns or the times."
+            )
+        errors, intervals = self._precision(fitter, inner, seeds)
 
-        table = _outer(problem.design.original(inner), mirror=left)
         self.quantiles_ = taus[len(taus) - n_reached :] if left else taus[:n_reached]
         # Contiguous as after loading, so that products round the same way.
         self.coef_, self.intercept_ = table[:, 1:].copy(), table[:, 0].copy()
+        self._path_levels = self._path_coefficients = None
+        if n_reached == 1 and len(path.taus) > 1:
+            way = path.thinned(_CURVE_LEVELS, fitter.taus)
+            levels = _level(way.taus, mirror=left)
+            self._path_levels = levels[::-1].copy() if left else levels
+            self._path_coefficients = _outer(fitter.design.original(way.coefficients), mirror=left)
         self.stopped_at_ = _level(path.stopped_at, mirror=left)
         self.crossing_levels_ = None
         if self.method == "portnoy" and path.crossing_levels is not None:
-            self.crossing_levels_ = _level(problem.by_row(path.crossing_levels), mirror=left)
+            self.crossing_levels_ = _level(fitter.by_row(path.crossing_levels), mirror=left)
         self.standard_errors_, self.confidence_intervals_ = errors, intervals
         self.time_transform_ = transform
         self.follow_up_ = (float(used.time.min()), float(used.time.max()))
@@ -226,14 +248,14 @@ class LinearCQR(LinearModel):
         return self
 
     def _precision(
-        self, problem: Problem, inner: Floats, seeds: list[np.random.SeedSequence]
+        self, fitter: PathFitter, inner: Floats, seeds: list[np.random.SeedSequence]
     ) -> tuple[Floats | None, Floats | None]:
         """Return standard errors and limits of the terms, if replications are wanted."""
         if not seeds:
             return None, None
-        design = problem.design
-        scale = scale_of(self.bootstrap, len(problem.rows.group), design.X.shape[1])
-        tables = problem.replications(self.bootstrap, seeds, inner, self.n_jobs)
+        design = fitter.design
+        scale = scale_of(self.bootstrap, len(fitter.rows.group), design.X.shape[1])
+        tables = fitter.replications(self.bootstrap, seeds, inner, self.n_jobs)
         mirror = self.censoring == "left"
         errors, limits = spread_of(
             _outer(design.original(inner), mirror=mirror), _outer(tables, mirror=mirror), scale
@@ -243,15 +265,16 @@ class LinearCQR(LinearModel):
         return errors[:, terms], limits[:, terms]
 
     def _warn_of_what_is_left_out(
-        self, problem: Problem, taus: Floats, n_reached: int, stopped_at: float | None
+        self, fitter: PathFitter, taus: Floats, n_reached: int, stopped_at: float | None
     ) -> None:
-        """Say which columns and levels the data do not identify; called by ``fit`` alone."""
-        if len(problem.design.left_out):
+        """Warn of columns and levels that the data do not identify; only for ``fit``."""
+        left_out = fitter.design.left_out
+        if len(left_out):
             names = feature_names(self)
-            listed = ", ".join(repr(names[column]) for column in problem.design.left_out[:5])
-            more = ", ..." if len(problem.design.left_out) > 5 else ""
+            listed = ", ".join(repr(names[column]) for column in left_out[:5])
+            more = ", ..." if len(left_out) > 5 else ""
             warnings.warn(
-                f"X has {len(problem.design.left_out)} of {len(names)} columns that are linear "
+                f"X has {len(left_out)} of {len(names)} columns that are constant or linear "
                 f"combinations of others ({listed}{more}): their coefficients are set to 0.",
                 IdentifiabilityWarning,
                 stacklevel=3,
@@ -285,11 +308,11 @@ class LinearCQR(LinearModel):
 
 
 def _outer(table: Floats, *, mirror: bool) -> Floats:
-    """Return tables of shape (..., k, p) by the user's levels, which mirroring turns round."""
+    """Return tables of shape (..., k, p) by the user's levels, whose order mirroring reverses."""
     # Subtracted from 0, since the negative of 0 would be -0.
     return 0.0 - table[..., ::-1, :] if mirror else table
 
 
 def _level(level: Any, *, mirror: bool) -> Any:
-    """Return the user's level of one on the scale of the fit."""
+    """Return the user's level of a level of the fit."""
     return 1.0 - level if mirror and level is not None else level

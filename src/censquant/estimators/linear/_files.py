@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 Linear = TypeVar("Linear", bound="LinearModel")
 
-_OPTIONAL = ("crossing_levels_", "standard_errors_", "confidence_intervals_")
+_OPTIONAL = (
+    "crossing_levels_",
+    "standard_errors_",
+    "confidence_intervals_",
+    "_path_levels",
+    "_path_coefficients",
+)
 _FOLLOW_UP = "follow_up."
 
 
@@ -57,7 +63,11 @@ def restored_linear(cls: type[Linear], header: dict[str, Any], arrays: Arrays) -
     }
     needed = {"coef", "intercept", "feature_range"}
     follow_up = {k: own.pop(k) for k in list(own) if k.startswith(_FOLLOW_UP)}
-    if "crossing_levels" in own:  # one a row of the fit, of which the file knows no more
+    if "path_levels" in own:
+        shapes["path_levels"] = (own["path_levels"].size,)
+        shapes["path_coefficients"] = (own["path_levels"].size, 1 + n_features)
+        needed.add("path_coefficients")
+    if "crossing_levels" in own:  # one per row of the fit, of which the file knows no more
         shapes["crossing_levels"] = (own["crossing_levels"].size,)
     check_shapes(own, {k: v for k, v in shapes.items() if k in own or k in needed})
     estimator.coef_, estimator.intercept_ = own["coef"], own["intercept"]

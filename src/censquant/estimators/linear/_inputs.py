@@ -1,5 +1,6 @@
-"""Arguments of a linear fit that no other estimator has."""
+"""Checks of what a linear fit is given, beyond those of every estimator."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,24 @@ import numpy as np
 from censquant.estimators.linear._program import Floats
 from censquant.survival import Target, TimeTransform, read_censoring_times
 
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+def refuse_overflow(features: Floats, target: Target, names: Sequence[str]) -> None:
+    """Raise if values are so large that sums of them are not finite."""
+    bound = _LARGEST / (4 * len(features))
+    sizes = [*np.abs(features).max(axis=0).tolist(), float(np.abs(target.time).max())]
+    places = [*(f"column {name!r} of X" for name in names), "y"]
+    for size, where in zip(sizes, places, strict=True):
+        if size > bound:
+            raise ValueError(
+                f"X and y must hold values below {bound:.1g} in size for {len(features)} rows, got "
+                f"{size:.3g} in {where}: rescale it."
+            )
+
 
 def read_transform(kind: str | None, target: Target, *, mirror: bool) -> TimeTransform:
-    """Return the scale of the coefficients: times as they are, or their logarithms."""
+    """Return the units of the coefficients: times as they are, or their logarithms."""
     if kind is None:
         return TimeTransform(mirror=mirror)
     lowest = target.time.min()
@@ -28,7 +44,7 @@ def read_censoring_time(censoring_time: Any, target: Target, method: str, *, lef
     if method != "powell":
         if censoring_time is not None:
             raise ValueError(
-                "censoring_time is taken by method='powell' alone, got it with "
+                "censoring_time must be None unless method='powell', got censoring times with "
                 f"method={method!r}: leave it out."
             )
         return never

@@ -1,4 +1,4 @@
-"""The levels that a path is computed at: the user's, and others close enough to trust the path."""
+"""The levels of a path: the requested ones, and intermediate ones that make it accurate."""
 
 import math
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from censquant.estimators.linear._program import Floats
 
-# Levels closer to one of the user's than this share of a step are that one.
+# An intermediate level this close to a requested one, as a share of a step, is the same level.
 _SAME = 1e-6
 
 
 def default_step(method: str, n_rows: int) -> float:
-    """Return the distance of levels that R's ``crq`` chooses for so many rows.
+    """Return the distance between levels that R's ``crq`` uses for this number of rows.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def default_step(method: str, n_rows: int) -> float:
 
 
 def levels_of_path(taus: Floats, step: float, n_rows: int) -> Floats:
-    """Return 1/n, 1/n + step, ... up to the last of the user's levels, and those levels exactly.
+    """Return 1/n, 1/n + step, ... up to the last requested level, and the requested ones exactly.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A fitted linear model: what it predicts, tells and writes."""
+"""A fitted linear model: what it predicts, reports and writes."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -19,9 +19,12 @@ from censquant.survival import TimeTransform
 
 
 class LinearModel(FeatureModel):
-    """Predictions from coefficients, one set a level; a subclass fits them.
+    """Predictions from coefficients, one set per level; a subclass fits them.
 
-    ``_follow_up`` knows how long rows were followed, or is None if nothing was censored.
+    ``_follow_up`` knows how long individuals were followed, or is None if nothing was censored.
+    A curve needs two levels: where fewer of the requested ones are identified, ``_path_levels`` are
+    those of the path that led to them, and ``_path_coefficients`` hold the intercept and the
+    coefficients there.
     """
 
     n_features_in_: int
@@ -32,6 +35,8 @@ class LinearModel(FeatureModel):
     standard_errors_: Floats | None
     confidence_intervals_: Floats | None
     time_transform_: TimeTransform
+    _path_levels: Floats | None = None
+    _path_coefficients: Floats | None = None
     _follow_up: FollowUp | None
     _has_intercept: bool
     _note: str
@@ -42,15 +47,33 @@ class LinearModel(FeatureModel):
         check_is_fitted(self, "quantiles_")
         return check_features(self, X, reset=False)
 
-    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+    @property
+    def _curve_levels(self) -> Floats:
+        """The levels of predicted curves."""
+        return self.quantiles_ if self._path_levels is None else self._path_levels
+
+    def _predicted(self, features: NDArray[Any]) -> Floats:
+        """Return quantiles in the units of the coefficients, one column per level of the curve."""
+        slopes, intercept = self.coef_, self.intercept_
+        if self._path_coefficients is not None:
+            slopes, intercept = self._path_coefficients[:, 1:], self._path_coefficients[:, 0]
         with np.errstate(over="ignore", invalid="ignore"):
-            values = features @ self.coef_.T + self.intercept_
-        refuse_overflow(values, features)
-        left = self.time_transform_.mirror
+            values: Floats = features @ slopes.T + intercept
+        refuse_overflow(values, features, feature_names(self))
+        if self._path_levels is not None:
+            # The requested level keeps the value of its own coefficients where neighbours cross it.
+            place = int(np.searchsorted(self._path_levels, self.quantiles_[0]))
+            own = values[:, place : place + 1]
+            np.minimum(values[:, :place], own, out=values[:, :place])
+            np.maximum(values[:, place:], own, out=values[:, place:])
+        return values
+
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        values, left = self._predicted(features), self.time_transform_.mirror
         times = self.time_transform_.inverse(-values if left else values)
         # Where no time was negative, none is predicted.
         lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
-        curve = QuantileCurve.adopt(times, self.quantiles_, lower)
+        curve = QuantileCurve.adopt(times, self._curve_levels, lower)
         return curve.with_reach(
             lambda curve: reach_until(curve, self._followed_until(features), lowest=left),
             lowest=left,
@@ -62,10 +85,10 @@ class LinearModel(FeatureModel):
             return np.full(len(features), -np.inf if self.time_transform_.mirror else np.inf)
         return self.time_transform_.inverse(self._follow_up.limit(features))
 
-    # Telling
+    # Reporting
 
     def coef_table(self) -> Any:
-        """Return the coefficients as a DataFrame, one row a level and one column a term.
+        """Return the coefficients as a DataFrame, one row per level and one column per term.
 
         Returns
         -------
@@ -88,7 +111,7 @@ class LinearModel(FeatureModel):
     def summary(self) -> CoefficientSummary:
         """Return coefficients, standard errors and limits of every level, to print or as a frame.
 
-        Precision is there if the fit had replications, ``n_bootstrap``. The limits treat levels
+        Precision is available if the fit had replications, ``n_bootstrap``. The limits treat levels
         and terms one by one.
 
         Returns

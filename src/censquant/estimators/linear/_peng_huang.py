@@ -21,7 +21,7 @@ def peng_huang_path(
               1[y_i \ge x_i'\beta(\tau_k)] (H(\tau_{k+1}) - H(\tau_k)) \Big) = 0,
               \quad H(u) = -\log(1 - u)
 
-    with everybody at risk before the first level.
+    where everybody is at risk before the first level.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def peng_huang_path(
         Times, of the order of 1.
     event : ndarray of shape (n,)
     taus : ndarray of shape (k,)
-        Increasing levels; who is at risk is looked at once a level.
+        Increasing levels; who is at risk is determined once per level.
     weight : ndarray of shape (n,), in (0, inf)
     """
     if len(independent_columns(X[event])) < X.shape[1]:

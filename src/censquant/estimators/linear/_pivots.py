@@ -1,17 +1,18 @@
-"""Simplex pivots for weighted quantile regression, from the rows that an earlier fit touched."""
+"""Simplex pivots for weighted quantile regression, from the rows that an earlier fit passed."""
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-# A dual value may leave its bounds by this share of the widest ones: rounding, where pivots end,
-# and more than rounding, where the end is judged.
+from censquant._compile import compiled
+
+# A dual value may leave its bounds by this share of the widest ones: by rounding while pivots go
+# on, and by a little more where the solution is checked.
 _ROUNDING = 1e-11
 _TOLERANCE = 1e-9
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leaving_row(
     gap: Any, inverse: Any, lower: Any, upper: Any, basis: Any, rounding: float
 ) -> tuple[int, float]:
@@ -27,13 +28,13 @@ def _leaving_row(
     return place, value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _entering_row(
     residual: Any, rate: Any, above: Any, width: Any, outside: Any, slope: float, order: Any
 ) -> tuple[int, float]:
-    """Return how many rows are passed until the loss no longer falls, the last one being met.
+    """Return how many rows are passed until the loss no longer falls, and how far the last one is.
 
-    ``order`` receives the rows that residuals reach zero in, first come first.
+    ``order`` receives the rows whose residuals reach zero, in the order in which they do.
     """
     count = 0
     for i in range(len(residual)):
@@ -56,7 +57,7 @@ def _entering_row(
     return 0, 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pivot(
     x: Any,
     residual: Any,
@@ -71,10 +72,10 @@ def _pivot(
 ) -> bool:
     """Exchange rows of the basis until all its dual values lie between their bounds.
 
-    All arrays but the bounds are changed in place. ``residual`` and ``above`` tell on which side
+    All arrays but the bounds are changed in place. ``residual`` and ``above`` say on which side
     of the fit a row lies, ``gap`` is what the dual values of the basis have to add up to, and
     ``inverse`` is the inverse of ``x[basis]``; all other rows are ``outside``. False if there is
-    no bound, a cycle, or no end.
+    no bound, a cycle, or no end within ``max_pivots``.
     """
     n, p = x.shape
     width = upper - lower
@@ -115,7 +116,7 @@ def _pivot(
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _exchange(inverse: Any, row: Any, place: int) -> None:
     """Update the inverse of a matrix of which one row is replaced."""
     p = len(row)
@@ -130,7 +131,7 @@ def _exchange(inverse: Any, row: Any, place: int) -> None:
                 inverse[k, m] -= inverse[k, place] * product[m]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gap(x: Any, total: Any, outside: Any, above: Any, lower: Any, upper: Any) -> Any:
     """Return what is left of the total for the rows that the fit passes through."""
     gap = total.copy()
@@ -142,22 +143,30 @@ def _gap(x: Any, total: Any, outside: Any, above: Any, lower: Any, upper: Any) -
     return gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _refined(inverse: Any, matrix: Any, right: Any) -> Any:
-    """Solve by an inverse that pivots have worn a little, and once more for what is left."""
+    """Solve by an inverse that has lost a little accuracy, with one step of refinement."""
     solution = inverse @ right
     return solution + inverse @ (right - matrix @ solution)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_from(
-    x: Any, y: Any, lower: Any, upper: Any, total: Any, basis: Any, inverse: Any, max_pivots: int
-) -> Any:
-    """Pivot from a basis to the best one; return whether it was found, and the coefficients.
+    x: Any,
+    y: Any,
+    lower: Any,
+    upper: Any,
+    total: Any,
+    basis: Any,
+    inverse: Any,
+    max_pivots: int,
+    beta: Any,
+) -> bool:
+    """Pivot from a basis to the best one; return whether it was found.
 
-    ``basis`` and ``inverse``, that of ``x[basis]``, are changed in place. What is found is proved:
-    residuals and dual values, computed afresh, have the signs and lie between the bounds that only
-    a best fit has.
+    ``basis`` and ``inverse``, that of ``x[basis]``, are changed in place, and the coefficients are
+    written into ``beta``. What is found is proved: residuals and dual values, recomputed, have the
+    signs and lie between the bounds that only a best fit has.
     """
     n, p = x.shape
     outside = np.ones(n, dtype=np.bool_)
@@ -167,15 +176,15 @@ def solve_from(
     above = residual > 0.0
     gap = _gap(x, total, outside, above, lower, upper)
     if not _pivot(x, residual, above, lower, upper, gap, basis, outside, inverse, max_pivots):
-        return False, total
+        return False
     rows = x[basis]
-    beta = _refined(inverse, rows, y[basis])
+    beta[:] = _refined(inverse, rows, y[basis])
     residual = y - x @ beta
     gap = _gap(x, total, outside, above, lower, upper)
     dual = _refined(inverse.T.copy(), rows.T.copy(), gap)
     width = (upper - lower).max()
     missing = np.abs(gap - dual @ rows).max()
-    proved = missing <= _TOLERANCE * width
+    proved: bool = missing <= _TOLERANCE * width
     for i in range(n):
         if outside[i]:
             wrong = -residual[i] if above[i] else residual[i]
@@ -185,4 +194,4 @@ def solve_from(
     for j in range(p):
         low, high = lower[basis[j]], upper[basis[j]]
         proved &= low - _TOLERANCE * width <= dual[j] <= high + _TOLERANCE * width
-    return proved, beta
+    return proved

@@ -12,13 +12,13 @@ _TOUCHING = 1e-10
 def portnoy_path(
     X: Floats, y: Floats, event: NDArray[np.bool_], taus: Floats, weight: Floats
 ) -> Path:
-    r"""Coefficients level after level, where a censored row is split once the fit has passed it.
+    r"""Coefficients level by level, where a censored row is split once the fit has passed it.
 
     The estimator is that of Portnoy (2003), Censored regression quantiles. Until the fit has
-    passed a censored row, the whole of it stands at infinity. From its crossing level :math:`q` on,
-    the share :math:`(\tau - q) / (1 - q)` of it stands at its censoring time. The crossing level is
-    interpolated between the two levels around it. Censored rows below the first quantile say
-    nothing and are left out.
+    passed a censored row, all of its weight is at infinity. From its crossing level :math:`q` on,
+    the share :math:`(\tau - q) / (1 - q)` of it is at its censoring time. The crossing level is
+    interpolated between the two levels around it. Censored rows below the first quantile carry
+    no information and are left out.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def portnoy_path(
         Times, of the order of 1.
     event : ndarray of shape (n,)
     taus : ndarray of shape (k,)
-        Increasing levels; crossing levels are the finer, the closer the levels are.
+        Increasing levels; the closer they are, the more accurate are the crossing levels.
     weight : ndarray of shape (n,), in (0, inf)
     """
     programme = Programme(X, y)
@@ -56,7 +56,7 @@ def portnoy_path(
 def _first_level(
     programme: Programme, event: NDArray[np.bool_], tau: float, weight: Floats
 ) -> tuple[Floats, Floats]:
-    """Weigh down to 0 the censored rows below the first quantile, until none is there."""
+    """Set the weight of censored rows below the first quantile to 0, until there are none."""
     while True:
         beta = _fit(programme, weight, weight, tau)
         if beta is None:  # quantile regression of finite rows always has a solution
@@ -68,6 +68,6 @@ def _first_level(
 
 
 def _fit(programme: Programme, share: Floats, weight: Floats, tau: float) -> Floats | None:
-    """Fit one level to rows of which a share is kept at its time and the rest is at infinity."""
+    """Fit one level to rows of which a share is at its time and the rest at infinity."""
     rest = (weight - share) @ programme.X
     return programme.solve(share * (tau - 1.0), share * tau, -tau * rest)

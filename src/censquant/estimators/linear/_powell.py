@@ -30,12 +30,12 @@ def powell_path(
     rng: np.random.Generator,
     near: Floats | None = None,
 ) -> Path:
-    """Coefficients of each level that minimise a loss in which predictions are cut as times were.
+    """Coefficients of each level that minimise a loss of predictions censored as the times were.
 
     The estimator is that of Powell (1986), Censored regression quantiles. Its loss is not convex.
     From each of several starts, quantile regression is repeated on the rows whose prediction lies
-    below their censoring time until they no longer change; the best end is kept. Starts are the
-    plain fit, the level before, and fits through random rows; nothing guarantees the best of all.
+    below their censoring time until they no longer change; the best result is kept. Starts are the
+    plain fit, the previous level, and fits through random rows; no global optimum is guaranteed.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def powell_path(
     weight : ndarray of shape (n,), in (0, inf)
     rng : Generator
     near : ndarray of shape (at least k, p), optional
-        Starts that stand in for the random ones, a level each.
+        Starts that replace the random ones, one per level.
     """
     programme = Programme(X, y)
     everyone = np.ones(len(y), dtype=bool)
@@ -77,7 +77,7 @@ def powell_path(
 def _descend(
     programme: Programme, censoring_time: Floats, beta: Floats, tau: float, weight: Floats
 ) -> Iterator[Floats]:
-    """Yield the fits of repeated regression on the rows that the fit before left free."""
+    """Yield the fits of repeated regression on the rows that the previous fit left free."""
     rows = None
     for _ in range(_MOST_ROUNDS):
         yield beta
@@ -99,11 +99,11 @@ def _regress(programme: Programme, rows: NDArray[np.bool_], tau: float, weight: 
 
 
 def _through_random_rows(
-    X: Floats, y: Floats, seen: NDArray[np.bool_], rng: np.random.Generator
+    X: Floats, y: Floats, event: NDArray[np.bool_], rng: np.random.Generator
 ) -> list[Floats]:
     """Return fits that pass through as many random events as there are coefficients."""
     fits: list[Floats] = []
-    events, p = np.flatnonzero(seen), X.shape[1]
+    events, p = np.flatnonzero(event), X.shape[1]
     for _ in range(_RANDOM_STARTS if len(events) >= p else 0):
         rows = rng.choice(events, size=p, replace=False)
         if np.linalg.matrix_rank(X[rows]) == p:

@@ -8,29 +8,29 @@ from censquant.estimators.linear._columns import independent_columns
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
-# From farther away HiGHS is faster.
-_PIVOTS_A_COLUMN = 200
+# Beyond that many, HiGHS is faster.
+_PIVOTS_PER_COLUMN = 200
 _ILL_CONDITIONED = 1e10
 
 
 class Programme:
-    r"""Weighted quantile regression of one response on one design, to be solved time and again.
+    r"""Weighted quantile regression of one response on one design, to be solved repeatedly.
 
     Solves :math:`\max_b y'b` subject to :math:`X'b = t`, :math:`l \le b \le u`, the dual of
 
     .. math:: \min_\beta \sum_i \max_{l_i \le b \le u_i} b (y_i - x_i'\beta) + t'\beta
 
     which is quantile regression for :math:`l_i = w_i (\tau - 1)`, :math:`u_i = w_i \tau` and
-    :math:`t = 0`. Simplex pivots start from the rows that the fit before passed through, since
+    :math:`t = 0`. Simplex pivots start from the rows that the previous fit passed through, since
     neighbouring levels differ by a few of them. A solution found that way is checked to be optimal;
-    HiGHS is asked where it is not, and whether there is a solution at all.
+    where it is not, HiGHS solves the programme, or finds that there is no solution.
 
     Parameters
     ----------
     X : ndarray of shape (n, p)
         Design of full column rank, with a column of ones for an intercept.
     y : ndarray of shape (n,)
-        Response, of the order of 1; if it increases, low levels are found the faster.
+        Response, of the order of 1; if it increases, low levels are found faster.
 
     Examples
     --------
@@ -53,20 +53,19 @@ class Programme:
         Parameters
         ----------
         lower, upper : ndarray of shape (n,)
-            Bounds of the dual values; a row for which both are 0 takes no part.
+            Bounds of the dual values; a row for which both are 0 is ignored.
         total : ndarray of shape (p,)
         """
         from censquant.estimators.linear._pivots import solve_from
 
         basis = self._basis.copy()
-        limit = _PIVOTS_A_COLUMN * len(basis)
+        limit = _PIVOTS_PER_COLUMN * len(basis)
         inverse = np.linalg.inv(self.X[basis])
-        found, beta = solve_from(self.X, self.y, lower, upper, total, basis, inverse, limit)
-        if not found:
+        beta = np.empty(len(basis))
+        if not solve_from(self.X, self.y, lower, upper, total, basis, inverse, limit, beta):
             return self._by_highs(lower, upper, total)
         self._basis = basis
-        coefficients: Floats = beta
-        return coefficients
+        return beta
 
     def _by_highs(self, lower: Floats, upper: Floats, total: Floats) -> Floats | None:
         from scipy.optimize import linprog

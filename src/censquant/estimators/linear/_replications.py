@@ -13,12 +13,12 @@ _QUARTILE = NormalDist().inv_cdf(0.75)
 
 
 def n_deleted(n_rows: int) -> int:
-    """Return how many rows a replication of the jackknife leaves out."""
+    """Return how many rows each replication of the jackknife leaves out."""
     return 2 * math.ceil(math.sqrt(n_rows))
 
 
 def row_factors(kind: str, n_rows: int, rng: np.random.Generator) -> Floats:
-    """Return what a replication multiplies the rows' weights by.
+    """Return the factors of the rows' weights in a replication.
 
     Examples
     --------
@@ -50,8 +50,8 @@ def scale_of(kind: str, n_rows: int, n_coefficients: int) -> float:
     left = n_rows - deleted - n_coefficients + 1
     if left < 1:
         raise ValueError(
-            f"bootstrap='jackknife' leaves out {deleted} rows a replication and must keep at "
-            f"least {n_coefficients}, one a coefficient, got {n_rows} rows: use "
+            f"bootstrap='jackknife' leaves out {deleted} rows per replication and must keep at "
+            f"least {n_coefficients}, one per coefficient, got {n_rows} rows: use "
             "bootstrap='weights'."
         )
     return math.sqrt(left / deleted)
@@ -61,8 +61,8 @@ def spread_of(coefficients: Floats, replications: Floats, scale: float) -> tuple
     r"""Return standard errors and 95 % limits.
 
     The limits lie :math:`z_{.975} / z_{.75}` quartile distances from the estimate, on each side by
-    the quartile of that side, so that a few wild replications do no harm. Where fewer than half of
-    the replications reached a level, both are NaN.
+    the quartile of that side, so that a few extreme replications have no effect. Where fewer than
+    half of the replications reached a level, both are NaN.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Coefficients with their precision as a table to read."""
+"""Coefficients with their precision as a table."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ _HEADINGS = ("coefficient", "std. error", "lower 95 %", "upper 95 %")
 
 
 def pandas_for(what: str) -> Any:
-    """Return pandas, or say how to get it."""
+    """Return pandas, or raise with the command that installs it."""
     try:
         import pandas as pd
     except ImportError:
@@ -25,12 +25,12 @@ def pandas_for(what: str) -> Any:
 class CoefficientSummary:
     """Coefficients of every level, with standard errors and 95 % limits where there are any.
 
-    Made by :meth:`LinearCQR.summary`; ``str()`` of it is one table a level.
+    Made by :meth:`LinearCQR.summary`; ``str()`` of it is one table per level.
 
     Parameters
     ----------
     title : str
-        How the coefficients and their precision were found.
+        How the coefficients and their precision were estimated.
     quantiles : ndarray of shape (n_levels,)
     terms : tuple of str
         The intercept, if any, and the features.
@@ -77,7 +77,7 @@ class CoefficientSummary:
         return "\n".join(lines)
 
     def to_frame(self) -> Any:
-        """Return a DataFrame with a row for every level and term.
+        """Return a DataFrame with one row per level and term.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from censquant.estimators.neural._parametric import (
 from censquant.estimators.neural._sequential_grid import SequentialGridNN
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.estimators.neural._uncensored_only import UncensoredOnlyNN
+from censquant.estimators.neural._y_star import y_star_factor
 
 __all__ = [
     "CQRNN",
@@ -24,4 +25,5 @@ __all__ = [
     "TrainedModel",
     "UncensoredOnlyNN",
     "WeibullNN",
+    "y_star_factor",
 ]

@@ -242,7 +242,6 @@ class CQRNN(NeuralRegressor):
         rng: np.random.Generator,
         **options: Any,
     ) -> tuple[Network, History]:
-        if self.em_epochs is not None and isinstance(objective, Portnoy):
-            frozen = FrozenLevels(objective, self.em_epochs)
-            options["callbacks"] = [frozen, *options["callbacks"]]
+        if isinstance(objective, Portnoy) and objective.frozen_epochs is not None:
+            options["callbacks"] = [FrozenLevels(objective), *options["callbacks"]]
         return super()._train_member(objective, rows, config, rng, **options)

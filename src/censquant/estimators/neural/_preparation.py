@@ -39,8 +39,8 @@ class FeatureScale:
     def fit(cls, x: NDArray[Any], weight: NDArray[np.float64]) -> "FeatureScale":
         """Take weighted mean and standard deviation of each feature.
 
-        A constant feature is centred only. Rows that are images or sequences have one mean and one
-        standard deviation in all, so that their parts stay comparable.
+        A constant feature is only centred. Samples that are images or sequences have one mean and
+        one standard deviation in all, so that their parts stay comparable.
         """
         x = x.astype(np.float64, copy=False)
         if x.ndim > 2:
@@ -64,7 +64,7 @@ class FeatureScale:
 
 
 def warn_of_constant_features(x: NDArray[Any], names: Sequence[str], *, stacklevel: int) -> None:
-    """Say which columns are the same in all rows; ``stacklevel`` as if the caller warned."""
+    """Warn of columns that are the same in all rows; ``stacklevel`` as if the caller warned."""
     constant = np.flatnonzero((x == x[0]).all(axis=0))
     if len(constant):
         listed = ", ".join(repr(names[column]) for column in constant[:5])
@@ -80,10 +80,10 @@ def warn_of_constant_features(x: NDArray[Any], names: Sequence[str], *, stacklev
 def arrangement(
     weight: NDArray[np.float64], *columns: NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return an order of the rows that depends only on what they hold, and their new weights.
+    """Return an order of the rows that depends only on their content, and their new weights.
 
     Rows of weight 0 are left out. Weights that are counts become repeated rows, so that a weighted
-    fit has the very bits of a fit to repeated rows; other weights are scaled to 1 on average.
+    fit is identical to repeating the rows; other weights are scaled to 1 on average.
 
     Parameters
     ----------
@@ -116,15 +116,15 @@ def arrangement(
 def in_unit_free_order(rows: Rows) -> Rows:
     """Return scaled rows in an order that does not depend on the user's units.
 
-    Training visits rows in a random order of their places, so the places decide what is learned.
+    Training shuffles rows by their position, so the position decides what is learned.
     """
-    # Steps far coarser than the rounding that another unit causes, and far finer than the data.
+    # Steps far larger than the rounding that another unit causes, and far smaller than the data's.
     steps = (np.rint(column.astype(np.float64) * _STEPS_IN_ONE) for column in rows.arrays())
     return rows.take(canonical_order(*steps))
 
 
 def holdout(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Split off a random share of the events and the same share of the censored rows."""
+    """Hold out a random share of the events and the same share of the censored rows."""
     held = np.zeros(len(rows), dtype=bool)
     for kind in (rows.event, ~rows.event):
         index = rng.permutation(np.flatnonzero(kind))

@@ -1,15 +1,16 @@
-"""An order of rows that depends on what they hold, not on where they stood."""
+"""An order of rows that depends on their content, not on their position."""
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-_LARGEST_COPIES = 100  # times the number of rows: above that, weights scale the loss instead
+from censquant._compile import compiled
+
+_LARGEST_COPIES = 100  # times the number of rows: beyond it, weights scale the loss instead
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hash_rows(bits: Any, hashes: Any) -> None:
     for i in range(bits.shape[0]):
         word = hashes[i]
@@ -20,7 +21,7 @@ def _hash_rows(bits: Any, hashes: Any) -> None:
 
 
 def canonical_order(*columns: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the indices that bring rows into an order that is a function of their content.
+    """Return the indices that sort rows into an order that is a function of their content.
 
     With it a fit does not depend on how a file was sorted. Equal rows are interchangeable, so
     their order among themselves does not matter.
@@ -47,10 +48,10 @@ def canonical_order(*columns: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def copies_of(weight: NDArray[np.float64]) -> NDArray[np.intp] | None:
-    """Return how often each row is to be repeated if the weights are counts, else None.
+    """Return how often each row is repeated if the weights are counts, else None.
 
-    A row of weight 3 is then trained on as three rows, which makes weighting and repeating the
-    very same fit. Counts that would make the data much longer scale the loss instead.
+    A row of weight 3 is then trained on as three rows, which makes weighting identical to
+    repeating. Counts that would make the data much longer scale the loss instead.
     """
     whole = bool((weight == np.floor(weight)).all())
     if not whole or weight.sum() > _LARGEST_COPIES * len(weight):

@@ -67,7 +67,7 @@ class TrainedModel:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             outputs = self.network.predict(self.feature_scale.apply(features))
-        refuse_overflow(outputs, features)
+        refuse_overflow(outputs, features, ())
         return outputs
 
     def raw_quantiles(self, features: NDArray[Any]) -> Floats:

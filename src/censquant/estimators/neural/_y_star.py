@@ -1,4 +1,4 @@
-"""Where the censored rest of a row is sent, in the user's unit of time."""
+"""The pseudo-time y* that receives the probability mass beyond censoring times."""
 
 import re
 from typing import Any, TypedDict
@@ -13,8 +13,35 @@ _FACTOR = re.compile(r"\s*(\d+(?:\.\d+)?)\s*max\s*")
 _CAP_SHARE = 0.2  # of the range of times: how far beyond it predictions may be pushed without y*
 
 
+def y_star_factor(y_star: str) -> float:
+    """Factor of the largest time in a ``y_star`` that is written as one.
+
+    Parameters
+    ----------
+    y_star : str
+        Such as ``"1.2max"``; the factor is at least 1.
+
+    Returns
+    -------
+    factor : float
+
+    Examples
+    --------
+    >>> from censquant.estimators.neural import y_star_factor
+    >>> y_star_factor("1.2max")
+    1.2
+    """
+    match = _FACTOR.fullmatch(y_star)
+    if match is None or float(match[1]) < 1:
+        raise ValueError(
+            "y_star must be None, a time, or a factor of at least 1 such as '1.2max', "
+            f"got {y_star!r}."
+        )
+    return float(match[1])
+
+
 def read_y_star(y_star: Any, time: NDArray[np.float64], *, left: bool) -> float | None:
-    """Return y* in the unit of ``time``, or None where a one-sided cap takes its place.
+    """Return y* in the unit of ``time``, or None where a one-sided cap replaces it.
 
     A factor is written ``"1.2max"``. For times that are not negative it is that multiple of the
     largest one; for others its excess over 1 is applied to the size of the times, so that y* lies
@@ -24,16 +51,11 @@ def read_y_star(y_star: Any, time: NDArray[np.float64], *, left: bool) -> float 
         return None
     if not isinstance(y_star, str):
         return _check_beyond(check_number("y_star", y_star), time, left=left)
-    match = _FACTOR.fullmatch(y_star)
-    if match is None or float(match[1]) < 1:
-        raise ValueError(
-            "y_star must be None, a time, or a factor of at least 1 such as '1.2max', "
-            f"got {y_star!r}."
-        )
+    factor = y_star_factor(y_star)
     sign = -1.0 if left else 1.0
     largest = float((sign * time).max())
     size = abs(largest) if not left and time.min() >= 0 else max(abs(largest), float(time.std()))
-    return sign * (largest + (float(match[1]) - 1.0) * size)
+    return sign * (largest + (factor - 1.0) * size)
 
 
 def _check_beyond(y_star: float, time: NDArray[np.float64], *, left: bool) -> float:
@@ -52,14 +74,14 @@ def push_limit(time: NDArray[np.float64], *, left: bool) -> float:
 
 
 class FarTimes(TypedDict):
-    """What Portnoy's objective needs to know of the far end of time, on the scale of training."""
+    """The parameters of Portnoy's objective that depend on y*, in model units."""
 
     y_star: float | None
     cap: float
 
 
 def far_times(y_star: Any, target: Target, transform: TimeTransform) -> FarTimes:
-    """Return y* as the user means it; without one, the cap on pushes takes its place."""
+    """Return y* in model units; without one, the cap on predictions replaces it."""
     left = transform.mirror
     value = read_y_star(y_star, target.time, left=left)
     if value is not None:

@@ -58,8 +58,8 @@ def refused(error, message, fit=None, **parameters):
         (
             {"n_bootstrap": 10},
             ValueError,
-            "bootstrap='jackknife' leaves out 8 rows a replication and must keep at least 5, one "
-            "a coefficient, got 12 rows: use bootstrap='weights'.",
+            "bootstrap='jackknife' leaves out 8 rows per replication and must keep at least 5, one "
+            "per coefficient, got 12 rows: use bootstrap='weights'.",
         ),
     ],
     ids=str,
@@ -77,7 +77,8 @@ def test_any_other_number_of_jobs_is_taken(n_jobs):
 def test_censoring_times_are_refused_by_other_methods():
     refused(
         ValueError,
-        "censoring_time is taken by method='powell' alone, got it with method='portnoy': leave it "
+        "censoring_time must be None unless method='powell', got censoring times with "
+        "method='portnoy': leave it "
         "out.",
         {"censoring_time": TIME},
     )

@@ -277,8 +277,8 @@ def test_collinear_columns_have_the_coefficient_zero_and_change_nothing_else(met
     with pytest.warns(IdentifiabilityWarning) as caught:
         model = fitted(method, (frame, TIME, EVENT, LIMIT), n_bootstrap=4, bootstrap="weights")
     assert [str(warning.message) for warning in caught] == [
-        "X has 3 of 5 columns that are linear combinations of others ('one', 'b', 'far'): their "
-        "coefficients are set to 0."
+        "X has 3 of 5 columns that are constant or linear combinations of others ('one', 'b', "
+        "'far'): their coefficients are set to 0."
     ]
     assert caught[0].filename == __file__
     assert not model.coef_[:, [0, 3, 4]].any()
@@ -295,8 +295,8 @@ def test_more_features_than_rows_interpolate_with_the_first_columns():
     wide = rng.normal(size=(6, 9))
     with pytest.warns(
         IdentifiabilityWarning,
-        match=r"^X has 4 of 9 columns that are linear combinations of others \('x5', 'x6', 'x7', "
-        r"'x8'\): their coefficients are set to 0\.$",
+        match=r"^X has 4 of 9 columns that are constant or linear combinations of others \('x5', "
+        r"'x6', 'x7', 'x8'\): their coefficients are set to 0\.$",
     ):
         model = LinearCQR([0.1, 0.9]).fit(wide, np.arange(6.0))
     np.testing.assert_allclose(

@@ -26,6 +26,7 @@ Y = (np.minimum(TIME, LIMIT), TIME <= LIMIT)
 CONFIGURATIONS = [
     {},
     {"quantiles": [0.2, 0.4]},
+    {"quantiles": [0.4]},
     {"method": "peng-huang", "time_transform": "log"},
     {"censoring": "left", "fit_intercept": False, "quantiles": (0.4, 0.6)},
     {"n_bootstrap": 4, "random_state": 0},

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from censquant import LinearCQR
-from censquant.estimators.linear import CoefficientSummary, _problem
+from censquant.estimators.linear import CoefficientSummary, _path_fitter
 from censquant.estimators.linear._replications import n_deleted, row_factors, scale_of, spread_of
 
 
@@ -107,7 +107,7 @@ def test_powells_standard_errors_are_about_those_of_portnoys():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_precision_does_not_depend_on_the_number_of_threads(method, monkeypatch):
-    monkeypatch.setattr(_problem, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(_path_fitter, "_ROWS_FOR_THREADS", 1)
     results = [fitted(method, n_bootstrap=6, n_jobs=n_jobs) for n_jobs in (1, 2, None)]
     for model in results[1:]:
         np.testing.assert_array_equal(model.standard_errors_, results[0].standard_errors_)
@@ -124,12 +124,14 @@ def test_the_same_random_state_gives_the_same_bits(make):
 
 def test_few_rows_use_one_thread(monkeypatch):
     asked = []
-    original = _problem.side_by_side
+    original = _path_fitter.side_by_side
     monkeypatch.setattr(
-        _problem, "side_by_side", lambda tasks, n: (asked.append(n), original(tasks, n))[1]
+        _path_fitter,
+        "side_by_side",
+        lambda tasks, n, **options: (asked.append(n), original(tasks, n, **options))[1],
     )
     fitted(n_bootstrap=2, n_jobs=2)
-    monkeypatch.setattr(_problem, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(_path_fitter, "_ROWS_FOR_THREADS", 1)
     fitted(n_bootstrap=2, n_jobs=2)
     assert asked == [1, 2]
 
@@ -138,7 +140,7 @@ def test_replications_that_are_asked_to_stop_know_nothing(monkeypatch):
     stopped = threading.Event()
     stopped.set()
     monkeypatch.setattr(
-        _problem, "side_by_side", lambda tasks, n_jobs: [task(stopped) for task in tasks]
+        _path_fitter, "side_by_side", lambda tasks, n_jobs, **_: [task(stopped) for task in tasks]
     )
     model = fitted(n_bootstrap=3)
     assert np.isnan(model.standard_errors_).all()
@@ -149,18 +151,18 @@ def test_a_replication_that_cannot_tell_the_columns_apart_knows_nothing():
     # One row alone differs from the others: about 37 % of the draws of pairs leave it out.
     x = np.zeros((40, 1))
     x[7] = 1.0
-    problem_of = LinearCQR([0.5], n_bootstrap=200, bootstrap="pairs", random_state=0)
+    estimator = LinearCQR([0.5], n_bootstrap=200, bootstrap="pairs", random_state=0)
     missing = []
-    original = _problem.Problem._replicate
+    original = _path_fitter.Replication.__call__
 
-    def spied(self, kind, rng, near):
-        table = original(self, kind, rng, near)
+    def spied(self, stopping):
+        table = original(self, stopping)
         missing.append(np.isnan(table).all())
         return table
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_problem.Problem, "_replicate", spied)
-        model = problem_of.fit(x, np.arange(40.0))
+        patch.setattr(_path_fitter.Replication, "__call__", spied)
+        model = estimator.fit(x, np.arange(40.0))
     assert np.mean(missing) == pytest.approx(np.exp(-1), abs=0.1)
     assert np.isfinite(model.standard_errors_).all()
 

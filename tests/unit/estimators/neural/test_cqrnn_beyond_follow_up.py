@@ -193,8 +193,8 @@ def test_features_far_outside_the_fit_are_named():
 def test_features_that_overflow_are_refused(transform):
     model = small(time_transform=transform).fit(X, Y)
     message = (
-        r"^X must hold values of a size that the fit has seen, got up to 1.7e\+308, where "
-        r"predictions overflow.$"
+        r"^X must not hold values so large that predictions overflow, got a value of size "
+        r"1.7e\+308: check its unit.$"
     )
     with pytest.raises(ValueError, match=message):
         model.predict(np.vstack([X[:3], [[1.7e308]]]))

@@ -181,14 +181,14 @@ Y_MESSAGES = [
     (
         (replaced(TIME, 3, np.inf), EVENT),
         ValueError,
-        "y contains infinity: 1 of 40 times are infinite, the first in row 3; give the last time "
-        "seen and event=False instead.",
+        "y contains infinity: 1 of 40 times are infinite, the first in row 3; give the last "
+        "observed time and event=False instead.",
     ),
     (
         (TIME, np.where(EVENT, 2, 1)),
         ValueError,
         "event must be boolean or 0 and 1, got the values 1, 2: 2 usually means the event, write "
-        "event == 2.",
+        "event == 2; competing risks are not supported.",
     ),
     (
         (TIME, np.where(EVENT, "dead", "alive")),

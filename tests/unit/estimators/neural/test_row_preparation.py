@@ -1,5 +1,7 @@
 """Scaling, ordering and splitting of rows before training, and the far end of time."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from censquant.estimators.neural._preparation import (
     in_unit_free_order,
 )
 from censquant.estimators.neural._row_order import _hash_rows, canonical_order, copies_of
-from censquant.estimators.neural._y_star import push_limit, read_y_star
+from censquant.estimators.neural._y_star import push_limit, read_y_star, y_star_factor
 from censquant.training import Rows
 
 finite = st.floats(-1e6, 1e6, allow_nan=False, width=32)
@@ -189,6 +191,22 @@ def test_y_star_in_the_users_unit(y_star, time, left, expected):
     assert read_y_star(y_star, time, left=left) == (
         expected if expected is None else pytest.approx(expected)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "factor"), [("1.2max", 1.2), (" 10 max ", 10.0), ("1max", 1.0), ("1.05max", 1.05)]
+)
+def test_factors_of_y_star_are_read_in_one_place(text, factor):
+    assert y_star_factor(text) == factor
+
+
+@pytest.mark.parametrize("text", ["0.9max", "max", "1.2", "-1max", "1.2 min", ""])
+def test_anything_but_a_factor_of_at_least_one_is_refused(text):
+    message = (
+        f"y_star must be None, a time, or a factor of at least 1 such as '1.2max', got {text!r}."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        y_star_factor(text)
 
 
 @given(

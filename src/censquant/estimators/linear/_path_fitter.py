@@ -1,7 +1,7 @@
-"""One estimation problem in the programme's units, to be solved for the data and replications."""
+"""Fits of whole coefficient paths, to the data and to replications of them."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,17 +23,17 @@ _ROWS_FOR_THREADS = 1_000
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Rows, levels and method of an estimation.
+class PathFitter:
+    """Rows, levels and method: everything that a fit needs but weights and random numbers.
 
     Parameters
     ----------
     rows : DistinctRows
-        Times on the scale of the fit: mirrored for left censoring, logarithms if asked for.
+        Times in the units of the fit: mirrored for left censoring, logarithms if requested.
     design : Design
     method : {"portnoy", "peng-huang", "powell"}
     taus : ndarray of shape (k,)
-        The levels asked for, on the scale of the fit.
+        The requested levels, mirrored for left censoring.
     levels : ndarray of shape (at least k,)
         The levels of the path, with ``taus`` among them.
     """
@@ -47,11 +47,11 @@ class Problem:
     @classmethod
     def of(
         cls, rows: DistinctRows, method: str, taus: Floats, *, intercept: bool, step: float | None
-    ) -> "Problem":
+    ) -> "PathFitter":
         """Choose units and levels.
 
         Where nothing is censored, all methods are quantile regression, which needs no levels
-        between those asked for.
+        between the requested ones.
         """
         design = Design.of(rows.x, rows.target.time, intercept=intercept)
         plain = bool(rows.target.event.all()) and not np.isfinite(rows.limit).any()
@@ -76,8 +76,8 @@ class Problem:
             return peng_huang_path(X, y, event, self.levels, weight[used])
         return portnoy_path(X, y, event, self.levels, weight[used])
 
-    def up_to(self, n_levels: int) -> "Problem":
-        """Return the problem of the first of the levels asked for."""
+    def up_to(self, n_levels: int) -> "PathFitter":
+        """Return a fitter of the first of the requested levels."""
         taus = self.taus[:n_levels]
         return replace(self, taus=taus, levels=self.levels[self.levels <= taus[-1]])
 
@@ -89,31 +89,46 @@ class Problem:
         n_jobs: int | None,
     ) -> Floats:
         """Return coefficients of perturbed fits in the user's units, NaN where one stopped."""
-        nothing = np.full((len(self.taus), 1 + self.design.n_features), np.nan)
-
-        def task(seed: np.random.SeedSequence) -> Callable[[threading.Event], Floats]:
-            def run(stopping: threading.Event) -> Floats:
-                if stopping.is_set():
-                    return nothing
-                return self._replicate(kind, np.random.default_rng(seed), near)
-
-            return run
-
+        tasks = [Replication(self, kind, seed, near) for seed in seeds]
         n_threads = n_jobs if len(self.rows.weight) >= _ROWS_FOR_THREADS else 1
-        return np.array(side_by_side([task(seed) for seed in seeds], n_threads))
-
-    def _replicate(self, kind: str, rng: np.random.Generator, near: Floats) -> Floats:
-        table = np.full((len(self.taus), 1 + self.design.n_features), np.nan)
-        weight = self.rows.weighted(row_factors(kind, len(self.rows.group), rng))
-        used = weight > 0
-        X, event = self.design.X[used], self.rows.target.event[used]
-        # Without the only rows that tell two columns apart, or without events, nothing is fitted.
-        if event.any() and len(independent_columns(X)) == X.shape[1]:
-            found = self.design.original(self.path(weight, rng, near).at(self.taus))
-            table[: len(found)] = found
-        return table
+        return np.array(side_by_side(tasks, n_threads, on_interrupt="raise"))
 
     def by_row(self, values: Floats) -> Floats:
         """Return values of the distinct rows for each of the user's; NaN for weight 0."""
         group: NDArray[np.intp] = self.rows.group_of_row
         return np.where(group >= 0, values[group], np.nan)
+
+
+@dataclass(frozen=True)
+class Replication:
+    """One perturbed fit, to be run beside others.
+
+    Parameters
+    ----------
+    fitter : PathFitter
+    kind : {"jackknife", "pairs", "weights"}
+    seed : SeedSequence
+    near : ndarray of shape (k, p)
+        The fit to the data, from which Powell's searches start.
+    """
+
+    fitter: PathFitter
+    kind: str
+    seed: np.random.SeedSequence
+    near: Floats
+
+    def __call__(self, stopping: threading.Event) -> Floats:
+        """Return the coefficients in the user's units, NaN where the fit stopped."""
+        rows, design, taus = self.fitter.rows, self.fitter.design, self.fitter.taus
+        table = np.full((len(taus), 1 + design.n_features), np.nan)
+        if stopping.is_set():
+            return table
+        rng = np.random.default_rng(self.seed)
+        weight = rows.weighted(row_factors(self.kind, len(rows.group), rng))
+        used = weight > 0
+        X, event = design.X[used], rows.target.event[used]
+        # Without the only rows that tell two columns apart, or without events, nothing is fitted.
+        if event.any() and len(independent_columns(X)) == X.shape[1]:
+            found = design.original(self.fitter.path(weight, rng, self.near).at(taus))
+            table[: len(found)] = found
+        return table
