@@ -39,6 +39,7 @@ _HOME = {
     "load": "censquant.estimators",
 }
 _SUBPACKAGES = (
+    "adapters",
     "benchmark",
     "datasets",
     "estimators",

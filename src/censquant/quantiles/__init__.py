@@ -3,6 +3,8 @@
 from censquant.quantiles._curve import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles, even_grid
 from censquant.quantiles._identifiability import identified_levels, mask_beyond
+from censquant.quantiles._matrix import sorted_rows
+from censquant.quantiles._restricted_mean import restricted_mean
 from censquant.quantiles._survival_function import SurvivalFunction
 
 __all__ = [
@@ -14,4 +16,6 @@ __all__ = [
     "even_grid",
     "identified_levels",
     "mask_beyond",
+    "restricted_mean",
+    "sorted_rows",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
 from censquant.quantiles._curve import QuantileCurve
 
 # A level differs from the identified one by more than the rounding of its own computation.
@@ -14,7 +15,7 @@ _BEYOND = ("extrapolate", "inf", "nan")
 
 
 def identified_levels(
-    curve: QuantileCurve, follow_up: QuantileCurve, *, min_share: float = 0.05
+    curve: QuantileCurve, follow_up: QuantileCurve, *, min_share: float = SMALLEST_FOLLOWED_SHARE
 ) -> NDArray[np.float64]:
     r"""Highest grid level of each row that the data can speak for.
 
