@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 _FIRST_ROWS = 64
 _BLOCK_ENTRIES = 1 << 22
 
+# Losses of scikit-survival's boosters that leave them without a baseline.
+_LOSSES_WITHOUT_CURVES = ("squared", "ipcwls")
+
 
 class Reader(ABC):
     """A fitted model of another library, asked for survival curves block by block."""
@@ -79,8 +82,13 @@ class ScikitSurvival(Reader):
 
     @staticmethod
     def recognises(model: Any) -> bool:
-        """Whether the model predicts survival functions."""
-        return callable(getattr(model, "predict_survival_function", None))
+        """Whether the model predicts survival functions, with the settings that it has."""
+        keeps_curves = (
+            getattr(model, "fit_baseline_model", True)
+            and not getattr(model, "low_memory", False)
+            and getattr(model, "loss", None) not in _LOSSES_WITHOUT_CURVES
+        )
+        return bool(keeps_curves) and callable(getattr(model, "predict_survival_function", None))
 
     @property
     def end(self) -> float | None:
@@ -101,7 +109,6 @@ class ScikitSurvival(Reader):
 
     def _times(self) -> Any:
         """Return the times of the curves; earlier versions of the library call them event times."""
-        # A property of some models, which raises where they keep no times.
         for name in ("unique_times_", "event_times_"):
             if hasattr(self.model, name):
                 return getattr(self.model, name)

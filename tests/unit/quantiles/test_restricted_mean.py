@@ -1,4 +1,5 @@
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,10 +23,7 @@ def by_quadrature(curve, row, horizon):
 
     crossing = float(single.cdf([horizon])[0])
     ends = np.unique(np.concatenate(([0.0], curve.taus, [crossing])))
-    total = sum(
-        quad(cut, low, high, epsabs=1e-13, epsrel=1e-13)[0]
-        for low, high in zip(ends[:-1], ends[1:], strict=True)
-    )
+    total = sum(quad(cut, low, high, epsabs=1e-13, epsrel=1e-13)[0] for low, high in pairwise(ends))
     return total + (1.0 - ends[-1]) * horizon
 
 

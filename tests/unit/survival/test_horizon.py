@@ -25,5 +25,5 @@ def test_a_weight_counts_as_equal_individuals():
 
 
 def test_missing_times_are_refused():
-    with pytest.raises(ValueError, match="^time contains NaN"):
+    with pytest.raises(ValueError, match=r"^time contains NaN"):
         default_horizon([1.0, np.nan])
