@@ -16,9 +16,18 @@ PACKAGE = Path(censquant.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
-    {"exceptions", "_compile", "_validation", "_version", "_files", "_seeds", "_warn"},
+    {
+        "exceptions",
+        "_compile",
+        "_files",
+        "_follow_up_share",
+        "_seeds",
+        "_validation",
+        "_version",
+        "_warn",
+    },
     {"survival", "quantiles"},
-    {"losses", "networks", "datasets"},
+    {"losses", "networks", "datasets", "adapters"},
     {"metrics"},
     {"training", "torch"},
     {"objectives"},
@@ -173,7 +182,7 @@ print(*sorted(sys.modules))
     assert not {"torch", "matplotlib"} & set(run(code).split())
 
 
-@pytest.mark.parametrize("part", ["survival", "quantiles", "datasets", "exceptions"])
+@pytest.mark.parametrize("part", ["survival", "quantiles", "adapters", "datasets", "exceptions"])
 def test_parts_with_nothing_to_compile_do_not_load_the_compiler(part):
     loaded = run(f"import sys, censquant.{part}; print(*sys.modules)").split()
     assert not {"numba", "torch", "sklearn", "pandas", "matplotlib"} & set(loaded)

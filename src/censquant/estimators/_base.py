@@ -23,7 +23,7 @@ from censquant.quantiles import (
     check_levels,
     cumulative_hazard,
 )
-from censquant.survival import read_numbers, read_target, risk_horizon
+from censquant.survival import default_horizon, read_numbers, read_target
 
 Floats = NDArray[np.float64]
 Ask = Callable[[QuantileCurve, slice], NDArray[Any]]
@@ -270,8 +270,8 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         ----------
         X : array-like or DataFrame of shape (n, n_features)
         horizon : float, optional
-            By default the last time at which a twentieth of the training rows, and five of them,
-            were still at risk.
+            By default the last time at which one in twenty of the training rows was still at
+            risk.
 
         Returns
         -------
@@ -330,12 +330,12 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         target, left = read_target(y), self._left_censored
         horizon = getattr(self, "horizon_", None)
         if horizon is None:
-            horizon = risk_horizon(target.time, left=left)
-        sign = -1.0 if left else 1.0
+            horizon = default_horizon(target.time, left=left)
         return concordance_index(
-            (sign * target.time, target.event),
-            sign * self._restricted_mean(X, horizon),
+            (target.time, target.event),
+            self._restricted_mean(X, horizon),
             sample_weight=sample_weight,
+            censoring="left" if left else "right",
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
 from censquant._validation import check_integer, check_number
 from censquant.metrics._known_censoring import censored_at
 from censquant.metrics._read import (
@@ -16,14 +17,10 @@ from censquant.metrics._read import (
     read_train,
 )
 from censquant.quantiles import QuantileCurve
-from censquant.survival import Target, read_weights
-from censquant.survival._columns import as_array
+from censquant.survival import Target, as_array, read_weights
 
 if TYPE_CHECKING:
     from censquant.losses import MarginalPinball
-
-# Past this share of rows still under observation, single rows would stand for more than twenty.
-_SMALLEST_CHANCE = 0.05
 
 # Levels scored at a time, which bounds the memory of the sum over a fine grid.
 _LEVELS_AT_A_TIME = 8
@@ -173,7 +170,7 @@ def pinball_loss_ipcw(
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight)
     curve = censoring_curve(y_train, target, weight)
     if truncation is None:
-        end = followed_until(curve, _SMALLEST_CHANCE) if curve.n_events.any() else np.inf
+        end = followed_until(curve, SMALLEST_FOLLOWED_SHARE) if curve.n_events.any() else np.inf
     elif truncation == np.inf:
         end = np.inf
     else:

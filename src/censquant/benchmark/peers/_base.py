@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import seed_sequence
-from censquant.benchmark.peers._inversion import quantiles_from_survival
+from censquant.adapters import quantiles_from_survival
 from censquant.benchmark.peers._isolation import own_generators
 from censquant.benchmark.peers._times import positive_shift
-from censquant.quantiles import check_quantiles
-from censquant.quantiles._matrix import sorted_rows
+from censquant.quantiles import check_quantiles, sorted_rows
 from censquant.survival import Target, read_target, require_events
 
 Floats = NDArray[np.float64]

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant.adapters import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.survival import Target
 
@@ -49,12 +50,9 @@ class SurvivalBoosting(CurvePeer):
             random_state=seed,
         )
         self._model = model.fit(self._binned(X), y)
-        # The grid repeats the times of tied events.
-        self._times = np.unique(self._model.time_grid_)
 
     def _survival(self, X: Floats) -> tuple[Floats, Floats]:
-        curves = self._model.predict_survival_function(self._binned(X), times=self._times)
-        return self._times, curves
+        return survival_curves_of(self._model, self._binned(X))
 
     def _binned(self, X: Floats) -> Floats:
         """Return the number of the bin of each value."""

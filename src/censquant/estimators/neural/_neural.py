@@ -37,11 +37,11 @@ from censquant.quantiles import QuantileCurve, check_quantiles, reach_until
 from censquant.survival import (
     Target,
     TimeTransform,
+    default_horizon,
     read_censoring_times,
     read_target,
     read_weights,
     require_events,
-    risk_horizon,
 )
 from censquant.training import (
     Callback,
@@ -211,7 +211,7 @@ class NeuralRegressor(FeatureModel):
         self.quantiles_ = self._fitted_levels(taus, networks)
         self.time_transform_ = transform
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
-        self.horizon_ = risk_horizon(target.time, weight, left=left)
+        self.horizon_ = default_horizon(target.time, weight, left=left)
         self.unique_times_ = default_times(target.time[target.event])
         self.history_ = [
             record if len(networks) == 1 else {"member": member, **record}

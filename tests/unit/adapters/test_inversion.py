@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from censquant.benchmark.peers import quantiles_from_survival
+from censquant.adapters import quantiles_from_survival
 from censquant.survival import kaplan_meier
 
 TIMES = [1.0, 2.0, 4.0]
