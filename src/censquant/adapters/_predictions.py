@@ -236,7 +236,7 @@ def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
     if not _has_quantiles(final):
         return _reader_of(final).restricted_mean(features, end)
     if hasattr(final, "predict_curve"):
-        return final.predict_curve(features).restricted_mean(end)
+        return np.asarray(final.predict_curve(features).restricted_mean(end))
     return _own_curve(final, features).restricted_mean(end)
 
 

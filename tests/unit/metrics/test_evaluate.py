@@ -21,7 +21,7 @@ from censquant.metrics._evaluate import evaluate
 from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, restricted_mean
+from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
 from censquant.survival import Surv, default_horizon
 
 TAUS = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
@@ -71,7 +71,7 @@ def test_the_scores_are_the_metrics_of_the_predictions(judged):
     model, y, X_test, y_test, result = judged
     rows = model.predict_quantiles(X_test, beyond="extrapolate")
     median, own = rows[:, 2], {"y_train": y}
-    mean = restricted_mean(QuantileCurve(rows, TAUS, 0.0), default_horizon(y["time"]))
+    mean = QuantileCurve(rows, TAUS, 0.0).restricted_mean(default_horizon(y["time"]))
     expected = {
         "concordance_restricted_mean": concordance_index(y_test, mean),
         "concordance_index": concordance_index(y_test, median),

@@ -21,7 +21,7 @@ from censquant.metrics._brier import integrated_brier_score
 from censquant.metrics._concordance import concordance_index_ipcw
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._scorers import SCORERS, brier_times, get_scorer
-from censquant.quantiles import QuantileCurve, restricted_mean
+from censquant.quantiles import QuantileCurve
 from censquant.survival import Surv, default_horizon, read_target
 
 NAMES = sorted(SCORERS)
@@ -74,7 +74,7 @@ def test_scorers_are_the_metrics_of_the_predictions(fitted):
     weight = np.random.default_rng(1).uniform(0.5, 2, len(X))
     rows = model.predict_quantiles(X, beyond="extrapolate")
     median = rows[:, 1]
-    mean = restricted_mean(QuantileCurve(rows, LEVELS, 0.0), default_horizon(y["time"], weight))
+    mean = QuantileCurve(rows, LEVELS, 0.0).restricted_mean(default_horizon(y["time"], weight))
     option = {"sample_weight": weight}
     target = read_target(y)
     times = brier_times(target, target, weight)
@@ -123,7 +123,7 @@ def test_the_order_alone_is_judged_on_all_times():
     model = LinearCQR(LEVELS).fit(X[:90], y[:90])
     assert y["time"].max() > model.follow_up_[1]
     rows = model.predict_quantiles(X, beyond="extrapolate")
-    mean = restricted_mean(QuantileCurve(rows, LEVELS, 0.0), default_horizon(y["time"]))
+    mean = QuantileCurve(rows, LEVELS, 0.0).restricted_mean(default_horizon(y["time"]))
     assert get_scorer("concordance")(model, X, y) == concordance_index(y, mean)
     assert get_scorer("concordance_median")(model, X, y) == concordance_index(y, rows[:, 1])
 
@@ -157,7 +157,7 @@ def test_an_event_at_the_end_of_follow_up_does_not_stop_the_weighted_index(fitte
     tied["time"][:2], tied["event"][:2] = model.follow_up_[1], [True, False]
     end = float(model.follow_up_[1])
     rows = model.predict_quantiles(X, beyond="extrapolate")
-    mean = restricted_mean(QuantileCurve(rows, LEVELS, 0.0), default_horizon(tied["time"]))
+    mean = QuantileCurve(rows, LEVELS, 0.0).restricted_mean(default_horizon(tied["time"]))
     got = get_scorer("concordance_ipcw")(model, X, tied)
     assert got == concordance_index_ipcw(tied, mean, truncation=end)
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from censquant.estimators._base import Ask, QuantileRegressor
+from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._reading import Ask
 from censquant.quantiles import QuantileCurve
 
 

@@ -3,7 +3,6 @@
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +25,7 @@ from censquant.estimators.neural._preparation import (
     in_unit_free_order,
     warn_of_constant_features,
 )
+from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining, ReachRule
 from censquant.estimators.neural._trained_model import (
     TrainedModel,
     ensemble_curve,
@@ -33,7 +33,7 @@ from censquant.estimators.neural._trained_model import (
 )
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.objectives import Powell
-from censquant.quantiles import QuantileCurve, check_quantiles, reach_until
+from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
     Target,
     TimeTransform,
@@ -53,8 +53,6 @@ from censquant.training import (
     side_by_side,
     train,
 )
-
-History = list[dict[str, Any]]
 
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
 # Medians this many times the range of the times outside it, for most training rows, are no fit.
@@ -272,7 +270,7 @@ class NeuralRegressor(FeatureModel):
             rows, validation = holdout(rows, self.validation_fraction, holdout_rng)
 
         tasks: list[Callable[[threading.Event], Any]] = [
-            _MemberTraining(
+            MemberTraining(
                 self,
                 objective,
                 rows,
@@ -288,7 +286,7 @@ class NeuralRegressor(FeatureModel):
             for member, rng in enumerate(rngs)
         ]
         if not all_rows.event.all():
-            tasks.append(_FollowUpTraining(all_rows, follow_up_rng))
+            tasks.append(FollowUpTraining(all_rows, follow_up_rng))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
         results = side_by_side(tasks, n_jobs)
@@ -360,7 +358,7 @@ class NeuralRegressor(FeatureModel):
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         curve = self._ensemble_curve(features)
         left = self.time_transform_.mirror
-        return curve.with_reach(_Reach(self, features), lowest=left)
+        return curve.with_reach(ReachRule(self, features), lowest=left)
 
     def _ensemble_curve(self, features: NDArray[Any]) -> QuantileCurve:
         """Return the curves of all members together."""
@@ -403,46 +401,3 @@ class NeuralRegressor(FeatureModel):
         cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
     ) -> Self:
         return restored_networks(cls, header, arrays, network)
-
-
-@dataclass(frozen=True)
-class _MemberTraining:
-    """The training of one member, to be run beside others."""
-
-    estimator: NeuralRegressor
-    objective: Objective
-    rows: Rows
-    config: TrainingConfig
-    rng: np.random.Generator
-    options: dict[str, Any]
-
-    def __call__(self, stopping: threading.Event) -> tuple[Network, History]:
-        return self.estimator._train_member(
-            self.objective, self.rows, self.config, self.rng, stopping=stopping, **self.options
-        )
-
-
-@dataclass(frozen=True)
-class _FollowUpTraining:
-    """The fit of the follow-up, beside the members; it is short, so Ctrl-C does not stop it."""
-
-    rows: Rows
-    rng: np.random.Generator
-
-    def __call__(self, stopping: threading.Event) -> FollowUp:
-        rows = self.rows
-        return FollowUp.fit(
-            rows.x.reshape(len(rows), -1), rows.time, rows.event, rows.weight, self.rng
-        )
-
-
-@dataclass(frozen=True)
-class _Reach:
-    """The rule that gives a curve its reach when it is asked for."""
-
-    estimator: NeuralRegressor
-    features: NDArray[Any]
-
-    def __call__(self, curve: QuantileCurve) -> NDArray[np.float64]:
-        limit = self.estimator._followed_until(self.features)
-        return reach_until(curve, limit, lowest=curve.reach_is_lowest)
