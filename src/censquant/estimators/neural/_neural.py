@@ -50,6 +50,24 @@ History = list[dict[str, Any]]
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
 
 
+class _ShimModel:
+    def __init__(self, network: Any) -> None:
+        self.network = network
+
+    @property
+    def n_parameters(self) -> int:
+        return _size(self.network)
+
+
+def _size(network: Any) -> int:
+    inner = getattr(network, "networks", None) or getattr(network, "network", None)
+    if inner is not None:
+        return sum(_size(one) for one in (inner if isinstance(inner, list) else [inner]))
+    if hasattr(network, "module"):
+        return sum(p.numel() for p in network.module.parameters() if p.requires_grad)
+    return int(network.parameters.size)
+
+
 class NeuralRegressor(QuantileRegressor):
     """Training, prediction and saving for estimators whose model is a network.
 
@@ -368,6 +386,21 @@ class NeuralRegressor(QuantileRegressor):
     @property
     def _any_censored(self) -> bool:
         return self._follow_up is not None
+
+    @property
+    def models_(self) -> list[Any]:
+        """Trained networks, of which only the number of weights can be asked for."""
+        return [_ShimModel(network) for network in self._networks]
+
+    def raw_quantiles(self, X: Any) -> NDArray[np.float64]:
+        """Return the mean of the networks' outputs before they are sorted."""
+        levels = self.time_transform_.levels(self.quantiles_)
+        x = self._feature_scale.apply(self._read_features(X))
+        values = [
+            self._objective.quantiles(network.predict(x), levels) for network in self._networks
+        ]
+        times: NDArray[np.float64] = self.time_transform_.inverse(np.mean(values, axis=0))
+        return times[:, ::-1] if self._left_censored else times
 
     # Saving
 
