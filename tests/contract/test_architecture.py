@@ -15,7 +15,7 @@ PACKAGE = Path(censquant.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
-    {"exceptions", "_validation", "_version", "_files", "_seeds"},
+    {"exceptions", "_validation", "_version", "_files", "_progress", "_seeds"},
     {"survival", "quantiles"},
     {"losses", "networks", "datasets"},
     {"metrics"},

@@ -3,14 +3,14 @@
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from censquant._progress import Bar
 from censquant._validation import check_n_jobs
 from censquant.benchmark._backends import CLUSTERS, as_they_finish, backend_of
 from censquant.benchmark._cells import Cell, DataUnavailableError, Key, Row, run_cell
-from censquant.benchmark._progress import Progress
 from censquant.benchmark._results import ResultsFile, key_of
 
 Task = tuple[Cell, tuple[int, ...]]
@@ -74,7 +74,8 @@ def run_plan(
         _refuse_other_origin(cells, known)
         tasks = _tasks(cells, finished)
         n_rows = sum(len(seeds) for _, seeds in tasks)
-        progress = stack.enter_context(Progress(n_rows, shown=bool(verbose)))
+        bar = Bar("benchmark", n_rows, unit="runs") if verbose and tasks else None
+        stack.enter_context(nullcontext() if bar is None else bar)
         missing: dict[str, Exception] = {}
         for outcome in _outcomes(tasks, n_jobs, backend, address):
             if outcome.missing is not None:
@@ -82,7 +83,9 @@ def run_plan(
             if results is not None:
                 results.append(outcome.rows)
             known |= {key_of(row): row for row in outcome.rows}
-            progress.advance(max(1, len(outcome.rows)), outcome.cell.dataset.title)
+            if bar is not None:
+                title = outcome.cell.dataset.title
+                bar.advance(max(1, len(outcome.rows)), description=title)
     keys = [cell.key(seed) for cell in cells for seed in cell.seeds]
     rows = [known[key] for key in keys if key in known]
     if missing and not rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import SupportsIndex
 
-from censquant.datasets._random import RandomState
+from censquant._seeds import RandomState
 from censquant.datasets._synthetic import SyntheticData, make
 
 

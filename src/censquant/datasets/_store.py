@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from censquant.datasets._progress import DownloadBar
+from censquant.datasets._download_bar import DownloadBar
 from censquant.datasets._registry import FILES, DataFile
 
 _FOLDER_VARIABLE = "CENSQUANT_DATA"

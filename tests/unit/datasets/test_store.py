@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from censquant.datasets import _store, fetch_files
-from censquant.datasets._progress import DownloadBar
+from censquant.datasets._download_bar import DownloadBar
 from censquant.datasets._registry import FILES
 from censquant.datasets._store import locate
 
@@ -313,11 +313,13 @@ class TestBar:
         with DownloadBar.shown("file") as bar:
             assert bar is None
 
-    def test_there_is_none_without_rich(self, monkeypatch):
-        monkeypatch.setattr(sys, "stderr", Terminal())
+    def test_without_rich_it_is_a_line(self, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", screen := Terminal())
         monkeypatch.setitem(sys.modules, "rich", None)
         with DownloadBar.shown("file") as bar:
-            assert bar is None
+            bar.total = 10
+            bar.update(4)
+        assert screen.getvalue() == "\rfile 4/10 bytes\n"
 
     def test_a_download_on_a_terminal_names_its_file(self, server, cache, monkeypatch, capsys):
         screen = Terminal()
@@ -333,8 +335,8 @@ class TestBar:
     def test_bytes_add_up_and_an_end_that_is_not_announced_stays_unknown(self, monkeypatch):
         monkeypatch.setattr(sys, "stderr", Terminal())
         with DownloadBar.shown("file") as bar:
+            (task,) = bar._bar._display._bar.tasks
             bar.total = 0
-            (task,) = bar._display.tasks
             assert bar.total == 0
             assert task.total is None
             bar.total = 10
