@@ -7,8 +7,8 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._validation import check_flag, check_number
 from censquant._seeds import RandomState, generator
+from censquant._validation import check_flag, check_number
 from censquant.survival import Surv, read_columns, read_numbers, read_target
 
 Floats = NDArray[np.float64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import SupportsIndex
 
-from censquant._validation import check_choice
 from censquant._seeds import RandomState
+from censquant._validation import check_choice
 from censquant.datasets._recipes import CENSORING_4D, CENSORING_8D
 from censquant.datasets._synthetic import SyntheticData, make
 

@@ -10,9 +10,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._seeds import RandomState, generator
 from censquant._validation import check_flag, check_number
 from censquant.datasets._drawn import PRINTED_NOTES, SYNTHETIC
-from censquant._seeds import RandomState, generator
 from censquant.datasets._real import to_frame
 from censquant.datasets._recipes import (
     PRINTED_RECIPES,
