@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from censquant.datasets._download_bar import DownloadBar
-from censquant.datasets._registry import FILES, DataFile
+from censquant.datasets._info import DataFile
 
 _FOLDER_VARIABLE = "CENSQUANT_DATA"
 _CACHE_VARIABLE = "CENSQUANT_CACHE"
@@ -21,11 +21,10 @@ _Stamp = tuple[str, str, int, int]
 _checked: set[_Stamp] = set()
 
 
-def locate(path: str) -> Path:
-    """Return the place of a registered file, downloaded into the cache where it is nowhere else."""
-    file = FILES[path]
+def locate(file: DataFile) -> Path:
+    """Return the place of a published file, downloaded into the cache where it is nowhere else."""
     folder = os.environ.get(_FOLDER_VARIABLE)
-    if folder and (own := Path(folder).expanduser() / path).is_file():
+    if folder and (own := Path(folder).expanduser() / file.path).is_file():
         if not _is_published(own, file):
             raise ValueError(
                 f"{str(own)!r} in {_FOLDER_VARIABLE} is not the published file ({file.checksum} "
@@ -33,7 +32,7 @@ def locate(path: str) -> Path:
             )
         return own
     told = _missing_folder(folder) if folder else ""
-    cached = _cache(told) / path
+    cached = _cache(told) / file.path
     if not cached.is_file():
         _download(file, cached, told)
     elif not _is_published(cached, file):
@@ -45,7 +44,7 @@ def locate(path: str) -> Path:
             cached.unlink(missing_ok=True)
             raise
         warnings.warn(
-            f"{damage}the published file was downloaded anew from {file.url}.", stacklevel=2
+            f"{damage}the published file was downloaded again from {file.url}.", stacklevel=2
         )
     return cached
 
@@ -70,7 +69,7 @@ def _cache(told: str) -> Path:
 def _download(file: DataFile, place: Path, told: str) -> None:
     """Put a file into its place only when it is complete and the published one.
 
-    What went wrong before starts the sentence of every error, since the user can mend that too.
+    What went wrong before starts the sentence of every error, since the user can fix that too.
     """
     pooch = _pooch(told)
     # pooch itself downloads with requests, so it is there.

@@ -9,7 +9,8 @@ from scipy import integrate, stats
 
 from censquant import datasets
 from censquant.datasets import make_norm_linear, make_norm_uniform, make_weibull
-from censquant.datasets._recipes import RECIPES, draw, quantiles_at
+from censquant.datasets._laws import draw, quantiles_at
+from censquant.datasets._recipes import RECIPES
 from censquant.quantiles import DEFAULT_QUANTILES
 
 SEVERAL_FEATURES = ("make_lognorm_8d", "make_norm_4d")  # tested in test_synthetic_several.py
@@ -53,7 +54,7 @@ def large():
 
 def test_every_set_is_checked_here():
     assert set(MAKERS) == set(TARGET) == set(CENSORING) == set(PRINTED_SHARE)
-    one_feature = {name for name, recipe in RECIPES.items() if recipe.n_features == 1}
+    one_feature = {name for name, recipe in RECIPES.items() if recipe.info.n_features == 1}
     assert {make(1).name for make in MAKERS.values()} == one_feature
 
 
