@@ -1,10 +1,12 @@
-"""What the paper printed, as data frames with one value a row, and why ours may differ."""
+"""What the paper printed, as data frames with one value per row, and why ours may differ."""
 
 from __future__ import annotations
 
 import io
 import math
+from collections.abc import Mapping
 from importlib.resources import files
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +15,26 @@ if TYPE_CHECKING:
 PAPER_METRICS = ("tqmse", "uql", "undcal", "cindex", "censdcal")
 """Names of the paper's five scores, in the order of its table."""
 
+METRIC_TITLES = {
+    "tqmse": "TQMSE",
+    "uql": "UQL",
+    "undcal": "UnDCal",
+    "cindex": "C-index",
+    "censdcal": "CensDCal",
+}
+"""What the paper calls its five scores."""
+
+PUBLISHED_COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "cqrnn": "CQRNN",
+        "sequential_grid": "Sequential grid",
+        "excl_censor": "Excl. censor",
+        "deepquantreg_as_run": "DeepQuantReg",
+        "lognorm_as_run": "LogNorm MLE",
+    }
+)
+"""The five methods of the paper's table as they were run: our name to the paper's."""
+
 PRINTED_ROUNDING = 0.0005
 """Half a unit of the last printed digit: how far a printed number may be from the computed one."""
 
@@ -20,7 +42,7 @@ _KINDS = {1: "synthetic", 2: "real target", 3: "survival"}
 
 
 def published_table() -> DataFrame:
-    """Full results of the paper, one row a dataset, method and metric.
+    """Full results of the paper, one row per dataset, method and metric.
 
     Scores that the paper does not have for a kind of data (TQMSE on real targets) have no row.
     Means and standard errors are of ten runs and rounded to three decimals.
@@ -32,7 +54,7 @@ def published_table() -> DataFrame:
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._published import published_table
+    >>> from censquant.benchmark.paper import published_table
     >>> table = published_table()
     >>> table.query("dataset == 'GBSG' and method == 'CQRNN' and metric == 'cindex'")["mean"].item()
     0.683
@@ -59,7 +81,7 @@ def published_table() -> DataFrame:
 
 
 def published_sequential() -> DataFrame:
-    """Sequential grid of the paper beside CQRNN, one row a dataset and metric.
+    """Sequential grid of the paper beside CQRNN, one row per dataset and metric.
 
     The paper prints CQRNN minus sequential grid under the opposite heading (its own means show it);
     here the difference is what the heading says. The printed widths are from runs paired by seed;
@@ -74,7 +96,7 @@ def published_sequential() -> DataFrame:
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._published import published_sequential
+    >>> from censquant.benchmark.paper._published import published_sequential
     >>> published_sequential().query("dataset == 'Norm linear'")["difference"].item()
     2.189
     """
@@ -108,7 +130,7 @@ def published_sequential_means() -> DataFrame:
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._published import published_sequential_means
+    >>> from censquant.benchmark.paper._published import published_sequential_means
     >>> len(published_sequential_means())
     28
     """
@@ -125,7 +147,7 @@ def published_sequential_means() -> DataFrame:
 
 
 def published_ystar() -> DataFrame:
-    """Mean TQMSE in the paper by the factor of y*, one row a dataset and factor.
+    """Mean TQMSE in the paper by the factor of y*, one row per dataset and factor.
 
     Returns
     -------
@@ -134,7 +156,7 @@ def published_ystar() -> DataFrame:
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._published import published_ystar
+    >>> from censquant.benchmark.paper._published import published_ystar
     >>> published_ystar().query("dataset == 'Norm heavy'")["tqmse"].tolist()
     [1.452, 0.579, 1.237, 6.196, 591.257, 57421.824]
     """
@@ -154,7 +176,7 @@ def difference_causes() -> dict[tuple[str, str, str], str]:
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._published import difference_causes
+    >>> from censquant.benchmark.paper._published import difference_causes
     >>> ("gbsg", "cqrnn", "cindex") in difference_causes()
     False
     """
@@ -167,7 +189,7 @@ def _read(name: str) -> DataFrame:
     """One of the files beside this module."""
     import pandas as pd
 
-    text = (files("censquant.benchmark.reporting") / "published" / f"{name}.csv").read_text(
+    text = (files("censquant.benchmark.paper") / "published" / f"{name}.csv").read_text(
         encoding="utf-8"
     )
     return pd.read_csv(io.StringIO(text))
@@ -192,7 +214,7 @@ def joint_distance(mean: float, error: float, printed_mean: float, printed_error
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._published import joint_distance
+    >>> from censquant.benchmark.paper._published import joint_distance
     >>> round(joint_distance(0.687, 0.003, 0.683, 0.005), 2)
     0.68
     """

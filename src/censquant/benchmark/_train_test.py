@@ -1,4 +1,4 @@
-"""What one run of the benchmark sees: rows to fit, rows to judge by, and the answer where known."""
+"""What one run of the benchmark sees: rows to fit, rows to score, and the truth where known."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TrainTestData:
     """Training and test rows of one data set under one seed.
 
     Parameters
@@ -21,7 +21,7 @@ class Problem:
     y : structured array of shape (n,)
         ``event`` and ``time`` to fit.
     X_test : ndarray of shape (m, ...)
-        Features to judge by.
+        Features to score on.
     y_test : structured array of shape (m,)
         Their times, censored like those of `y`.
     X_known : ndarray of shape (k, ...), optional
@@ -37,8 +37,8 @@ class Problem:
     Examples
     --------
     >>> from censquant.benchmark import get_dataset
-    >>> problem = get_dataset("norm_linear").problem(seed=111)
-    >>> problem.X.shape, problem.X_test.shape, problem.true_quantiles([0.5]).shape
+    >>> data = get_dataset("norm_linear").train_test(seed=111)
+    >>> data.X.shape, data.X_test.shape, data.true_quantiles([0.5]).shape
     ((500, 1), (1000, 1), (1000, 1))
     """
 
@@ -61,5 +61,5 @@ class Problem:
 
     @property
     def censored_share(self) -> float:
-        """Share of training rows whose event was not seen."""
+        """Share of training rows whose event was not observed."""
         return float(1.0 - self.y["event"].mean())

@@ -48,12 +48,12 @@ def plain_portnoy(taus: Sequence[float], y_star: float) -> Loss:
 
 
 def plain_pinball(taus: Sequence[float]) -> Loss:
-    """Return the check loss of the rows whose event was seen."""
+    """Return the check loss of the rows whose event was observed."""
     tau = torch.tensor(taus)
 
     def loss(output: torch.Tensor, target: torch.Tensor, censored: torch.Tensor) -> torch.Tensor:
-        seen = ~censored
-        return _check(target[seen] - output[seen], tau).sum() / len(output)
+        observed = ~censored
+        return _check(target[observed] - output[observed], tau).sum() / len(output)
 
     return loss
 
@@ -72,15 +72,15 @@ def plain_lognormal() -> Loss:
 
 
 Rows = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]
-"""Features, times, and whether the event was seen."""
+"""Features, times, and whether the event was observed."""
 
 
 def plain_training(
     module: torch.nn.Module, loss: Loss, rows: Rows, n_steps: int, *, batch_size: int = 128
 ) -> float:
-    """Train by autograd, unfused Adam and indexing batch by batch; return the seconds a step."""
-    features, time_seen, event = rows
-    x, y = torch.from_numpy(features), torch.from_numpy(time_seen)[:, None]
+    """Train by autograd, unfused Adam and indexing batch by batch; return the seconds per step."""
+    features, times, event = rows
+    x, y = torch.from_numpy(features), torch.from_numpy(times)[:, None]
     censored = torch.from_numpy(~event)
     optimizer = torch.optim.Adam(module.parameters(), lr=0.01, weight_decay=1e-4, foreach=False)
     start = time.perf_counter()
@@ -102,7 +102,7 @@ def plain_training(
 def plain_step_seconds(
     rows: Rows, n_outputs: int, loss: Loss, *, activation: str = "relu", n_steps: int = 60
 ) -> float:
-    """Return the seconds a step of the plain loop on these rows, on one thread of torch."""
+    """Return the seconds per step of the plain loop on these rows, on one thread of torch."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""How long a plain torch loop would take a step: the yardstick for training times."""
+"""Time per step of a plain torch loop: the yardstick for training times."""
 
 import importlib.util
 import math
@@ -6,24 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from censquant.benchmark._problem import Problem
-from censquant.estimators import CQRNN, SequentialGridNN
-from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.estimators.neural._parametric import ParametricRegressor
+from censquant.benchmark._train_test import TrainTestData
+from censquant.estimators import CQRNN, NeuralRegressor, ParametricRegressor, SequentialGridNN
 
 
-def plain_step_seconds(model: Any, problem: Problem) -> float:
-    """Return the seconds a step that a plain torch loop takes for this fit on one core.
+def plain_step_seconds(model: Any, data: TrainTestData) -> float:
+    """Return the seconds per step that a plain torch loop takes for this fit on one core.
 
     Measured beside the fits themselves, so that a busy machine slows both. Not a number where
     torch is not installed or the model is not the paper's dense network.
     """
     if not _is_the_papers(model) or importlib.util.find_spec("torch") is None:
         return math.nan
-    from censquant.torch import _plain_loop as plain
+    from censquant.torch import plain_loop as plain
 
     taus = [float(tau) for tau in model.quantiles]
-    far = 1.2 * float(problem.y["time"].max())
+    far = 1.2 * float(data.y["time"].max())
     if isinstance(model, ParametricRegressor):
         n_outputs, loss = 2, plain.plain_lognormal()
     elif isinstance(model, SequentialGridNN):
@@ -32,8 +30,8 @@ def plain_step_seconds(model: Any, problem: Problem) -> float:
         n_outputs, loss = len(taus), plain.plain_portnoy(taus, far)
     else:
         n_outputs, loss = len(taus), plain.plain_pinball(taus)
-    numbers = problem.X.astype(np.float32), problem.y["time"].astype(np.float32)
-    rows = (*numbers, np.ascontiguousarray(problem.y["event"]))
+    numbers = data.X.astype(np.float32), data.y["time"].astype(np.float32)
+    rows = (*numbers, np.ascontiguousarray(data.y["event"]))
     return plain.plain_step_seconds(rows, n_outputs, loss, activation=model.activation)
 
 

@@ -1,4 +1,4 @@
-"""The paper's picture of quantiles over one feature: a row a dataset, a column a method."""
+"""The paper's picture of quantiles over one feature: datasets by methods."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant.benchmark.reporting._figures import new_figure
-from censquant.benchmark.reporting._summary import Labels
+from censquant.benchmark.reporting import Labels, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +38,11 @@ class OneDimensional:
     time : array-like of shape (m,)
         Their times.
     event : array-like of bool of shape (m,)
-        True where the event was seen.
+        True where the event was observed.
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._figure_1d import OneDimensional
+    >>> from censquant.benchmark.paper.reporting import OneDimensional
     >>> OneDimensional([0, 1], [[1], [2]], {"cqrnn": [[1], [2]]}, [0], [1], [True]).time
     [1]
     """
@@ -79,8 +78,8 @@ def one_dimensional_figure(
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._figure_1d import OneDimensional, one_dimensional_figure
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import OneDimensional, one_dimensional_figure
+    >>> from censquant.benchmark.reporting import Labels
     >>> one = OneDimensional([0, 1], [[1], [2]], {"m": [[1], [2]]}, [0, 1], [1, 2], [True, False])
     >>> len(one_dimensional_figure({"a": one}, [0.5], Labels()).axes)
     1

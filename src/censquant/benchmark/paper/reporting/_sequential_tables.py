@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from censquant.benchmark.reporting._distance import printed_beside
-from censquant.benchmark.reporting._published import (
+from censquant.benchmark.paper._published import (
+    METRIC_TITLES,
     published_sequential,
     published_sequential_means,
 )
-from censquant.benchmark.reporting._summary import (
-    HIGHER_IS_BETTER,
-    METRIC_TITLES,
+from censquant.benchmark.paper.reporting._distance import ROUNDING_NOTE, printed_beside
+from censquant.benchmark.reporting import (
+    INTERVAL_NOTE,
     Labels,
-    mean_and_error,
-    random_split,
-)
-from censquant.benchmark.reporting._tables import (
-    ROUNDING_NOTE,
-    Cell,
+    PairedDifference,
     Table,
+    TableCell,
+    mean_and_error,
     number,
+    paired_difference,
     plus_minus,
+    random_split,
     runs_note,
+    t_quantile,
 )
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
-INTERVAL_NOTE = (
-    "Differences are of runs with the same seed, ± the half-width of their 95 % interval: the "
-    "standard error of the mean difference times the two-sided t quantile with one degree of "
-    "freedom less than there are pairs."
-)
-"""Said below every table of paired differences."""
-
-_TIME_NOTE = (
-    "Times are medians over the runs; training is that of the quantile networks, without the small "
-    "network of follow-up that every fit brings once."
-)
+_TIME_NOTE = "Times are medians over the runs; training is the whole fit."
 
 _SIGN_NOTE = (
     "The paper prints CQRNN minus sequential grid under the opposite heading, as its own means "
@@ -61,101 +48,18 @@ _DISTANCE_NOTE = (
 _PAPER_PAIRS = 200
 
 
-@dataclass(frozen=True)
-class PairedDifference:
-    """Mean difference of runs with the same seed, and its 95 % interval.
-
-    Parameters
-    ----------
-    mean : float
-        Mean of second minus first; NaN with no pair.
-    half_width : float
-        Half the width of the t interval; NaN with fewer than two pairs.
-    n_pairs : int
-        Seeds that both have.
-
-    Examples
-    --------
-    >>> from censquant.benchmark.reporting._sequential_table import PairedDifference
-    >>> PairedDifference(0.5, 0.2, 10).better("tqmse")
-    'first'
-    """
-
-    mean: float
-    half_width: float
-    n_pairs: int
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean difference; NaN with fewer than two pairs."""
-        return self.half_width / _t_quantile(self.n_pairs)
-
-    def better(self, metric: str) -> str:
-        """Which is better beyond the interval: "first", "second", "neither" or "unknown"."""
-        if math.isnan(self.mean) or math.isnan(self.half_width):
-            return "unknown"
-        if abs(self.mean) <= self.half_width:
-            return "neither"
-        return "second" if (self.mean > 0) == (metric in HIGHER_IS_BETTER) else "first"
-
-    def __str__(self) -> str:
-        return plus_minus(self.mean, self.half_width)
-
-
-def paired_difference(first: Series, second: Series) -> PairedDifference:
-    """Difference, second minus first, of two scores that are indexed by seed.
-
-    Runs of one seed share data and split, so pairing takes out what is common to both: published
-    widths are far below what two independent means allow, so they were paired too.
-
-    Parameters
-    ----------
-    first, second : Series
-        Scores by seed; seeds that one of them lacks are left out.
-
-    Returns
-    -------
-    difference : PairedDifference
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._sequential_table import paired_difference
-    >>> print(paired_difference(pd.Series([1.0, 2.0, 4.0]), pd.Series([2.0, 4.0, 7.0])))
-    2.000 ± 2.484
-    """
-    differences = (second - first).dropna().to_numpy(dtype=np.float64)
-    n = len(differences)
-    if not n:
-        return PairedDifference(math.nan, math.nan, 0)
-    width = math.nan
-    if n > 1:
-        # An infinite score has no interval.
-        with np.errstate(invalid="ignore"):
-            width = float(_t_quantile(n) * differences.std(ddof=1) / math.sqrt(n))
-    return PairedDifference(float(differences.mean()), width, n)
-
-
-def _t_quantile(n_pairs: int) -> float:
-    """Return what the standard error is multiplied with for half a 95 % interval."""
-    from scipy.stats import t
-
-    return float(t.ppf(0.975, n_pairs - 1)) if n_pairs > 1 else math.nan
-
-
 def sequential_tables(
     frame: DataFrame, labels: Labels, first: str = "cqrnn", second: str = "sequential_grid"
 ) -> list[Table]:
     """Speed-ups, saving of parameters and paired differences, beside the paper's.
 
     A ratio is the median of the sequential grid over the median of CQRNN, of the runs that both
-    have. Synthetic sets are judged by
-    TQMSE, all others by C-index and CensDCal, one table each.
+    have. Synthetic sets are judged by TQMSE, all others by C-index and CensDCal, one table each.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a run; the random split and no variant are used.
+        One row per run; the random split and no variant are used.
     labels : Labels
         Titles.
     first, second : str
@@ -169,18 +73,18 @@ def sequential_tables(
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._sequential_table import sequential_tables
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import sequential_tables
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "sequential", "dataset": "a", "split": "random",
     ...     "variant": "", "method": ["cqrnn"] * 2 + ["sequential_grid"] * 2,
     ...     "seed": [1, 2, 1, 2], "fit_seconds": [1.0, 1.0, 9.0, 11.0],
-    ...     "follow_up_seconds": 0.5, "predict_seconds": 0.1,
-    ...     "n_parameters": 100, "n_levels": 9, "tqmse": [1.0, 2.0, 3.0, 4.0]})
+    ...     "predict_seconds": 0.1, "n_parameters": 100, "n_levels": 9,
+    ...     "tqmse": [1.0, 2.0, 3.0, 4.0]})
     >>> [cell.text for cell in sequential_tables(rows, Labels())[0].rows[0]][:3]
-    ['a', '9', '19.0×']
+    ['a', '9', '10.0×']
     """
     rows = random_split(frame)
-    rows = rows[rows["variant"] == ""].assign(train_seconds=_training_seconds)
+    rows = rows[rows["variant"] == ""]
     groups: dict[tuple[str, ...], list[tuple[str, DataFrame, DataFrame]]] = {}
     for dataset in labels.ordered_datasets(rows["dataset"]):
         own = rows[rows["dataset"] == dataset]
@@ -222,7 +126,7 @@ def _table(
         printed = paper.loc[(title, metrics[0])] if (title, metrics[0]) in paper.index else None
         with_paper |= printed is not None
         for column, name in (
-            ("train_seconds", "train_speedup"),
+            ("fit_seconds", "train_speedup"),
             ("predict_seconds", "test_speedup"),
             ("n_parameters", "parameter_saving"),
         ):
@@ -236,15 +140,15 @@ def _table(
             totals[metric].append(better)
             pairs.append(difference.n_pairs)
             texts += [str(difference), _printed(paper, title, metric, difference), better]
-        rows.append(tuple(Cell(text) for text in texts))
+        rows.append(tuple(TableCell(text) for text in texts))
     for word in (*titles, words["neither"]):
         cells = ["Total: " + (word if word == words["neither"] else f"{word} better")]
         cells += [""] * 7
         for metric in metrics:
             cells += ["", "", f"{totals[metric].count(word)}/{len(sets)}"]
-        rows.append(tuple(Cell(text) for text in cells))
+        rows.append(tuple(TableCell(text) for text in cells))
     many = f"{min(pairs)}" if min(pairs) == max(pairs) else f"{min(pairs)} to {max(pairs)}"
-    notes = [f"Pairs of runs a dataset: {many}. {INTERVAL_NOTE}", _TIME_NOTE]
+    notes = [f"Pairs of runs per dataset: {many}. {INTERVAL_NOTE}", _TIME_NOTE]
     if with_paper:
         notes += [_DISTANCE_NOTE, _SIGN_NOTE, *[_WIDTH_NOTE] * (metrics != ("tqmse",))]
     return Table(
@@ -284,7 +188,7 @@ def _means(
                 else:
                     texts.append(printed_beside(mean, error, printed["mean"], printed["se"]))
                     with_paper = True
-            rows.append(tuple(Cell(text) for text in texts))
+            rows.append(tuple(TableCell(text) for text in texts))
     notes = [runs_note(pd.Series(counts))]
     if with_paper:
         distance = "In brackets: ours minus the paper's in joint standard errors."
@@ -299,11 +203,6 @@ def _means(
     )
 
 
-def _training_seconds(rows: DataFrame) -> Series:
-    """Seconds of the quantile networks alone: a fit also brings one small network of follow-up."""
-    return rows["fit_seconds"] - rows["follow_up_seconds"]
-
-
 def times(ratio: float) -> str:
     """Text of a ratio, as in 12.4×."""
     return "–" if math.isnan(ratio) else f"{number(ratio, 1)}×"
@@ -314,5 +213,5 @@ def _printed(paper: DataFrame, title: str, metric: str, ours: PairedDifference) 
         return "–"
     mean, width = (float(paper.at[(title, metric), name]) for name in ("difference", "interval"))
     # On survival sets what is printed is one standard error, whatever its heading says.
-    error = width / _t_quantile(_PAPER_PAIRS) if metric == "tqmse" else width
+    error = width / t_quantile(_PAPER_PAIRS) if metric == "tqmse" else width
     return printed_beside(ours.mean, ours.standard_error, mean, error, width=width)

@@ -1,15 +1,20 @@
-"""Methods of other packages beside ours, by every score and by time."""
+"""Methods side by side by the scores that order them and by time, their ranks, and failed runs."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from censquant.benchmark.reporting._published import published_table
-from censquant.benchmark.reporting._summary import HIGHER_IS_BETTER, Labels, fine, mean_and_error
+from censquant.benchmark.reporting._summary import (
+    HIGHER_IS_BETTER,
+    Labels,
+    fine,
+    mean_and_error,
+    tidy,
+)
 from censquant.benchmark.reporting._tables import (
-    Cell,
     Table,
+    TableCell,
     best_in_print,
     number,
     plus_minus,
@@ -26,12 +31,10 @@ _RANKED = {
     "crps": "CRPS",
     "pit_deviation": "PIT deviation",
 }
-_ALLOW_FOR_CENSORING = (*(name for name in _RANKED if name != "cindex"), "coverage", "coverage_low")
-_PEERS_TITLE = "Scores and times beside other packages"
 
 
-def peers_tables(frame: DataFrame, labels: Labels, title: str = _PEERS_TITLE) -> list[Table]:
-    """Scores and times of all methods, one block a dataset and split, and the mean ranks.
+def score_tables(frame: DataFrame, labels: Labels, title: str = "Scores and times") -> list[Table]:
+    """Scores and times of all methods, one block per dataset and split, and the mean ranks.
 
     The best of a block is bold in the scores that order methods. A-calibration is the share of runs
     in which it is refused at 5 %: about 5 % is right, and a low p-value of one run is no verdict.
@@ -40,7 +43,7 @@ def peers_tables(frame: DataFrame, labels: Labels, title: str = _PEERS_TITLE) ->
     Parameters
     ----------
     frame : DataFrame
-        One row a run.
+        One row per run.
     labels : Labels
         Titles.
     title : str
@@ -54,11 +57,10 @@ def peers_tables(frame: DataFrame, labels: Labels, title: str = _PEERS_TITLE) ->
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._peers_table import peers_tables
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.reporting import Labels, score_tables
     >>> rows = pd.DataFrame({"suite": "peers", "dataset": "a", "method": ["m", "n"], "seed": 1,
     ...     "split": "random", "variant": "", "cindex": [0.6, 0.7]})
-    >>> [[cell.text for cell in row] for row in peers_tables(rows, Labels())[1].rows]
+    >>> [[cell.text for cell in row] for row in score_tables(rows, Labels())[1].rows]
     [['n', '1', '1.0', '1.0'], ['m', '1', '2.0', '2.0']]
     """
     rows = fine(frame)
@@ -72,7 +74,7 @@ def peers_tables(frame: DataFrame, labels: Labels, title: str = _PEERS_TITLE) ->
     ]
     columns = ["Dataset", "Method", *(_RANKED[name] for name in ranked), "A-cal. refused"]
     columns += ["Coverage (nominal)", "Fit s", "Predict s"]
-    lines: list[tuple[Cell, ...]] = []
+    lines: list[tuple[TableCell, ...]] = []
     breaks, means = set(), []
     for dataset, split in blocks:
         own = rows[(rows["dataset"] == dataset) & (rows["split"] == split)]
@@ -85,12 +87,14 @@ def peers_tables(frame: DataFrame, labels: Labels, title: str = _PEERS_TITLE) ->
         breaks.add(len(lines))
         block = labels.dataset(dataset) + (" (grouped split)" if split == "grouped" else "")
         for method in methods:
-            line = [Cell(block), Cell(labels.method(method))]
+            line = [TableCell(block), TableCell(labels.method(method))]
             for name in ranked:
                 mean, error, _ = scores[method][name]
-                line.append(Cell(plus_minus(mean, error), bold=number(mean) == best[name]))
-            line += [Cell(_refused(runs[method])), Cell(_coverage(runs[method]))]
-            line += [Cell(_seconds(runs[method], f"{what}_seconds")) for what in ("fit", "predict")]
+                line.append(TableCell(plus_minus(mean, error), bold=number(mean) == best[name]))
+            line += [TableCell(_refused(runs[method])), TableCell(_coverage(runs[method]))]
+            line += [
+                TableCell(_seconds(runs[method], f"{what}_seconds")) for what in ("fit", "predict")
+            ]
             lines.append(tuple(line))
     counts = rows.groupby(["dataset", "split", "method"]).size()
     note = f"{runs_note(counts)} Bold: no other method is better in print, which is no test."
@@ -108,45 +112,6 @@ def peers_tables(frame: DataFrame, labels: Labels, title: str = _PEERS_TITLE) ->
         breaks=frozenset(breaks - {0}),
     )
     return [table, _ranks(means, ranked, labels)]
-
-
-def own_data_tables(frame: DataFrame, labels: Labels) -> list[Table]:
-    """Scores that allow for censoring on the datasets that the paper does not have.
-
-    Order and calibration as the paper takes them are for holding against its numbers; with data of
-    one's own there are none, and censored rows bend both.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row a run.
-    labels : Labels
-        Titles.
-
-    Returns
-    -------
-    tables : list of Table
-        Scores, then mean ranks if there are several such datasets; empty if no run has a score
-        that allows for censoring.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._peers_table import own_data_tables
-    >>> from censquant.benchmark.reporting._summary import Labels
-    >>> rows = pd.DataFrame({"suite": "main", "dataset": ["mine", "gbsg"], "method": "m", "seed": 1,
-    ...     "split": "random", "variant": "", "pinball": [0.6, 0.7]})
-    >>> (table,) = own_data_tables(rows, Labels({"gbsg": "GBSG"}))
-    >>> [[cell.text for cell in row][:3] for row in table.rows]
-    [['mine', 'm', '0.600']]
-    """
-    in_paper = set(published_table()["dataset"])
-    own = frame[[labels.dataset(name) not in in_paper for name in frame["dataset"]]]
-    known = [name for name in _ALLOW_FOR_CENSORING if name in own and own[name].notna().any()]
-    if not known:
-        return []
-    scores, ranks = peers_tables(own, labels, "Scores that allow for censoring")
-    return [scores, ranks] if own["dataset"].nunique() > 1 else [scores]
 
 
 def _refused(runs: DataFrame) -> str:
@@ -195,10 +160,49 @@ def _ranks(means: list[dict[str, dict[str, float]]], ranked: list[str], labels: 
     for method in order:
         texts = [labels.method(method), str(counts[method])]
         texts += [number(average[method][name], 1) for name in ranked]
-        lines.append(tuple(Cell(text) for text in (*texts, number(overall[method], 1))))
+        lines.append(tuple(TableCell(text) for text in (*texts, number(overall[method], 1))))
     note = (
         "Mean place among the methods that ran on a dataset, 1 the best; by the grouped split "
         "where rows repeat. Compare only methods that ran on the same datasets."
     )
     columns = ("Method", "Datasets", *(_RANKED[name] for name in ranked), "Mean")
     return Table("Mean ranks", columns, tuple(lines), (note,))
+
+
+def failed_table(frame: DataFrame, labels: Labels) -> Table:
+    """Table of the runs that failed, one row per cell and error; with no rows if all went well.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per run.
+    labels : Labels
+        Titles.
+
+    Returns
+    -------
+    table : Table
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.benchmark.reporting import Labels, failed_table
+    >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
+    ...                      "variant": "", "seed": [1, 2], "error": ["", "NaN loss"]})
+    >>> [cell.text for cell in failed_table(rows, Labels()).rows[0]]
+    ['a', 'm', 'random', '', '2', 'NaN loss']
+    """
+    rows = tidy(frame)
+    bad = rows[rows["error"] != ""]
+    cells = dict(iter(bad.groupby(["dataset", "method", "split", "variant", "error"])))
+    lines = []
+    for dataset in labels.ordered_datasets(bad["dataset"]):
+        for method in labels.ordered_methods(bad["method"]):
+            for key, runs in cells.items():
+                if key[:2] == (dataset, method):
+                    seeds = ", ".join(str(seed) for seed in runs["seed"])
+                    texts = [labels.dataset(dataset), labels.method(method), *key[2:4], seeds]
+                    lines.append(tuple(TableCell(text) for text in (*texts, key[4])))
+    columns = ("Dataset", "Method", "Split", "Variant", "Seeds", "Error")
+    notes = ("These runs are in no mean.",)
+    return Table("Runs that failed", columns, tuple(lines), notes, n_labels=6)

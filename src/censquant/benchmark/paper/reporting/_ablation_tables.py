@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.benchmark.reporting._distance import printed_beside
-from censquant.benchmark.reporting._published import published_ystar
-from censquant.benchmark.reporting._sequential_table import INTERVAL_NOTE, paired_difference
-from censquant.benchmark.reporting._summary import (
-    METRIC_TITLES,
+from censquant.benchmark.paper._published import METRIC_TITLES, published_ystar
+from censquant.benchmark.paper.reporting._comparison import preferred_metrics
+from censquant.benchmark.paper.reporting._distance import ROUNDING_NOTE, printed_beside
+from censquant.benchmark.reporting import (
+    INTERVAL_NOTE,
     Labels,
-    mean_and_error,
-    preferred_metrics,
-    random_split,
-)
-from censquant.benchmark.reporting._tables import (
-    ROUNDING_NOTE,
-    Cell,
     Table,
+    TableCell,
     best_in_print,
+    mean_and_error,
     number,
+    paired_difference,
     plus_minus,
+    random_split,
     runs_note,
 )
 
@@ -44,35 +41,35 @@ _YSTAR_NOTE = (
 _SHARES = (0.1, 0.25, 0.5, 1.0)
 
 
-def grid_table(frame: DataFrame, labels: Labels) -> Table:
-    """Mean TQMSE by number of rows and of levels, one row a dataset and number of rows.
+def grid_tables(frame: DataFrame, labels: Labels) -> list[Table]:
+    """Mean TQMSE by number of rows and of levels, one row per dataset and number of rows.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a run, told apart by ``n_train`` and ``n_levels``.
+        One row per run, distinguished by ``n_train`` and ``n_levels``.
     labels : Labels
         Titles.
 
     Returns
     -------
-    table : Table
+    tables : list of one Table
         The lowest mean of a row is bold.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._suite_tables import grid_table
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import grid_tables
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "grid", "dataset": "a", "method": "cqrnn", "seed": 1,
     ...     "split": "random", "variant": ["n=100,M=9", "n=100,M=19"], "n_train": 100,
     ...     "n_levels": [9, 19], "tqmse": [0.5, 0.4]})
-    >>> [(cell.text, cell.bold) for cell in grid_table(rows, Labels()).rows[0]][2:]
+    >>> [(cell.text, cell.bold) for cell in grid_tables(rows, Labels())[0].rows[0]][2:]
     [('0.500', False), ('0.400', True)]
     """
     rows = random_split(frame)
     levels = sorted(rows["n_levels"].unique())
-    lines: list[tuple[Cell, ...]] = []
+    lines: list[tuple[TableCell, ...]] = []
     breaks = set()
     for dataset in labels.ordered_datasets(rows["dataset"]):
         own = rows[rows["dataset"] == dataset]
@@ -81,10 +78,10 @@ def grid_table(frame: DataFrame, labels: Labels) -> Table:
             cells = own[own["n_train"] == n_train]
             scores = [mean_and_error(cells.loc[cells["n_levels"] == m, "tqmse"]) for m in levels]
             best = best_in_print((mean for mean, *_ in scores), "tqmse")
-            line = [Cell(labels.dataset(dataset)), Cell(f"{n_train:g}")]
-            line += [Cell(plus_minus(m, e), bold=number(m) == best) for m, e, _ in scores]
+            line = [TableCell(labels.dataset(dataset)), TableCell(f"{n_train:g}")]
+            line += [TableCell(plus_minus(m, e), bold=number(m) == best) for m, e, _ in scores]
             lines.append(tuple(line))
-    return Table(
+    table = Table(
         "TQMSE by number of rows n and of levels M",
         ("Dataset", "n", *(f"M = {m:g}" for m in levels)),
         tuple(lines),
@@ -92,9 +89,10 @@ def grid_table(frame: DataFrame, labels: Labels) -> Table:
         n_labels=2,
         breaks=frozenset(breaks - {0}),
     )
+    return [table]
 
 
-def ystar_table(frame: DataFrame, labels: Labels) -> Table:
+def ystar_tables(frame: DataFrame, labels: Labels) -> list[Table]:
     """Mean TQMSE by the factor of y*, each dataset with the paper's row below it.
 
     The paper gives means alone, so a distance from them is in our standard errors.
@@ -102,29 +100,29 @@ def ystar_table(frame: DataFrame, labels: Labels) -> Table:
     Parameters
     ----------
     frame : DataFrame
-        One row a run; the first number in ``variant`` is the factor.
+        One row per run; the first number in ``variant`` is the factor.
     labels : Labels
         Titles.
 
     Returns
     -------
-    table : Table
+    tables : list of one Table
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._suite_tables import ystar_table
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import ystar_tables
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "ystar", "dataset": "norm_light", "method": "cqrnn",
     ...     "split": "random", "variant": ["c=1.2", "c=10"], "seed": 1, "tqmse": [0.08, 0.09]})
-    >>> table = ystar_table(rows, Labels({"norm_light": "Norm light"}))
+    >>> (table,) = ystar_tables(rows, Labels({"norm_light": "Norm light"}))
     >>> [[cell.text for cell in row] for row in table.rows]
     [['Norm light', 'here', '0.080', '0.090'], ['Norm light', 'paper', '0.079', '0.081']]
     """
     rows = with_factor(random_split(frame))
     factors = sorted(rows["factor"].unique())
     paper = published_ystar().set_index(["dataset", "factor"])["tqmse"]
-    lines: list[tuple[Cell, ...]] = []
+    lines: list[tuple[TableCell, ...]] = []
     breaks = set()
     notes = [runs_note(rows.groupby(["dataset", "factor"]).size())]
     for dataset in labels.ordered_datasets(rows["dataset"]):
@@ -133,16 +131,16 @@ def ystar_table(frame: DataFrame, labels: Labels) -> Table:
         breaks.add(len(lines))
         scores = [mean_and_error(own.loc[own["factor"] == c, "tqmse"]) for c in factors]
         texts = [title, "here", *(plus_minus(mean, error) for mean, error, _ in scores)]
-        lines.append(tuple(Cell(text) for text in texts))
+        lines.append(tuple(TableCell(text) for text in texts))
         printed = [float(paper.get((title, c), math.nan)) for c in factors]
         if not all(math.isnan(value) for value in printed):
             texts = [
                 printed_beside(mean, error, value, 0.0, width=math.nan)
                 for (mean, error, _), value in zip(scores, printed, strict=True)
             ]
-            lines.append(tuple(Cell(text) for text in (title, "paper", *texts)))
+            lines.append(tuple(TableCell(text) for text in (title, "paper", *texts)))
             notes += [_YSTAR_NOTE] * (_YSTAR_NOTE not in notes)
-    return Table(
+    table = Table(
         "TQMSE by y* = c max(y)",
         ("Dataset", "Runs", *(f"c = {c:g}" for c in factors)),
         tuple(lines),
@@ -150,6 +148,7 @@ def ystar_table(frame: DataFrame, labels: Labels) -> Table:
         n_labels=2,
         breaks=frozenset(breaks - {0}),
     )
+    return [table]
 
 
 def with_factor(rows: DataFrame) -> DataFrame:
@@ -164,7 +163,7 @@ def with_factor(rows: DataFrame) -> DataFrame:
     return rows.assign(factor=[float(match.group()) for match in found if match])
 
 
-def variants_table(frame: DataFrame, labels: Labels, title: str) -> Table:
+def variants_tables(frame: DataFrame, labels: Labels, title: str) -> list[Table]:
     """Variants side by side, with paired differences from the plain one.
 
     For the suites `crossing` and `interpolation`: whether a change of the method pays is seen from
@@ -174,7 +173,7 @@ def variants_table(frame: DataFrame, labels: Labels, title: str) -> Table:
     Parameters
     ----------
     frame : DataFrame
-        One row a run; a variant is a method, or a method with a word in ``variant``.
+        One row per run; a variant is a method, or a method with a word in ``variant``.
     labels : Labels
         Titles.
     title : str
@@ -182,21 +181,21 @@ def variants_table(frame: DataFrame, labels: Labels, title: str) -> Table:
 
     Returns
     -------
-    table : Table
+    tables : list of one Table
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._suite_tables import variants_table
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import variants_tables
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "crossing", "dataset": "a", "method": "cqrnn",
     ...     "split": "random", "variant": ["", "", "penalty", "penalty"], "seed": [1, 2, 1, 2],
     ...     "tqmse": [0.5, 0.6, 0.5, 0.8], "crossing": [0.1, 0.3, 0.0, 0.0]})
-    >>> [cell.text for cell in variants_table(rows, Labels(), "Crossing").rows[1]]
+    >>> [cell.text for cell in variants_tables(rows, Labels(), "Crossing")[0].rows[1]]
     ['a', 'cqrnn, penalty', 'TQMSE', '0.650 ± 0.150', '0.100 ± 1.271', 'neither', '0.0 %']
     """
     rows = random_split(frame)
-    lines: list[tuple[Cell, ...]] = []
+    lines: list[tuple[TableCell, ...]] = []
     breaks = set()
     for dataset in labels.ordered_datasets(rows["dataset"]):
         own = rows[rows["dataset"] == dataset]
@@ -217,8 +216,8 @@ def variants_table(frame: DataFrame, labels: Labels, title: str) -> Table:
                     better = difference.better(metric)
                     texts += [str(difference), words.get(better, better)]
                 texts.append(_crossing_share(runs))
-                lines.append(tuple(Cell(text) for text in texts))
-    return Table(
+                lines.append(tuple(TableCell(text) for text in texts))
+    table = Table(
         title,
         ("Dataset", "Variant", "Metric", "Mean", "Minus plain", "Better", "Rows that cross"),
         tuple(lines),
@@ -226,6 +225,7 @@ def variants_table(frame: DataFrame, labels: Labels, title: str) -> Table:
         n_labels=3,
         breaks=frozenset(breaks - {0}),
     )
+    return [table]
 
 
 def arms_of(rows: DataFrame, labels: Labels) -> list[tuple[str, DataFrame]]:
@@ -258,33 +258,33 @@ def traces_of(runs: DataFrame, column: str) -> list[NDArray[np.float64]]:
     return [array for array in arrays if array.ndim == 1 and array.size]
 
 
-def partial_full_table(frame: DataFrame, labels: Labels) -> Table:
-    """TQMSE along the training, one row a dataset and way of updating the levels.
+def partial_full_tables(frame: DataFrame, labels: Labels) -> list[Table]:
+    """TQMSE along the training, one row per dataset and way of updating the levels.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a run, with ``trace_tqmse`` and ``trace_loss``, one value an epoch.
+        One row per run, with ``trace_tqmse`` and ``trace_loss``, one value per epoch.
     labels : Labels
         Titles.
 
     Returns
     -------
-    table : Table
+    tables : list of one Table
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._suite_tables import partial_full_table
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import partial_full_tables
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "partial_full", "dataset": "a", "method": "cqrnn",
     ...     "split": "random", "variant": ["partial"], "seed": 1,
     ...     "trace_tqmse": [[4.0, 3.0, 2.0, 1.0]], "trace_loss": [[8.0, 7.0, 6.0, 5.0]]})
-    >>> [cell.text for cell in partial_full_table(rows, Labels()).rows[0]][2:]
+    >>> [cell.text for cell in partial_full_tables(rows, Labels())[0].rows[0]][2:]
     ['4.000', '4.000', '3.000', '1.000', '5.000']
     """
     rows = random_split(frame)
-    lines: list[tuple[Cell, ...]] = []
+    lines: list[tuple[TableCell, ...]] = []
     breaks = set()
     for dataset in labels.ordered_datasets(rows["dataset"]):
         breaks.add(len(lines))
@@ -295,9 +295,9 @@ def partial_full_table(frame: DataFrame, labels: Labels) -> Table:
                 for share in shares:
                     reached = [trace[math.ceil(share * len(trace)) - 1] for trace in traces]
                     texts.append(plus_minus(*mean_and_error(reached)[:2]))
-            lines.append(tuple(Cell(text) for text in texts))
+            lines.append(tuple(TableCell(text) for text in texts))
     heads = [f"TQMSE after {100 * share:g} % of epochs" for share in _SHARES]
-    return Table(
+    table = Table(
         "Partial and full optimisation",
         ("Dataset", "Variant", *heads, "Loss at the end"),
         tuple(lines),
@@ -305,3 +305,4 @@ def partial_full_table(frame: DataFrame, labels: Labels) -> Table:
         n_labels=2,
         breaks=frozenset(breaks - {0}),
     )
+    return [table]

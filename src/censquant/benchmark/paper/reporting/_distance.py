@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from censquant.benchmark.reporting._published import joint_distance
-from censquant.benchmark.reporting._tables import plus_minus, with_distance
+import math
+
+from censquant.benchmark.paper._published import joint_distance
+from censquant.benchmark.reporting import plus_minus, signed
+
+ROUNDING_NOTE = (
+    "The paper prints three decimals, so half a unit of the last one counts as part of its error."
+)
+"""Printed below every table with a distance in standard errors."""
+
+
+def with_distance(text: str, away: float) -> str:
+    """Text of a printed number, with how far ours lies from it in brackets where that is known."""
+    return text if math.isnan(away) else f"{text} ({signed(away)})"
 
 
 def printed_beside(
@@ -31,7 +43,7 @@ def printed_beside(
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._distance import printed_beside
+    >>> from censquant.benchmark.paper.reporting._distance import printed_beside
     >>> printed_beside(0.687, 0.003, 0.683, 0.005)
     '0.683 ± 0.005 (+0.7)'
     """

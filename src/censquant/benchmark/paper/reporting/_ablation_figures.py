@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.benchmark.reporting._figures import (
+from censquant.benchmark.paper._published import METRIC_TITLES, published_ystar
+from censquant.benchmark.paper.reporting._ablation_tables import arms_of, traces_of, with_factor
+from censquant.benchmark.paper.reporting._comparison import preferred_metrics
+from censquant.benchmark.reporting import (
+    Labels,
+    mean_and_error,
     new_figure,
+    paired_difference,
+    random_split,
     readable_log,
     shared_legend,
     style,
     unclutter,
-)
-from censquant.benchmark.reporting._published import published_ystar
-from censquant.benchmark.reporting._sequential_table import paired_difference
-from censquant.benchmark.reporting._suite_tables import arms_of, traces_of, with_factor
-from censquant.benchmark.reporting._summary import (
-    METRIC_TITLES,
-    Labels,
-    mean_and_error,
-    preferred_metrics,
-    random_split,
 )
 
 if TYPE_CHECKING:
@@ -37,12 +34,12 @@ _LARGEST_CHANGE = 400.0
 
 
 def grid_figure(frame: DataFrame, labels: Labels) -> Figure:
-    """TQMSE against the number of training rows, one line a grid size, one panel a dataset.
+    """TQMSE against the number of training rows, one line per grid size, one panel per dataset.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a run, told apart by ``n_train`` and ``n_levels``.
+        One row per run, distinguished by ``n_train`` and ``n_levels``.
     labels : Labels
         Titles.
 
@@ -53,8 +50,8 @@ def grid_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._ablation_figures import grid_figure
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import grid_figure
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "grid", "dataset": "a", "method": "cqrnn", "seed": 1,
     ...     "split": "random", "variant": ["1", "2"], "n_train": [100, 200], "n_levels": 9,
     ...     "tqmse": [0.5, 0.4]})
@@ -111,12 +108,12 @@ def _log_rows(ax: Axes, values: Sequence[float]) -> None:
 
 
 def ystar_figure(frame: DataFrame, labels: Labels) -> Figure:
-    """TQMSE against the factor of y*, one line a dataset, the paper's dashed.
+    """TQMSE against the factor of y*, one line per dataset, the paper's dashed.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a run; the first number in ``variant`` is the factor.
+        One row per run; the first number in ``variant`` is the factor.
     labels : Labels
         Titles.
 
@@ -127,8 +124,8 @@ def ystar_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._ablation_figures import ystar_figure
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import ystar_figure
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "ystar", "dataset": "a", "method": "cqrnn", "seed": 1,
     ...     "split": "random", "variant": ["c=1.2", "c=10"], "tqmse": [0.08, 0.09]})
     >>> ystar_figure(rows, Labels()).axes[0].get_yscale()
@@ -165,14 +162,14 @@ def ystar_figure(frame: DataFrame, labels: Labels) -> Figure:
 
 
 def partial_full_figure(frame: DataFrame, labels: Labels) -> Figure:
-    """Training loss and TQMSE against the epoch, one line a variant, one row a dataset.
+    """Training loss and TQMSE against the epoch, one line per variant, one row per dataset.
 
     A line is the mean over the runs and its band one standard error.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a run, with ``trace_loss`` and ``trace_tqmse``, one value an epoch.
+        One row per run, with ``trace_loss`` and ``trace_tqmse``, one value per epoch.
     labels : Labels
         Titles.
 
@@ -183,8 +180,8 @@ def partial_full_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._ablation_figures import partial_full_figure
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import partial_full_figure
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "partial_full", "dataset": "a", "method": "cqrnn",
     ...     "split": "random", "variant": ["partial"], "seed": 1,
     ...     "trace_tqmse": [[4.0, 3.0]], "trace_loss": [[8.0, 7.0]]})
@@ -257,7 +254,7 @@ def variants_figure(frame: DataFrame, labels: Labels) -> Figure:
     Parameters
     ----------
     frame : DataFrame
-        One row a run; a variant is a method, or a method with a word in ``variant``.
+        One row per run; a variant is a method, or a method with a word in ``variant``.
     labels : Labels
         Titles.
 
@@ -268,8 +265,8 @@ def variants_figure(frame: DataFrame, labels: Labels) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._ablation_figures import variants_figure
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import variants_figure
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "crossing", "dataset": "a", "method": "cqrnn",
     ...     "split": "random", "variant": ["", "", "penalty", "penalty"], "seed": [1, 2, 1, 2],
     ...     "tqmse": [0.5, 0.6, 0.5, 0.8], "crossing": [0.1, 0.3, 0.0, 0.0]})

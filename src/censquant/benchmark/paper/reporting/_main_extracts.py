@@ -1,34 +1,46 @@
-"""Short tables out of the main results: one method beside the paper, and both splits."""
+"""Short tables out of the main results: CQRNN beside the paper, both splits, a user's own data."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from censquant.benchmark.reporting._published import PAPER_METRICS
-from censquant.benchmark.reporting._summary import (
-    METRIC_TITLES,
+from censquant.benchmark.paper._published import METRIC_TITLES, PAPER_METRICS, published_table
+from censquant.benchmark.paper.reporting._comparison import compare, preferred_metrics
+from censquant.benchmark.paper.reporting._distance import ROUNDING_NOTE
+from censquant.benchmark.reporting import (
     Labels,
-    compare,
-    preferred_metrics,
+    Table,
+    TableCell,
+    plus_minus,
+    score_tables,
+    signed,
     summarize,
-    tidy,
 )
-from censquant.benchmark.reporting._tables import ROUNDING_NOTE, Cell, Table, plus_minus, signed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+_ALLOW_FOR_CENSORING = (
+    "cindex_ipcw",
+    "pinball",
+    "crps",
+    "pit_deviation",
+    "coverage",
+    "coverage_low",
+)
+
+
 def compact_table(frame: DataFrame, labels: Labels, method: str = "cqrnn") -> Table:
-    """One method beside the paper, one row a dataset, by the metric the paper prefers for it.
+    """One method beside the paper, one row per dataset, by the metric the paper prefers for it.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a run.
+        One row per run.
     labels : Labels
-        Titles, and the paper's names of the methods.
+        Titles.
     method : str
         Name of the method in the rows.
 
@@ -40,11 +52,11 @@ def compact_table(frame: DataFrame, labels: Labels, method: str = "cqrnn") -> Ta
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._main_extracts import compact_table
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import compact_table
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "gbsg", "method": "cqrnn", "variant": "",
     ...                      "split": "random", "seed": [1, 2], "cindex": [0.684, 0.69]})
-    >>> table = compact_table(rows, Labels({"gbsg": "GBSG"}, {}, {"cqrnn": "CQRNN"}))
+    >>> table = compact_table(rows, Labels({"gbsg": "GBSG"}))
     >>> [cell.text for cell in table.rows[0]]
     ['GBSG', 'C-index', '0.687 ± 0.003', '0.683 ± 0.005', '+0.4']
     """
@@ -72,7 +84,7 @@ def compact_table(frame: DataFrame, labels: Labels, method: str = "cqrnn") -> Ta
                 )
             ),
         ]
-        rows.append(tuple(Cell(text) for text in texts))
+        rows.append(tuple(TableCell(text) for text in texts))
     title = labels.method(method)
     columns = ("Dataset", "Metric", title, "Paper", "Difference in se")
     notes = (f"Difference in the paper's standard errors. {ROUNDING_NOTE}",)
@@ -89,7 +101,7 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
     Parameters
     ----------
     frame : DataFrame
-        One row a run.
+        One row per run.
     labels : Labels
         Titles.
 
@@ -101,8 +113,8 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._main_extracts import split_table
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.paper.reporting import split_table
+    >>> from censquant.benchmark.reporting import Labels
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "whas", "method": "cqrnn", "variant": "",
     ...                      "split": ["random", "grouped"], "seed": 1, "cindex": [0.85, 0.75]})
     >>> [cell.text for cell in split_table(rows, Labels()).rows[0]]
@@ -111,7 +123,7 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
     summary = summarize(frame, PAPER_METRICS)
     summary = summary[summary["variant"] == ""]
     scores = summary.set_index(["dataset", "method", "metric", "split"])
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     breaks = set()
     for dataset in labels.ordered_datasets(summary["dataset"]):
         own = summary[summary["dataset"] == dataset]
@@ -126,7 +138,7 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
                     words = labels.dataset(dataset), labels.method(method), METRIC_TITLES[metric]
                     texts = [plus_minus(row["mean"], row["se"]) for row in both]
                     texts.append(plus_minus(change, error))
-                    rows.append(tuple(Cell(text) for text in (*words, *texts)))
+                    rows.append(tuple(TableCell(text) for text in (*words, *texts)))
         if len(rows) > before:
             breaks.add(before)
     return Table(
@@ -139,41 +151,40 @@ def split_table(frame: DataFrame, labels: Labels) -> Table:
     )
 
 
-def failed_table(frame: DataFrame, labels: Labels) -> Table:
-    """Table of the runs that failed, one row a cell and error; with no rows if all went well.
+def own_data_tables(frame: DataFrame, labels: Labels) -> list[Table]:
+    """Scores that allow for censoring on the datasets that the paper does not have.
+
+    Order and calibration as the paper computes them serve the comparison with its numbers; for
+    your own data there are none, and censored rows bias both.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a run.
+        One row per run.
     labels : Labels
         Titles.
 
     Returns
     -------
-    table : Table
+    tables : list of Table
+        Scores, then mean ranks if there are several such datasets; empty if no run has a score
+        that allows for censoring.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._main_extracts import failed_table
-    >>> from censquant.benchmark.reporting._summary import Labels
-    >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
-    ...                      "variant": "", "seed": [1, 2], "error": ["", "NaN loss"]})
-    >>> [cell.text for cell in failed_table(rows, Labels()).rows[0]]
-    ['a', 'm', 'random', '', '2', 'NaN loss']
+    >>> from censquant.benchmark.paper.reporting import own_data_tables
+    >>> from censquant.benchmark.reporting import Labels
+    >>> rows = pd.DataFrame({"suite": "main", "dataset": ["mine", "gbsg"], "method": "m", "seed": 1,
+    ...     "split": "random", "variant": "", "pinball": [0.6, 0.7]})
+    >>> (table,) = own_data_tables(rows, Labels({"gbsg": "GBSG"}))
+    >>> [[cell.text for cell in row][:3] for row in table.rows]
+    [['mine', 'm', '0.600']]
     """
-    rows = tidy(frame)
-    bad = rows[rows["error"] != ""]
-    cells = dict(iter(bad.groupby(["dataset", "method", "split", "variant", "error"])))
-    lines = []
-    for dataset in labels.ordered_datasets(bad["dataset"]):
-        for method in labels.ordered_methods(bad["method"]):
-            for key, runs in cells.items():
-                if key[:2] == (dataset, method):
-                    seeds = ", ".join(str(seed) for seed in runs["seed"])
-                    texts = [labels.dataset(dataset), labels.method(method), *key[2:4], seeds]
-                    lines.append(tuple(Cell(text) for text in (*texts, key[4])))
-    columns = ("Dataset", "Method", "Split", "Variant", "Seeds", "Error")
-    notes = ("These runs are in no mean.",)
-    return Table("Runs that failed", columns, tuple(lines), notes, n_labels=6)
+    in_paper = set(published_table()["dataset"])
+    own = frame[[labels.dataset(name) not in in_paper for name in frame["dataset"]]]
+    known = [name for name in _ALLOW_FOR_CENSORING if name in own and own[name].notna().any()]
+    if not known:
+        return []
+    scores, ranks = score_tables(own, labels, "Scores that allow for censoring")
+    return [scores, ranks] if own["dataset"].nunique() > 1 else [scores]
