@@ -25,7 +25,7 @@ class PaperConventions(RunConventions):
     >>> dataset, method = get_dataset("norm_linear"), get_method("cqrnn")
     >>> model, y = method.build(dataset, {}, 112), dataset.train_test(112).y
     >>> PaperConventions().prepare(model, BenchmarkCell("main", dataset, method), y)
-    >>> round(model.y_star / dataset.train_test(111).y["time"].max(), 6)
+    >>> round(float(model.y_star / dataset.train_test(111).y["time"].max()), 6)
     1.2
     """
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from censquant.benchmark._as_published import EventCurvePinball, MixedUpNormalLikelihood
+from censquant.benchmark.paper._as_published import EventCurvePinball, MixedUpNormalLikelihood
 from censquant.survival import kaplan_meier
 from censquant.training import Rows
 

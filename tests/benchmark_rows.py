@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from censquant.benchmark.reporting._summary import Labels
+from censquant.benchmark.reporting import Labels
 
 LABELS = Labels(
     datasets={
@@ -16,11 +16,6 @@ LABELS = Labels(
         "cqrnn": "CQRNN",
         "sequential_grid": "Sequential grid",
         "lognorm_as_run": "LogNorm MLE (as run)",
-    },
-    published={
-        "cqrnn": "CQRNN",
-        "sequential_grid": "Sequential grid",
-        "lognorm_as_run": "LogNorm MLE",
     },
 )
 
@@ -36,7 +31,6 @@ DEFAULTS = {
     "n_parameters": 1000,
     "n_steps": 400,
     "fit_seconds": 0.2,
-    "follow_up_seconds": 0.0,
     "predict_seconds": 0.01,
     "plain_step_seconds": 0.001,
     "n_slots": 2,
