@@ -48,7 +48,7 @@ def run_bench(
     backend: str | None,
     address: str | None,
 ) -> None:
-    """Run a suite, print its table and say where everything was written."""
+    """Run a suite, print its tables and the places of its files."""
     console = Console()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

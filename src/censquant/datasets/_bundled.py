@@ -74,7 +74,7 @@ def load_gbsg2(
     X : DataFrame or ndarray of shape (686, 8)
         Features, float64.
     y : structured array of shape (686,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 

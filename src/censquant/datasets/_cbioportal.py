@@ -139,7 +139,7 @@ def fetch_tmb_immuno(
     X : DataFrame or ndarray of shape (1660, 3)
         Features, float64.
     y : structured array of shape (1660,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -191,7 +191,7 @@ def fetch_breast_msk(
     X : DataFrame or ndarray of shape (1834, 5)
         Features, float64.
     y : structured array of shape (1834,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -243,7 +243,7 @@ def fetch_lgggbm(
     X : DataFrame or ndarray of shape (638, 5)
         Features, float64.
     y : structured array of shape (638,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 

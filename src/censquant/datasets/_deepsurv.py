@@ -126,7 +126,7 @@ def fetch_metabric(
 
     Times are in months, up to 355; one of them is 0. The file stores no names of columns: those
     given here are inferred from the values and from what was written about the set [1]_, and which
-    of the genes MKI67, EGFR, PGR and ERBB2 is ``gene_1`` cannot be told. The rows of DeepSurv's
+    of the genes MKI67, EGFR, PGR and ERBB2 is ``gene_1`` is unknown. The rows of DeepSurv's
     own test set come first, as in the code of the CQRNN paper.
 
     Parameters
@@ -139,7 +139,7 @@ def fetch_metabric(
     X : DataFrame or ndarray of shape (1904, 9)
         Features, float64.
     y : structured array of shape (1904,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -185,8 +185,8 @@ def fetch_whas(
 ) -> tuple[Any, NDArray[np.void]] | RealData:
     """Survival of 1638 rows of the Worcester Heart Attack Study, 58 % of them censored.
 
-    Times are in days. The file stores no names of columns: ``age`` and ``bmi`` are told by their
-    ranges, the four others hold 0 and 1. **Only 735 rows are distinct**; the others are exact
+    Times are in days. The file stores no names of columns: ``age`` and ``bmi`` are inferred from
+    their ranges, the four others hold 0 and 1. **Only 735 rows are distinct**; the others are exact
     copies, up to twelve of one. About 70 % of the test rows of a random split were trained on, and
     scores reward memory: split by ``groups``, where copies share a number.
 
@@ -200,7 +200,7 @@ def fetch_whas(
     X : DataFrame or ndarray of shape (1638, 6)
         Features, float64.
     y : structured array of shape (1638,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -252,7 +252,7 @@ def fetch_support(
     X : DataFrame or ndarray of shape (8873, 14)
         Features, float64.
     y : structured array of shape (8873,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -317,7 +317,7 @@ def fetch_gbsg(
     X : DataFrame or ndarray of shape (2232, 7)
         Features, float64.
     y : structured array of shape (2232,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 

@@ -99,7 +99,7 @@ def fetch_mnist(
     """Images of 60000 handwritten digits, or of the 10000 for tests, with their digits.
 
     The target is a class and no time: these are the images under `fetch_survmnist`. An array of
-    images has shape (n, 1, 28, 28), as convolutional networks take it; a frame has one column a
+    images has shape (n, 1, 28, 28), as convolutional networks take it; a frame has one column per
     pixel. Grey values are whole numbers from 0 to 255.
 
     Parameters
@@ -156,7 +156,7 @@ def fetch_survmnist(
     Parameters
     ----------
     random_state : int, numpy Generator, numpy RandomState or None
-        Source of the times; None draws afresh. The global generator is never used.
+        Source of the times; None differs each time. The global generator is never used.
     return_X_y, as_frame
         As in `load_gbsg2`.
 

@@ -1,4 +1,4 @@
-"""Remaining life of simulated jet engines, from tables of one row a cycle."""
+"""Remaining life of simulated jet engines, from tables of one row per cycle."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def fetch_phm2008(
     X : DataFrame or ndarray of shape (45918, 21)
         Features, float64.
     y : structured array of shape (45918,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -172,8 +172,8 @@ def fetch_cmapss(
     never change are kept: ``setting_3`` and the sensors 1, 5, 10, 16, 18 and 19.
 
     The set holds 100 engines run to failure and 100 whose record stops before it. With
-    ``subset="censored"`` both are one fleet as it was seen, the second half right-censored where
-    its record stops. That censoring is *not* independent of the failure: records were cut before
+    ``subset="censored"`` both are one fleet as it was recorded, the second half right-censored
+    where its record stops. That censoring is *not* independent of the failure: records were cut before
     the failure, so an engine that leaves the view is nearer to its failure than one that stays.
     The Kaplan-Meier curve of the fleet is 0.56 at the true median life of its engines; methods
     for censored data are as optimistic here, and since the true lives are known, by how much can
@@ -183,7 +183,7 @@ def fetch_cmapss(
     ----------
     subset : {"train", "test", "censored"}
         The engines 1 to 100, run to failure (20631 rows, all observed); the others with their true
-        remaining lives, as the publisher tells them apart from the record (13096 rows, all
+        remaining lives, which the publisher gives apart from the record (13096 rows, all
         observed), here numbered 101 to 200; or both as they were recorded (33727 rows, 39 %
         censored).
     return_X_y, as_frame
@@ -194,7 +194,7 @@ def fetch_cmapss(
     X : DataFrame or ndarray of shape (n, 25)
         Features, float64.
     y : structured array of shape (n,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 

@@ -56,7 +56,7 @@ class DatasetInfo:
     n_features : int
         Columns; pixels where a row is an image.
     censored_share : float inside [0, 1]
-        Share of the rows whose event was not seen; for drawn rows the one to expect of many, so
+        Share of the rows whose event was not observed; for drawn rows the one to expect of many, so
         that a sample of a few hundred may be some points off.
     description : str
         What was measured, in which unit of time, and what to beware of.

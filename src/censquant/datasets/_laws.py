@@ -25,7 +25,7 @@ class Law:
     """Distribution of a time given the features.
 
     Numpy's old generator has draws of its own for a normal or an exponential time. Taken in the
-    order of the authors' program they give the very samples behind the published numbers, so the
+    order of the authors' program they give exactly the samples behind the published numbers, so the
     law knows the levels that belong to them.
     """
 

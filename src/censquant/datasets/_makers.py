@@ -30,7 +30,7 @@ def make_norm_linear(
     n_samples : int, at least 1
         Number of rows.
     random_state : int, numpy Generator, numpy RandomState or None
-        Source of randomness; None draws afresh. The global generator is never used.
+        Source of randomness; None differs each time. The global generator is never used.
     censored : bool
         Whether follow-up ends. With False the same features and targets come out, all observed:
         what a test set needs.
@@ -162,8 +162,8 @@ def make_lognorm(
     """Sample of log-normal times, skewed and heavy-tailed; 22 % are censored.
 
     The logarithm of the target is N((x - 1)^2, 1) and the censoring time uniform on (0, 10), with
-    x uniform on (0, 2): no target above 10 is ever seen. The paper's table prints another standard
-    deviation; 1 is the one behind its numbers.
+    x uniform on (0, 2): no target above 10 is ever observed. The paper's table prints another
+    standard deviation; 1 is the one behind its numbers.
 
     Parameters
     ----------
@@ -247,12 +247,12 @@ def make_norm_4d(
         Censoring time uniform on (0, 12), (0, 20) or (0, 40), or distributed as the target.
     offset : float, optional
         Moves the targets; by default so that the smallest of 10,000 is 1, as the paper's authors
-        did anew in every run, or the printed 6. A test set takes the offset of its training set.
+        did again in every run, or the printed 6. A test set takes the offset of its training set.
     random_state, censored
         As in `make_norm_linear`.
     paper_text : bool
         Whether the target follows the law that the paper prints instead:
-        N(3 x0 + x1^2 - x2^2 + 2 sin(x2 x3) + 6, (x0^2 + 0.5)^2). The print does not say which
+        N(3 x0 + x1^2 - x2^2 + 2 sin(x2 x3) + 6, (x0^2 + 0.5)^2). The paper does not say which
         feature the standard deviation depends on; the first one is this package's reading.
     as_frame
         As in `make_norm_linear`.

@@ -154,7 +154,7 @@ def fetch_housing(
     X : DataFrame or ndarray of shape (20640, 8)
         Features, float64.
     y : structured array of shape (20640,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -217,7 +217,7 @@ def fetch_protein(
     X : DataFrame or ndarray of shape (45730, 9)
         Features, float64.
     y : structured array of shape (45730,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -262,7 +262,7 @@ def fetch_wine(
     X : DataFrame or ndarray of shape (6497, 11)
         Features, float64.
     y : structured array of shape (6497,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 

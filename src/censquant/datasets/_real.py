@@ -56,7 +56,7 @@ class RealData:
 
     @property
     def censored_share(self) -> float:
-        """Share of the rows whose event was not seen; 0 where the target is no time."""
+        """Share of the rows whose event was not observed; 0 where the target is no time."""
         if self.target.dtype.names is None:
             return 0.0
         return float(1.0 - self.target["event"].mean())

@@ -42,7 +42,7 @@ class SyntheticData:
         What a method may see: ``time``, the smaller of the two times, and ``event``, True where
         it is the target.
     target_time : ndarray of shape (n_samples,)
-        Time of the event, also where it was not seen.
+        Time of the event, also where it was not observed.
     censoring_time : ndarray of shape (n_samples,)
         End of follow-up; infinity in data made without censoring.
     offset : float, default 0
@@ -107,7 +107,7 @@ class SyntheticData:
 
     @property
     def censored_share(self) -> float:
-        """Share of these rows whose event was not seen; `describe` has the one of many rows."""
+        """Share of these rows whose event was not observed; `describe` has the one of many rows."""
         return float(1.0 - self.y["event"].mean())
 
     def true_quantiles(self, taus: ArrayLike, X: ArrayLike | None = None) -> Floats:

@@ -54,10 +54,10 @@ class EventCurveDeepQuantReg(DeepQuantReg):
 def _mixed_up(output, time, event, out):
     """Return the mean loss and write its gradient."""
     n_rows = len(time)
-    seen = 0.0
+    observed = 0.0
     for i in range(n_rows):
-        seen += event[i]
-    seen /= n_rows
+        observed += event[i]
+    observed /= n_rows
     loss = 0.0
     for i in range(n_rows):
         raw = float(output[i, 1])
@@ -65,16 +65,16 @@ def _mixed_up(output, time, event, out):
         u = (time[i] - output[i, 0]) / scale
         survival = 0.5 * math.erfc(u / math.sqrt(2.0)) + _ADDED_TO_SURVIVAL
         hazard = math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi) / survival
-        by_u = seen * u + (1.0 - seen) * hazard
+        by_u = observed * u + (1.0 - observed) * hazard
         out[i, 0] = -by_u / scale / n_rows
-        out[i, 1] = (seen - by_u * u) / scale / (1.0 + math.exp(-raw)) / n_rows
-        loss += seen * (0.5 * u * u + math.log(scale)) - (1.0 - seen) * math.log(survival)
+        out[i, 1] = (observed - by_u * u) / scale / (1.0 + math.exp(-raw)) / n_rows
+        loss += observed * (0.5 * u * u + math.log(scale)) - (1.0 - observed) * math.log(survival)
     return loss / n_rows
 
 
 @dataclass(frozen=True)
 class MixedUpNormalLikelihood(NormalLikelihood):
-    """Log-normal likelihood in which every row counts both as seen and as censored.
+    """Log-normal likelihood in which every row counts both as observed and as censored.
 
     Indicators of shape (n, 1) met rows of shape (n,) in the authors' program, so that each row
     took part in both terms, by the batch's shares; and 1e-4 was added to the survival function
@@ -92,7 +92,7 @@ class MixedUpLogNormalNN(LogNormalNN):
     def _fit_transform(
         self, target: Target, weight: NDArray[np.float64], *, mirror: bool
     ) -> TimeTransform:
-        # Counted as seen, rows censored soon after the start pull hard: they are not floored here.
+        # Counted as observed, rows censored early pull hard: they are not floored here.
         return TimeTransform(log=True, floor=1e-12)
 
     def _make_objective(

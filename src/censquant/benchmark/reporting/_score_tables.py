@@ -125,7 +125,7 @@ def _coverage(runs: DataFrame) -> str:
         for name in ("coverage", "coverage_low", "coverage_high", "nominal_coverage")
     )
     if any(math.isnan(value) for value in runs.get("coverage", [])):
-        # Of some runs the data do not tell: a mean of the others would be of other rows.
+        # Some runs have no value: a mean of the others would be of other rows.
         found = "–" if math.isnan(low) else f"{number(low)} to {number(high)}"
     else:
         found = number(reached)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-# In percent; up to here a plain scale still tells small changes apart.
+# In percent; up to here a plain scale still shows small changes.
 _LARGEST_CHANGE = 400.0
 
 

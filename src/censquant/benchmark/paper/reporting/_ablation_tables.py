@@ -166,7 +166,7 @@ def with_factor(rows: DataFrame) -> DataFrame:
 def variants_tables(frame: DataFrame, labels: Labels, title: str) -> list[Table]:
     """Variants side by side, with paired differences from the plain one.
 
-    For the suites `crossing` and `interpolation`: whether a change of the method pays is seen from
+    For the suites `crossing` and `interpolation`: whether a change of the method pays shows in
     runs with the same data, so the interval of the difference is far narrower than two standard
     errors suggest.
 

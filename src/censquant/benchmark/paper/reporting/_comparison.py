@@ -146,7 +146,7 @@ def agreement(comparison: DataFrame, limit: float = 3.0) -> Agreement:
 
     A cell is judged by its distance in the paper's standard errors; the share that is near in joint
     ones, which are too wide where runs share samples and splits, stands beside it. Runs fewer than
-    the paper's ten scatter more than its standard errors say: the rule is harder on them.
+    the paper's ten scatter more than its standard errors: the rule is harder on them.
 
     Parameters
     ----------

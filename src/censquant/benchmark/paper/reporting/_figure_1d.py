@@ -23,7 +23,7 @@ _TITLE_WIDTH = 24
 
 @dataclass(frozen=True, eq=False)
 class OneDimensional:
-    """One dataset of the figure: its training rows, the truth and what the methods say.
+    """One dataset of the figure: its training rows, the truth and the predictions.
 
     Parameters
     ----------
