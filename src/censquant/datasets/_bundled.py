@@ -9,8 +9,24 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant.datasets._info import CatalogueEntry, DatasetInfo
 from censquant.datasets._real import RealData, hand_out
 from censquant.survival import Surv
+
+GBSG2 = DatasetInfo(
+    "gbsg2",
+    "GBSG2",
+    "bundled",
+    686,
+    8,
+    387 / 686,
+    "German Breast Cancer Study Group, trial 2 (Schumacher et al. 1994): recurrence-free "
+    "survival in days of 686 women with node-positive breast cancer, 299 of them with a "
+    "recurrence or death.",
+    "Schumacher et al. (1994), Journal of Clinical Oncology 12, 2086-2093; the copy in "
+    "lifelines 0.30.3",
+    "MIT for the copy in lifelines",
+)
 
 _GBSG2_FEATURES = ("horTh", "age", "menostat", "tsize", "tgrade", "pnodes", "progrec", "estrec")
 
@@ -58,7 +74,7 @@ def load_gbsg2(
     X : DataFrame or ndarray of shape (686, 8)
         Features, float64.
     y : structured array of shape (686,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -82,9 +98,13 @@ def load_gbsg2(
         event=np.array([row["cens"] == "1" for row in rows]),
         time=np.array([float(row["time"]) for row in rows]),
     )
-    return hand_out("gbsg2", X, y, _GBSG2_FEATURES, return_X_y=return_X_y, as_frame=as_frame)
+    return hand_out(GBSG2, X, y, _GBSG2_FEATURES, return_X_y=return_X_y, as_frame=as_frame)
 
 
 def _number(name: str, text: str) -> float:
     """Value of a cell, by its code where the column is in words."""
     return _GBSG2_CODES[name][text] if name in _GBSG2_CODES else float(text)
+
+
+BUNDLED = (CatalogueEntry(GBSG2, load_gbsg2),)
+"""Real data sets inside the package."""
