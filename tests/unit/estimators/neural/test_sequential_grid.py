@@ -8,7 +8,7 @@ import pytest
 import censquant
 from censquant import Checkpoint, LinearCQR, SequentialGridNN
 from censquant.datasets import make_norm_linear
-from censquant.estimators import _neural
+from censquant.estimators.neural import _neural
 from censquant.estimators.neural._sequential_grid import _CensoringLevels
 from censquant.networks import DenseNetwork, StackedNetwork
 from censquant.objectives import Pinball
