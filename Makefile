@@ -61,7 +61,8 @@ test-wheel: | $(BIN)/python  ## build sdist and wheel, test the wheel in a clean
 	mkdir $(WHEEL)/sdist
 	tar -xzf dist/*.tar.gz -C $(WHEEL)/sdist --strip-components 1
 	cd $(WHEEL)/sdist && PYTHONPATH=tests ../bin/python -m pytest -p installed_only --quiet \
-	    tests/contract tests/unit/quantiles tests/unit/estimators/neural/test_cqrnn_predictions.py
+	    tests/contract/test_packaging.py tests/contract/test_readme.py tests/unit/quantiles \
+	    tests/unit/survival tests/unit/estimators/neural/test_cqrnn_predictions.py
 
 # Compiled kernels are invisible to coverage, so a second run interprets them on small inputs.
 coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
