@@ -171,8 +171,12 @@ class TorchAdam:
 
     def load_state(self, state: State) -> None:
         """Take over what :meth:`state` returned."""
+        parameters = dict(enumerate(self._adam.param_groups[0]["params"]))
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for key, value in state.items():
             index, name = key.split(".")
+            shape = () if name == "step" else tuple(parameters[int(index)].shape)
+            if value.shape != shape:
+                raise ValueError(f"{key} must have the shape {shape}, got {value.shape}.")
             moments.setdefault(int(index), {})[name] = torch.from_numpy(np.array(value))
         self._adam.load_state_dict({**self._adam.state_dict(), "state": moments})

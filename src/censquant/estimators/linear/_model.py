@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._persistence import Arrays, save_estimator
-from censquant.estimators.linear._files import linear_entries, restored_linear
+from censquant.estimators._parts import Part
+from censquant.estimators._persistence import save_estimator
+from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._observed import ObservedTime
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._summary import CoefficientSummary, pandas_for
@@ -156,16 +157,15 @@ class LinearModel(QuantileRegressor):
         ----------
         path : str or path
             An existing file is replaced only once the new one is complete. Read it again with
-            :func:`censquant.load`.
+            :func:`censquant.load`. ``crossing_levels_``, which has one value per training row, is
+            not stored: it is None after loading.
         """
         check_is_fitted(self, "quantiles_")
         save_estimator(self, path)
 
-    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
-        return linear_entries(self)
+    def _to_part(self) -> Part:
+        return linear_part(self)
 
     @classmethod
-    def _from_file(
-        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
-    ) -> Self:
-        return restored_linear(cls, header, arrays)
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        return restored_linear(cls, part, network)

@@ -1,15 +1,32 @@
 """What a model file holds of an estimator that trained networks."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from censquant._validation import check_flag, check_integer, check_sizes
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import Arrays, check_shapes, plain, restored
+from censquant.estimators._parts import Arrays, Part, check_arrays, expect
+from censquant.estimators._persistence import (
+    fitted_part,
+    own_arrays,
+    plain_history,
+    restored,
+    restored_history,
+)
+from censquant.estimators.neural._architecture import (
+    build_network,
+    check_network,
+    describe_network,
+    is_custom,
+    load_state,
+    with_prefix,
+)
+from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.exceptions import ModelFileError
-from censquant.networks import Network, State
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._neural import NeuralRegressor
@@ -17,75 +34,97 @@ if TYPE_CHECKING:
 Neural = TypeVar("Neural", bound="NeuralRegressor")
 
 
-def network_entries(estimator: "NeuralRegressor") -> tuple[dict[str, Any], Arrays]:
-    """Return entries of the header and arrays."""
+def network_part(estimator: "NeuralRegressor") -> Part:
+    """Return the fitted estimator as data."""
     scale, follow_up = estimator._feature_scale, estimator._follow_up
-    # Those of the fit: a parameter that was set afterwards does not describe these networks.
-    parameters = estimator._fit_parameters
-    header = {
-        "parameters": {name: plain(value) for name, value in parameters.items()},
+    description = {
         "input_shape": list(estimator._input_shape),
         "n_members": len(estimator._networks),
-        "history": estimator.history_,
-        "custom_network": parameters["network"] is not None,
+        "network": describe_network(estimator._networks[0]),
+        "history": plain_history(estimator.history_),
         "any_censored": follow_up is not None,
         "standardized": scale.center is not None,
     }
+    contents = ["losses of each epoch"]
     arrays: Arrays = {}
     if scale.center is not None:
         arrays["features.center"], arrays["features.scale"] = scale.center, np.asarray(scale.scale)
+        contents.append("mean and standard deviation of each feature")
     for member, network in enumerate(estimator._networks):
         arrays.update({f"member{member}.{k}": v for k, v in network.state().items()})
     if follow_up is not None:
         arrays.update({f"follow_up.{k}": v for k, v in follow_up.network.state().items()})
-    return header, arrays
+    return fitted_part(
+        estimator,
+        description,
+        arrays,
+        contents=tuple(contents),
+        # Those of the fit: a parameter that was set afterwards does not describe these networks.
+        parameters=estimator._fit_parameters,
+    )
 
 
-def restored_networks(
-    cls: type[Neural],
-    header: dict[str, Any],
-    arrays: Arrays,
-    network: Callable[..., Any] | None,
-) -> Neural:
+def restored_networks(cls: type[Neural], part: Part, network: Callable[..., Any] | None) -> Neural:
     """Return the estimator with its networks."""
-    if header["custom_network"] and network is None:
-        raise ModelFileError(
-            "was fitted with a network of one's own: pass the same factory as load(path, network=)."
-        )
-    estimator = restored(cls, header, arrays)
-    if header["custom_network"]:
+    estimator, entries = restored(cls, part, network), part.description
+    if is_custom(entries["network"]):
+        if network is None:
+            raise ModelFileError(
+                "was fitted with a network of one's own: pass the same factory as "
+                "load(path, network=)."
+            )
         estimator.network = network
     estimator._fit_parameters = estimator.get_params(deep=False)
-    estimator._input_shape = tuple(header["input_shape"])
-    estimator.n_features_in_ = estimator._input_shape[0]
-    estimator.history_ = header["history"]
-    estimator._feature_scale = FeatureScale()
-    if header["standardized"]:
-        shape = estimator._input_shape if len(estimator._input_shape) == 1 else (1,)
-        scale = _part(arrays, "features.")
-        check_shapes(scale, {"center": shape, "scale": shape})
-        estimator._feature_scale = FeatureScale(**scale)
+    checked_config(estimator)
     taus = estimator.time_transform_.levels(estimator.quantiles_)
     estimator._objective = estimator._make_objective(
         tuple(taus.tolist()), None, estimator.time_transform_
     )
-    unused = np.random.default_rng(0)
+    estimator.history_ = restored_history(part)
+    shape = check_sizes("input_shape", expect("input_shape", entries["input_shape"], list))
+    if shape[:1] != (estimator.n_features_in_,):
+        raise ModelFileError(f"has {estimator.n_features_in_} features, but inputs of {shape}.")
+    estimator._input_shape = shape
+
+    scale, follow_up, states = _checked_arrays(estimator, entries, own_arrays(part))
+    estimator._feature_scale = FeatureScale(**scale)
     estimator._networks = []
-    for member in range(header["n_members"]):
-        built = estimator._make_network(estimator._input_shape, estimator._objective, unused)
-        _load_state(built, _part(arrays, f"member{member}."))
+    for state in states:
+        built = build_network(entries["network"], shape, network, estimator.device)
+        load_state(built, state)
         estimator._networks.append(built)
     estimator._follow_up = None
-    if header["any_censored"]:
-        estimator._follow_up = FollowUp(int(np.prod(estimator._input_shape)), unused)
-        _load_state(estimator._follow_up.network, _part(arrays, "follow_up."))
+    if follow_up:
+        estimator._follow_up = FollowUp(math.prod(shape), np.random.default_rng(0))
+        load_state(estimator._follow_up.network, follow_up)
     return estimator
 
 
-def _load_state(network: Network, state: State) -> None:
-    check_shapes(state, {name: value.shape for name, value in network.state().items()})
-    network.load_state(state)
+def _checked_arrays(
+    estimator: "NeuralRegressor", entries: dict[str, Any], arrays: Arrays
+) -> tuple[Arrays, Arrays, list[Arrays]]:
+    """Return the arrays of features, follow-up and members, all of the sizes described.
 
-
-def _part(arrays: Arrays, prefix: str) -> Arrays:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    Nothing has been built by then, so that no description can take memory that no array fills.
+    """
+    shape, n_inputs = estimator._input_shape, math.prod(estimator._input_shape)
+    scale: Arrays = {}
+    if check_flag("standardized", entries["standardized"]):
+        scale = with_prefix(arrays, "features.")
+        size = shape if len(shape) == 1 else (1,)
+        check_arrays(scale, {"center": ("f8", size), "scale": ("f8", size)})
+    follow_up: Arrays = {}
+    if check_flag("any_censored", entries["any_censored"]):
+        follow_up = with_prefix(arrays, "follow_up.")
+        described = describe_network(FollowUp(1, np.random.default_rng(0)).network)
+        sizes = [n_inputs, *described["sizes"][1:]]
+        check_network({**described, "sizes": sizes}, follow_up, n_inputs)
+    states = []
+    for member in range(check_integer("n_members", entries["n_members"], minimum=1)):
+        states.append(with_prefix(arrays, f"member{member}."))
+        n_outputs = check_network(entries["network"], states[-1], n_inputs)
+        if n_outputs != estimator._objective.n_outputs:
+            raise ModelFileError(f"has networks with {n_outputs} outputs, unlike its method.")
+    if len(arrays) != len(scale) + len(follow_up) + sum(map(len, states)):
+        raise ModelFileError("holds arrays that its model does not need.")
+    return scale, follow_up, states

@@ -13,8 +13,9 @@ from censquant._seeds import seed_sequence
 from censquant._validation import check_sizes
 from censquant.estimators._base import QuantileRegressor, default_times
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import Arrays, save_estimator
-from censquant.estimators.neural._network_files import network_entries, restored_networks
+from censquant.estimators._parts import Part
+from censquant.estimators._persistence import save_estimator
+from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
     FeatureScale,
@@ -55,6 +56,8 @@ class NeuralRegressor(QuantileRegressor):
 
     A method is a subclass with a constructor and ``_make_objective``.
     """
+
+    _unstored_parameters = ("network", "random_state")  # by a model file
 
     def __init__(
         self,
@@ -383,11 +386,9 @@ class NeuralRegressor(QuantileRegressor):
         check_is_fitted(self, "quantiles_")
         save_estimator(self, path)
 
-    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
-        return network_entries(self)
+    def _to_part(self) -> Part:
+        return network_part(self)
 
     @classmethod
-    def _from_file(
-        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
-    ) -> Self:
-        return restored_networks(cls, header, arrays, network)
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        return restored_networks(cls, part, network)
