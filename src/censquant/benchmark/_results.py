@@ -106,8 +106,6 @@ class ResultsFile:
         complete = content[: content.rfind(b"\n") + 1]
         header, *lines = complete.split(b"\n")[:-1] or [b""]
         self._check(header)
-        if len(complete) < len(content):
-            self._file.truncate(len(complete))
         for number, line in enumerate(lines, start=2):
             try:
                 row = _checked(json.loads(line))
@@ -117,6 +115,8 @@ class ResultsFile:
                     f"Line {number} of {str(self.path)!r} is not a row of results; remove the line "
                     "or choose another folder."
                 ) from None
+        if len(complete) < len(content):
+            self._file.truncate(len(complete))
 
     def _check(self, line: bytes) -> None:
         try:

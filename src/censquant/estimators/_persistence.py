@@ -61,6 +61,7 @@ class Storable(Protocol):
 
 
 Stored = TypeVar("Stored", bound=Storable)
+Opened = TypeVar("Opened")
 
 
 def save_estimator(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -108,16 +109,24 @@ def load(
     >>> bool((loaded.predict(data.X) == model.predict(data.X)).all())
     True
     """
+    return open_file(path, lambda part: _loaded(part, network))
+
+
+def _loaded(part: Part, network: Callable[..., Any] | None) -> "QuantileRegressor":
+    _class_of(part.class_name)  # a transformer alone is not a model
+    if not part.fitted:
+        raise ModelFileError("holds an estimator that was not fitted.")
+    estimator: QuantileRegressor = from_part(part, network)
+    return estimator
+
+
+def open_file(path: str | os.PathLike[str], make: Callable[[Part], Opened]) -> Opened:
+    """Return what ``make`` makes of a file's part; whatever is wrong with it is one sentence."""
     header, arrays = read_arrays(path, _KIND)
     try:
         if header["format"] == 1:
-            part = part_of_format_1(header, arrays)
-        else:
-            part = Part.from_file(header["model"], arrays)
-        _class_of(part.class_name)  # a transformer alone is not a model
-        if not part.fitted:
-            raise ModelFileError("holds an estimator that was not fitted.")
-        estimator: QuantileRegressor = from_part(part, network)
+            return make(part_of_format_1(header, arrays))
+        return make(Part.from_file(header["model"], arrays))
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} {error}") from None
     except (
@@ -132,7 +141,6 @@ def load(
         raise ModelFileError(
             f"{os.fspath(path)!r} is not a consistent model file ({reason})."
         ) from None
-    return estimator
 
 
 def to_part(estimator: Any) -> Part:
