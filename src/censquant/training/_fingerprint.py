@@ -1,5 +1,6 @@
 """What identifies a training: its rows, settings and method, by content."""
 
+import copyreg
 import functools
 import hashlib
 import types
@@ -101,8 +102,10 @@ class _Digest:
             self._add_function(value)
         elif isinstance(value, types.CodeType):
             self.add("code", value.co_code, value.co_names, value.co_consts)
+        elif hasattr(value, "__array__"):  # a tensor or a column of a frame
+            self._add_array(np.asarray(value.detach() if hasattr(value, "detach") else value))
         else:
-            self.add(type(value), _attributes(value))
+            self.add(type(value), getattr(value, "__name__", None), _attributes(value))
 
     def _add_array(self, array: Any) -> None:
         self._mark("array", (array.dtype.str, array.shape))
@@ -117,6 +120,16 @@ class _Digest:
         self.add(function.__code__, function.__defaults__, function.__kwdefaults__, cells)
 
 
+def _reduced(value: Any) -> dict[str, Any]:
+    """Return what an object without attributes would be pickled as, a date or a pattern say."""
+    reduce = copyreg.dispatch_table.get(type(value))
+    try:
+        reduced = value.__reduce_ex__(2) if reduce is None else reduce(value)
+    except TypeError:
+        return {}
+    return {} if isinstance(reduced, str) else {"reduced": reduced[1:3]}
+
+
 def _attributes(value: Any) -> dict[str, Any]:
     """Return what an object holds: its attributes, without values that it merely remembers."""
     left_out = {
@@ -125,7 +138,7 @@ def _attributes(value: Any) -> dict[str, Any]:
         for name, entry in vars(cls).items()
         if isinstance(entry, functools.cached_property)
     }
-    found = dict(getattr(value, "__dict__", {}))
+    found = dict(getattr(value, "__dict__", ()) or _reduced(value))
     if is_dataclass(value):
         found.update({field.name: getattr(value, field.name) for field in fields(value)})
         left_out.update(field.name for field in fields(value) if not field.compare)
