@@ -9,19 +9,20 @@ from censquant._files import read_arrays, write_arrays
 from censquant.exceptions import ModelFileError
 
 
-def rewrite(path, *, drop=(), arrays=None, parameters=None, description=None, kind="model", **top):
+def rewrite(path, *, drop=(), arrays=None, part=(), kind="model", **top):
     """Change a file and sign it anew; ``...`` removes an entry.
 
-    ``parameters`` and ``description`` are changes of those of a model, ``top`` of the header, or of
-    the model's own entries where it has one of that name.
+    ``part`` has changes of the model's entries, and those of its parameters or description; ``top``
+    has changes of the header.
     """
     header, content = read_arrays(path, kind)
     header.pop("digest", None)
-    model = header.get("model", {})
-    change(model.get("parameters"), parameters or {})
-    change(model.get("description"), description or {})
-    change(model, {name: value for name, value in top.items() if name in model})
-    change(header, {name: value for name, value in top.items() if name not in model})
+    change(header, top)
+    for name, value in dict(part).items():
+        if name in ("parameters", "description") and isinstance(value, dict):
+            change(header["model"][name], value)
+        else:
+            change(header["model"], {name: value})
     content = {k: v for k, v in {**content, **(arrays or {})}.items() if k not in drop}
     write_arrays(path, kind, header, content)
 
