@@ -3,7 +3,7 @@
 from collections import UserList
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from reprlib import repr as shortened
+from reprlib import Repr
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ Arrays = dict[str, NDArray[Any]]
 
 _DEEPEST = 32
 _LARGEST_INTEGER = 10**38
+_SHORT = Repr()
+_SHORT.maxother = _SHORT.maxstring = 60
 _NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
@@ -122,7 +124,7 @@ def expect(name: str, value: Any, *kinds: type) -> Any:
     """Return an entry of a header, refused unless it is of one of the kinds."""
     if type(value) not in kinds:
         listed = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
-        raise ModelFileError(f"has an entry {name!r} that is not {listed}: {shortened(value)}.")
+        raise ModelFileError(f"has an entry {name!r} that is not {listed}: {_SHORT.repr(value)}.")
     return value
 
 
@@ -161,7 +163,7 @@ class UnstorableError(TypeError):
     """A value that no model file can hold."""
 
     def __init__(self, value: Any) -> None:
-        super().__init__(shortened(value))
+        super().__init__(_SHORT.repr(value))
 
 
 class Encoder:
@@ -282,4 +284,4 @@ class Decoder:
             for place, entry in enumerate(content):
                 objects[place] = self(entry)
             return objects
-        raise ModelFileError(f"holds a value of an unknown kind: {shortened(tag)}.")
+        raise ModelFileError(f"holds a value of an unknown kind: {_SHORT.repr(tag)}.")

@@ -202,9 +202,8 @@ def parameters_of(
         except UnstorableError as error:
             if name not in getattr(estimator, "_unstored_parameters", ("random_state",)):
                 raise TypeError(
-                    f"{type(estimator).__name__} cannot be saved: its parameter {name} has or "
-                    f"holds the value {error}, and code and objects of other libraries are not "
-                    "stored."
+                    f"{type(estimator).__name__} cannot be saved: its parameter {name} is or "
+                    f"contains {error}, and a model file holds no code and no objects of other libraries."
                 ) from None
             parameters[name] = None
     return parameters, encode.parts

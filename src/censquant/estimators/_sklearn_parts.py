@@ -32,6 +32,10 @@ _CONTENTS = {
     "sklearn.preprocessing.StandardScaler": ("mean and standard deviation of each feature",),
 }
 _BUILTINS = ("bool", "float", "int", "object", "str")
+# Between scikit-learn 1.6 and 1.9: parameters without effect that were removed, and
+# attributes that were added, with those whose value they have.
+_GONE = {"force_int_remainder_cols"}
+_ADDED = {"_fill_dtype": "_fit_dtype"}
 # Above so many features the trial row is not worth its memory.
 _MOST_FEATURES = 100_000
 
@@ -60,8 +64,8 @@ def transformer_to_part(transformer: Any) -> Part:
             encoded = encode(value, attribute)
         except UnstorableError as error:
             raise TypeError(
-                f"{name} cannot be saved: its {attribute} has or holds the value {error}, and code "
-                "and objects of other libraries are not stored."
+                f"{name} cannot be saved: its {attribute} is or contains {error}, and a model "
+                "file holds no code and no objects of other libraries."
             ) from None
         is_parameter = attribute in transformer.get_params(deep=False)
         (parameters if is_parameter else state)[attribute] = encoded
@@ -100,8 +104,13 @@ def _rebuilt(part: Part) -> Any:
         raise ModelFileError(f"holds a transformer that is not known here: {part.class_name!r}.")
     cls = _class_of(part.class_name)
     decode = _Decoder(part, transformer_from_part, exact=True)
-    transformer = cls(**{name: decode(value) for name, value in part.parameters.items()})
-    for name, value in part.description["state"].items():
+    known = set(part.parameters) - (_GONE - set(cls._get_param_names()))
+    transformer = cls(**{name: decode(part.parameters[name]) for name in known})
+    state = part.description["state"]
+    for new, old in _ADDED.items():
+        if old in state:
+            state = {new: state[old], **state}
+    for name, value in state.items():
         # Attributes only, as fit sets them: never anything that the class itself defines.
         is_fitted_attribute = name.endswith("_") or name.startswith("_")
         if not is_fitted_attribute or name.startswith("__") or hasattr(cls, name):

@@ -585,8 +585,8 @@ def test_a_parameter_that_is_code_cannot_be_saved(path):
     model = small().fit(X, Y)
     model._fit_parameters = {**model._fit_parameters, "verbose": print}
     message = (
-        "CQRNN cannot be saved: its parameter verbose has or holds the value "
-        "<built-in function print>, and code and objects of other libraries are not stored."
+        "CQRNN cannot be saved: its parameter verbose is or contains <built-in function print>, "
+        "and a model file holds no code and no objects of other libraries."
     )
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         model.save(path)
