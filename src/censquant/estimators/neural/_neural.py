@@ -15,8 +15,8 @@ from censquant._validation import check_sizes
 from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import check_features, dense, feature_names, feature_range
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import Arrays
-from censquant.estimators.neural._network_files import network_entries, restored_networks
+from censquant.estimators._parts import Part
+from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
     FeatureScale,
@@ -64,6 +64,8 @@ class NeuralRegressor(FeatureModel):
 
     A method is a subclass with a constructor and ``_make_objective``.
     """
+
+    _unstored_parameters = ("network", "random_state")  # by a model file
 
     def __init__(
         self,
@@ -356,13 +358,8 @@ class NeuralRegressor(FeatureModel):
         return self._check_features(X, reset=False)
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
-        curve = self._ensemble_curve(features)
-        left = self.time_transform_.mirror
-        return curve.with_reach(ReachRule(self, features), lowest=left)
-
-    def _ensemble_curve(self, features: NDArray[Any]) -> QuantileCurve:
-        """Return the curves of all members together."""
-        return ensemble_curve(self.models_, features)
+        curve = ensemble_curve(self.models_, features)
+        return curve.with_reach(ReachRule(self, features), lowest=self.time_transform_.mirror)
 
     def raw_quantiles(self, X: Any) -> NDArray[np.float64]:
         """Return the quantiles as the networks give them, which may cross.
@@ -393,11 +390,9 @@ class NeuralRegressor(FeatureModel):
 
     # Saving
 
-    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
-        return network_entries(self)
+    def _to_part(self) -> Part:
+        return network_part(self)
 
     @classmethod
-    def _from_file(
-        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
-    ) -> Self:
-        return restored_networks(cls, header, arrays, network)
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        return restored_networks(cls, part, network)
