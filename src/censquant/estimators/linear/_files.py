@@ -31,9 +31,7 @@ def linear_part(estimator: "LinearModel") -> Part:
     description = {
         "has_intercept": estimator._has_intercept,
         "stopped_at": estimator.stopped_at_,
-        "follow_up_model": None
-        if estimator._follow_up is None
-        else estimator._follow_up.describe(),
+        "any_censored": estimator._follow_up is not None,
         "note": estimator._note,
     }
     contents = ["smallest and largest value of each feature"]
@@ -79,7 +77,7 @@ def restored_linear(cls: type[Linear], part: Part, network: Callable[..., Any] |
         check_quantiles(estimator._path_levels)
     estimator._feature_range = own["range"]
     estimator._follow_up = None
-    if bool(follow_up) != (entries["follow_up_model"] is not None):
+    if bool(follow_up) != check_flag("any_censored", entries["any_censored"]):
         raise ModelFileError("does not hold the model of the follow-up that it describes.")
     if follow_up:
         estimator._follow_up = FollowUp.from_state(

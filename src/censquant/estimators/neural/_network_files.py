@@ -39,11 +39,11 @@ def network_part(estimator: "NeuralRegressor") -> Part:
     """Return the fitted estimator as data."""
     first, follow_up = estimator.models_[0], estimator._follow_up
     description = {
+        **first.describe(),
         "input_shape": list(estimator._input_shape),
         "n_members": len(estimator.models_),
-        "model": first.describe(),
         "history": plain_history(estimator.history_),
-        "follow_up_model": None if follow_up is None else follow_up.describe(),
+        "any_censored": follow_up is not None,
     }
     contents = ["losses of each epoch"]
     arrays: Arrays = {}
@@ -71,8 +71,7 @@ def network_part(estimator: "NeuralRegressor") -> Part:
 def restored_networks(cls: type[Neural], part: Part, network: Callable[..., Any] | None) -> Neural:
     """Return the estimator with its networks."""
     estimator, entries = restored(cls, part, network), part.description
-    described = expect("model", entries["model"], dict)
-    if is_custom(described["network"]):
+    if is_custom(entries["network"]):
         if network is None:
             raise ModelFileError(
                 "was fitted with a network of one's own: pass the same factory as "
@@ -97,7 +96,7 @@ def restored_networks(cls: type[Neural], part: Part, network: Callable[..., Any]
     estimator._follow_up = FollowUp.from_state(stored.follow_up) if stored.follow_up else None
     estimator.models_ = []
     for state in stored.members:
-        built = build_network(described["network"], shape, network, estimator.device)
+        built = build_network(entries["network"], shape, network, estimator.device)
         load_state(built, state)
         estimator.models_.append(
             TrainedModel(
@@ -123,24 +122,24 @@ def _checked_arrays(
 
     Nothing has been built by then, so that no description can take memory that no array fills.
     """
-    described = entries["model"]
     scale: Arrays = {}
-    if check_flag("standardized", described["standardized"]):
+    if check_flag("standardized", entries["standardized"]):
         scale = with_prefix(arrays, "features.")
         size = shape if len(shape) == 1 else (1,)
         check_arrays(scale, {"center": ("f8", size), "scale": ("f8", size)})
     known = {"range": arrays["range"]} if "range" in arrays else {}
     check_arrays(known, {"range": ("f8", (2, *shape))} if known else {})
     follow_up: Arrays = {}
-    if entries["follow_up_model"] is not None:
+    if check_flag("any_censored", entries["any_censored"]):
         follow_up = with_prefix(arrays, "follow_up.")
         if not follow_up:
             raise ModelFileError("does not hold its model of the follow-up.")
     members = []
     for member in range(check_integer("n_members", entries["n_members"], minimum=1)):
         members.append(with_prefix(arrays, f"member{member}."))
-        if check_network(described["network"], members[-1], math.prod(shape)) != n_outputs:
-            raise ModelFileError("has networks with other outputs than its method needs.")
+        found = check_network(entries["network"], members[-1], math.prod(shape))
+        if found != n_outputs:
+            raise ModelFileError(f"has networks with {found} outputs, unlike its method.")
     if len(arrays) != len(scale) + len(known) + len(follow_up) + sum(map(len, members)):
         raise ModelFileError("holds arrays that its model does not need.")
     return _Stored(scale, known.get("range"), follow_up, members)
