@@ -174,10 +174,11 @@ def fetch_cmapss(
     The set holds 100 engines run to failure and 100 whose record stops before it. With
     ``subset="censored"`` both are one fleet as it was recorded, the second half right-censored
     where its record stops. That censoring is *not* independent of the failure: records were cut
-    before the failure, so an engine that leaves the view is nearer to its failure than one that
-    stays. The Kaplan-Meier curve of the fleet is 0.56 at the true median life of its engines;
-    methods for censored data are as optimistic here, and since the true lives are known, by how
-    much can be measured. For censoring without that harm put `censor_uniform` over ``subset="train"``.
+    before the failure, so an engine whose record ends is nearer to its failure than one whose
+    record continues. The Kaplan-Meier curve of the fleet is 0.56 at the true median life of its
+    engines; methods for censored data are as optimistic here, and since the true lives are known,
+    by how much can be measured. For censoring without that harm put `censor_uniform` over
+    ``subset="train"``.
 
     Parameters
     ----------

@@ -85,8 +85,8 @@ def _download(file: DataFile, place: Path, preface: str) -> None:
         if found != file.checksum:
             raise ValueError(
                 f"{preface}{file.path!r} was deleted as {file.url} sent it, because that is not "
-                f"the published file ({file.checksum} expected, {found} found); try again later or "
-                f"put the file at {str(place)!r}."
+                f"the published file ({file.checksum} expected, {found} found); try again later "
+                f"or put the file at {str(place)!r}."
             )
         temporary.replace(place)
     except RequestException as error:
