@@ -26,7 +26,7 @@ _READERS: tuple[type[Reader], ...] = (Pycox, Lifelines, Hazardous, ScikitSurviva
 
 
 def is_supported(model: Any) -> bool:
-    """Whether quantiles of a fitted model can be had, by its methods.
+    """Whether quantiles of a fitted model are available, by its methods.
 
     Parameters
     ----------
@@ -207,8 +207,8 @@ def survival_of(model: Any, X: Any, times: ArrayLike) -> Floats:
 def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
     """Mean time up to a horizon that a fitted model of any kind predicts, E[min(T, h)].
 
-    Unlike the median it can be told where less than half of the individuals have their event
-    during the follow-up: it is the value to rank individuals by.
+    Unlike the median it is known where less than half of the individuals have their event during
+    the follow-up: it is the value to rank individuals by.
 
     Parameters
     ----------
