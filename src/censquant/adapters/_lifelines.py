@@ -12,6 +12,14 @@ Floats = NDArray[np.float64]
 # The constant that lifelines adds to the columns of parametric models.
 _INTERCEPT = "Intercept"
 
+# Times at which a smooth curve is evaluated, as multiples of the last training time: close near 0,
+# even up to 1, and on to 100, since the formula continues past the data.
+_GRID = np.unique(
+    np.concatenate(
+        [np.geomspace(1e-5, 1, 200), np.linspace(0, 1, 401)[1:], np.geomspace(1, 100, 200)]
+    )
+)
+
 
 class Lifelines(Reader):
     """Curves as a table with times as index: ``predict_survival_function(df, times=...)``.
@@ -33,9 +41,10 @@ class Lifelines(Reader):
         return all(callable(getattr(model, method, None)) for method in methods)
 
     @property
-    def end(self) -> float | None:
-        """Last time that the model was fitted to."""
-        return float(np.max(self.model.durations))
+    def end(self) -> float:
+        """Last time that the model was fitted to; an additive model keeps the event times only."""
+        hazards = getattr(self.model, "cumulative_hazards_", None)
+        return float(np.max(self.model.durations if hazards is None else hazards.index))
 
     def read_rows(self, X: Any) -> Any:
         """Table with the columns of the fit, numbered from 0; made of an array where names fit."""
@@ -52,35 +61,40 @@ class Lifelines(Reader):
         return frame
 
     def table(self, rows: Any) -> tuple[Any, Any]:
-        """Return the times of the training rows and probabilities at them."""
-        times = np.unique(np.asarray(self.model.durations, dtype=np.float64))
-        return times, self._at(rows, times)
+        """Return the training times, or a grid for a smooth curve, and probabilities."""
+        if self.shape == "step":
+            return self._predicted(rows, np.unique(np.asarray(self.model.durations, np.float64)))
+        return self._predicted(rows, self.end * _GRID)
 
     def quantiles(self, X: Any, levels: Floats) -> tuple[Floats, Floats]:
         """Quantiles by formula where the model has one, otherwise by inversion."""
         percentile = self.model.predict_percentile
-        if not accepts(percentile, "ancillary"):
-            return super().quantiles(X, levels)
-        rows = self.read_rows(X)
-        # lifelines counts levels from the other end: the share that is still without the event.
-        columns = [np.asarray(percentile(rows, p=1.0 - level)) for level in levels]
-        values = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
-        if not np.isfinite(values).all():
-            return super().quantiles(X, levels)
-        return values, 1.0 - self._at(rows, np.array([self.end]))[:, 0]
+        values, reach = None, None
+        if accepts(percentile, "ancillary"):
+            rows = self.read_rows(X)
+            # lifelines counts levels from the other end: the share still without the event.
+            columns = [np.asarray(percentile(rows, p=1.0 - level)) for level in levels]
+            values = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns])
+        if values is None or not np.isfinite(values).all():
+            values, reach = super().quantiles(X, levels)
+        if self.shape == "linear":
+            reach = 1.0 - self.survival(X, np.array([self.end]))[:, 0]
+        return values, np.asarray(reach)
 
     def survival(self, X: Any, times: Floats) -> Floats:
-        """Survival probabilities, by formula where the model has one."""
+        """Survival probabilities, at any time where the curve is smooth."""
         if self.shape == "step" or not (times > 0).all():
             return super().survival(X, times)
-        return self._at(self.read_rows(X), times)
+        return self._predicted(self.read_rows(X), times)[1]
 
-    def _at(self, rows: Any, times: Floats) -> Floats:
-        """Probabilities of some rows at increasing times, in the order of the rows."""
+    def _predicted(self, rows: Any, times: Floats) -> tuple[Floats, Floats]:
+        """Return times and probabilities of some rows, in the order of the rows."""
         numbered = rows.reset_index(drop=True)
         curves = self.model.predict_survival_function(numbered, times=times)
         # A model with strata returns the columns stratum by stratum.
-        return np.asarray(curves[numbered.index], dtype=np.float64).T
+        survival = np.asarray(curves[numbered.index], dtype=np.float64).T
+        # Some models answer at times of their own.
+        return np.asarray(curves.index, dtype=np.float64), survival
 
     def _columns(self) -> list[Any] | None:
         """Names that the model was fitted to; None where a formula decides."""

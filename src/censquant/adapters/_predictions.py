@@ -25,7 +25,7 @@ _READERS: tuple[type[Reader], ...] = (Pycox, Lifelines, Hazardous, ScikitSurviva
 
 
 def is_supported(model: Any) -> bool:
-    """Whether quantiles of a fitted model can be had, by its methods.
+    """Whether quantiles of a fitted model are available, by its methods.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def predict_quantiles_of(model: Any, X: Any, quantiles: ArrayLike) -> Floats:
     directly. Models of scikit-survival, lifelines, pycox and hazardous predict survival curves,
     which are inverted: the quantile of level tau is the first time at which S(t) <= 1 - tau. The
     curve is a step function for scikit-survival and for lifelines with a baseline estimated at the
-    event times, and a straight line between the times of the grid for all others; accelerated
-    failure time models of lifelines have a formula, which is used. Where a curve does not fall so
-    far by its last time, the mean hazard up to that time continues: an extrapolation, of which the
-    second result of `adapted_curve` tells where it begins.
+    event times, and a straight line between the times of a grid for all others. Parametric models
+    of lifelines answer by their formula at any level. Elsewhere, where a curve does not fall far
+    enough by its last time, the mean hazard up to that time continues: an extrapolation, which
+    begins at the level that `adapted_curve` returns beside the curve.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def predict_quantiles_of(model: Any, X: Any, quantiles: ArrayLike) -> Floats:
 
 
 def adapted_curve(
-    model: Any, X: Any, taus: ArrayLike, *, lower: float = -np.inf
+    model: Any, X: Any, taus: ArrayLike, *, lower: float | None = None
 ) -> tuple[QuantileCurve, Floats | None]:
     """Distributions that a fitted model of any kind predicts, and how far the data speak for them.
 
@@ -102,8 +102,9 @@ def adapted_curve(
         Features as the model takes them.
     taus : array-like of shape (k,), strictly increasing inside (0, 1)
         Levels of the curve.
-    lower : float
-        Smallest possible time, 0 for durations; smaller predictions are moved up to it.
+    lower : float, optional
+        Smallest possible time; smaller predictions are moved up to it. By default 0 where no
+        prediction is negative, and minus infinity otherwise.
 
     Returns
     -------
@@ -125,11 +126,11 @@ def adapted_curve(
     """
     levels = check_quantiles(taus, name="taus")
     values, reach = _quantiles_and_reach(model, X, levels, with_reach=True)
-    return QuantileCurve.from_predictions(values, levels, lower), reach
+    return _curve_of(values, levels, lower), reach
 
 
 def predicted_curve(
-    model: Any, X: Any, taus: ArrayLike, *, lower: float = -np.inf
+    model: Any, X: Any, taus: ArrayLike, *, lower: float | None = None
 ) -> QuantileCurve:
     """Distributions that a fitted model of any kind predicts, see `predict_quantiles_of`.
 
@@ -141,8 +142,9 @@ def predicted_curve(
         Features as the model takes them.
     taus : array-like of shape (k,), strictly increasing inside (0, 1)
         Levels of the curve.
-    lower : float
-        Smallest possible time, 0 for durations; smaller predictions are moved up to it.
+    lower : float, optional
+        Smallest possible time; smaller predictions are moved up to it. By default 0 where no
+        prediction is negative, and minus infinity otherwise.
 
     Returns
     -------
@@ -204,8 +206,8 @@ def survival_of(model: Any, X: Any, times: ArrayLike) -> Floats:
 def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
     """Mean time up to a horizon that a fitted model of any kind predicts, E[min(T, h)].
 
-    Unlike the median it can be told where less than half of the individuals have their event
-    during the follow-up: it is the value to rank individuals by.
+    Unlike the median it is known where less than half of the individuals have their event during
+    the follow-up: it is the value to rank individuals by.
 
     Parameters
     ----------
@@ -242,6 +244,8 @@ def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
 
 def survival_curves_of(model: Any, X: Any) -> tuple[Floats, Floats]:
     """Survival curves of a model of another library, at its own times and as it gives them.
+
+    Smooth curves of lifelines, which are known at any time, are evaluated on a grid.
 
     Parameters
     ----------
@@ -338,8 +342,14 @@ def _asked(model: Any, X: Any, levels: Floats) -> Floats:
 def _own_curve(model: Any, X: Any) -> QuantileCurve:
     """Curve of a model that predicts quantiles, on its own grid of levels."""
     levels = np.asarray(getattr(model, "quantiles_", DEFAULT_QUANTILES), dtype=np.float64)
-    values = _asked(model, X, levels)
-    return QuantileCurve.from_predictions(values, levels, 0.0 if (values >= 0).all() else -np.inf)
+    return _curve_of(_asked(model, X, levels), levels, None)
+
+
+def _curve_of(values: Floats, levels: Floats, lower: float | None) -> QuantileCurve:
+    """Curve through quantiles, from 0 on unless one is negative or the start is given."""
+    if lower is None:
+        lower = 0.0 if (values >= 0).all() else -np.inf
+    return QuantileCurve.from_predictions(values, levels, lower)
 
 
 def _has_quantiles(model: Any) -> bool:

@@ -80,7 +80,7 @@ def concordance_index_ipcw(
     truncation: float | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Uno's concordance index, freed from the censoring of the sample; higher is better.
+    r"""Uno's concordance index, corrected for the censoring of the sample; higher is better.
 
     Harrell's index counts the pairs that censoring left over, mostly early ones. Here every pair
     stands for those that censoring hid: with :math:`G` the Kaplan-Meier curve of the censoring
@@ -222,7 +222,7 @@ def concordance_index_td(
 
 
 def _censored_at_tie(rows: Target, leads: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return how many rows are censored at the very time of each of these events."""
+    """Return how many rows are censored at the time of each of these events."""
     censored = np.sort(rows.time[~rows.event])
     at = rows.time[leads]
     return np.searchsorted(censored, at, side="right") - np.searchsorted(censored, at, side="left")

@@ -241,7 +241,7 @@ def _warn_of_late_limits(
     if outlived and weight @ late > _FEW * weight.sum():
         warn_truncated(
             f"{int(late[weight > 0].sum())} of {len(target)} rows have a limit past {end:g}, the "
-            "end of what the rows of y_train tell of censoring: read the bounds, since the "
+            "end of what the rows of y_train say about censoring: read the bounds, since the "
             "estimate rests on no data there.",
             stacklevel=4,
         )
@@ -263,9 +263,9 @@ def _chance(
 def _known(target: Target, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Whether each row's event is certainly inside its limits, and whether it may be."""
     time, event = target.time, target.event
-    seen = event & (low < time) & (time <= high)
-    sure = seen | (~event & (time >= low) & (high == np.inf))
-    possible = seen | (~event & (time < high) & (low < high))
+    observed = event & (low < time) & (time <= high)
+    sure = observed | (~event & (time >= low) & (high == np.inf))
+    possible = observed | (~event & (time < high) & (low < high))
     return sure.astype(np.float64), possible.astype(np.float64)
 
 

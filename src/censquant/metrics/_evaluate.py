@@ -246,7 +246,7 @@ def _identified(model: Any, reach: Floats | None, curve: QuantileCurve, train: T
     if reach is not None:
         within &= curve.taus <= reach[:, None] + _ROUNDING
     if not hasattr(model, "identified_level"):
-        # A model that does not judge it row by row: the follow-up of all training rows has to do.
+        # The model does not judge it row by row: use the follow-up of all training rows.
         followed = censoring_kaplan_meier(train.time, train.event)
         within &= followed(curve.values, side="left") >= SMALLEST_FOLLOWED_SHARE
         within &= curve.values <= train.time.max()

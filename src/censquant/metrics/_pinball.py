@@ -75,9 +75,9 @@ def true_quantile_mse(
 def uncensored_quantile_loss(
     y: object, predicted: ArrayLike, taus: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    r"""Check loss of rows whose events were all seen, summed over levels; lower is better.
+    r"""Check loss of rows without censoring, summed over levels; lower is better.
 
-    The check loss charges :math:`\tau` for each unit of time that a quantile is too early and
+    The check loss is :math:`\tau` for each unit of time that a quantile is too early and
     :math:`1 - \tau` for each that it is too late, so that the true quantile is the cheapest:
 
     .. math:: \frac{1}{n} \sum_{i, j} (y_i - \hat q_{ij}) (\tau_j - 1[y_i < \hat q_{ij}])

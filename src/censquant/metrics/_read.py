@@ -59,7 +59,7 @@ def read_times(
     name: str = "predicted",
     infinite: bool = False,
 ) -> tuple[Target, Floats, Floats]:
-    """Target, one predicted time a row, and weights; infinite times only where allowed."""
+    """Target, one predicted time per row, and weights; infinite times only where allowed."""
     target = read_target(y)
     times = read_numbers(predicted, name=name)
     if times.size != len(target):

@@ -144,7 +144,7 @@ def _concordance_median(judged: Judged) -> float:
 def _concordance_ipcw(judged: Judged) -> float:
     weight = read_weights(judged.sample_weight, len(judged.target))
     curve = known_censoring(None, judged.target, weight)
-    # An event at the very end of follow-up has no chance to be weighted by.
+    # At the end of follow-up the probability to weight an event by is 0.
     end = judged.target.time[curve(judged.target.time) == 0].min(initial=np.inf)
     return concordance_index_ipcw(
         judged.y,

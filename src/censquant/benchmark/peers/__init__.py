@@ -1,4 +1,4 @@
-"""Other people's methods behind one small interface, where their libraries are installed."""
+"""Methods of other libraries behind one small interface, where these are installed."""
 
 from censquant.benchmark.peers._base import Peer
 from censquant.benchmark.peers._registry import PEER_TITLES, available_peers, make_peer

@@ -20,8 +20,8 @@ class SurvivalBoosting(CurvePeer):
     """Boosted incidence, weighted by censoring: ``SurvivalBoost(ipcw_strategy="kaplan-meier")``.
 
     A classifier of "event by time t" with t as one more feature. Its defaults took two minutes for
-    7,000 rows; here 50 rounds at a learning rate of 0.1 with one sampled time a row and round.
-    Each round fits the classifier anew, whose search for the 255 bins of a weighted column takes
+    7,000 rows; here 50 rounds at a learning rate of 0.1 with one sampled time per row and round.
+    Each round refits the classifier, whose search for the 255 bins of a weighted column takes
     longer than the tree; so features are handed over as the numbers of such bins. The
     censoring weights are Kaplan-Meier's: the library's alternating ones, which it learns from the
     features, put the median of a normal sample of 600 rows 3 too low where its true values are 10

@@ -111,10 +111,10 @@ def _train(
     *,
     n_cases: int,
 ) -> None:
-    """Train until the validation rows no longer gain, and go back to the best weights."""
+    """Train until the validation loss no longer improves, and restore the best weights."""
     import torchtuples as tt
 
-    seen, judged = (
+    trained, judged = (
         (rows[part], tuple(label[part] for label in labels)) for part in (train, validation)
     )
     # Batch normalisation cannot do with a last batch of one case.
@@ -122,12 +122,12 @@ def _train(
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         # Cox-Time takes its validation rows as x[[slice]], which torch still reads as x[slice].
         warnings.filterwarnings("ignore", message="Using a non-tuple sequence")
-        # The library keeps its best weights in the working directory unless told otherwise.
+        # The library keeps its best weights in the working directory by default.
         stopping = tt.callbacks.EarlyStopping(
             patience=_PATIENCE, file_path=str(Path(folder) / "weights.pt")
         )
         model.fit(
-            *seen,
+            *trained,
             batch_size=batch_size,
             epochs=_MAX_EPOCHS,
             callbacks=[stopping],

@@ -60,7 +60,7 @@ class SurvivalForest(_SksurvPeer):
     The leaf size is that of the library's own guide. Every node of every tree keeps a curve over
     all distinct times, gigabytes for thousands of rows; so times are rounded up to 200 quantiles
     of the event times before the fit, and the curve is linear between them. The time of a tree
-    grows much faster than its rows, so that each sees 2,000 drawn ones at the most.
+    grows much faster than its rows, so that each is grown on 2,000 drawn ones at most.
     """
 
     module: ClassVar[str] = "sksurv.ensemble"
