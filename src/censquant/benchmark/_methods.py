@@ -18,6 +18,18 @@ from censquant.benchmark.peers import PEER_TITLES, make_peer
 
 Build = Callable[[BenchmarkDataset, Mapping[str, Any], int], Any]
 
+# What the paper trained every network with, whatever an estimator's own defaults are.
+_PAPER = MappingProxyType(
+    {
+        "hidden_layer_sizes": (100, 100),
+        "activation": "relu",
+        "dropout": 0.0,
+        "learning_rate": 0.01,
+        "weight_decay": 1e-4,
+        "batch_size": 128,
+        "max_epochs": 100,
+    }
+)
 _DROPOUT = 0.333
 _USUAL_EPOCHS = 50
 
@@ -186,7 +198,7 @@ def _ours(
     known = set(inspect.signature(estimator).parameters)
 
     def build(dataset: BenchmarkDataset, options: Mapping[str, Any], seed: int) -> Any:
-        settings: dict[str, Any] = {"quantiles": dataset.taus, "random_state": seed}
+        settings: dict[str, Any] = {**_PAPER, "quantiles": dataset.taus, "random_state": seed}
         if dataset.kind != "own":  # scaled already, as published
             settings |= {"standardize": False, "time_transform": None, "max_epochs": _USUAL_EPOCHS}
         if dataset.name in tuned and dataset.kind != "own":
