@@ -2,10 +2,16 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+OLDEST := .venv-oldest
+WHEEL := .venv-wheel
+INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: demo test test-all coverage lint format bench clean
+.PHONY: help demo test test-all test-oldest test-wheel coverage lint format bench clean
 .DEFAULT_GOAL := test
+
+help:                        ## list the targets
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -21,15 +27,42 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --constraint constraints.txt --editable ".[test,lint]"
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo          ## fit on bundled data, print a table, draw two pictures
+demo: $(VENV)/.demo          ## fit bundled data, print a table, draw two pictures
 	$(BIN)/censquant demo
 
 test: $(VENV)/.test          ## the fast tests, on all cores
 	$(BIN)/python -m pytest --numprocesses auto --quiet
 
-test-all: $(VENV)/.test      ## also the slow statistical checks
+test-all: $(VENV)/.test      ## also the slow statistical checks, and new examples for property tests
 	$(BIN)/python -m pytest --numprocesses auto --quiet -m "slow or not slow" \
 	    --hypothesis-profile new_examples
+
+# Without torch and the peers: the plugin installed_only leaves out tests that import them, and lists
+# those. The package is installed, not linked, so that two versions of numba never share a cache.
+$(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python $(INSTALL) --constraint constraints-oldest.txt ".[bench]" \
+	    pytest pytest-xdist hypothesis
+	@touch $@
+
+test-oldest: $(OLDEST)/.installed  ## the fast tests with the oldest versions that pyproject.toml allows
+	$(OLDEST)/bin/python $(INSTALL) --no-deps --force-reinstall .
+	PYTHONPATH=tests $(OLDEST)/bin/python -m pytest -p installed_only --numprocesses auto --quiet \
+	    tests --pyargs censquant
+
+# The wheel is built from the sdist, and the tests and README are those of the sdist. Nothing but the
+# core is installed beside pytest and hypothesis.
+test-wheel: | $(BIN)/python  ## build sdist and wheel, test the wheel in a clean environment
+	rm -rf dist $(WHEEL)
+	$(PIP) build
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python $(INSTALL) dist/*.whl pytest hypothesis
+	mkdir $(WHEEL)/sdist
+	tar -xzf dist/*.tar.gz -C $(WHEEL)/sdist --strip-components 1
+	cd $(WHEEL)/sdist && PYTHONPATH=tests ../bin/python -m pytest -p installed_only --quiet \
+	    tests/contract/test_packaging.py tests/contract/test_readme.py tests/unit/quantiles \
+	    tests/unit/survival tests/unit/estimators/neural/test_cqrnn_predictions.py
 
 # Compiled kernels are invisible to coverage, so a second run interprets them on small inputs.
 coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
@@ -45,7 +78,7 @@ lint: $(VENV)/.test          ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/.test
+format: $(VENV)/.test        ## fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -53,6 +86,7 @@ bench: $(VENV)/.test         ## speed, side by side with a plain torch loop
 	$(BIN)/python benchmarks/train_speed.py
 	$(BIN)/python benchmarks/predict_speed.py
 
-clean:                       ## the environment, caches and compiled kernels
-	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+clean:                       ## remove environments, builds, caches and compiled kernels
+	rm -rf $(VENV) $(OLDEST) $(WHEEL) dist demo-output .mypy_cache .pytest_cache .ruff_cache \
+	    .hypothesis .coverage
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

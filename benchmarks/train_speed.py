@@ -22,7 +22,7 @@ from numba import njit
 from censquant.networks import DenseNetwork
 from censquant.objectives import Portnoy
 from censquant.torch import TorchNetwork
-from censquant.torch._plain_loop import plain_module, plain_portnoy, plain_training
+from censquant.torch.plain_loop import plain_module, plain_portnoy, plain_training
 from censquant.training import Rows, TrainingConfig, side_by_side, train
 
 N_ROWS, N_FEATURES, HIDDEN, BATCH = 4096, 8, 100, 128

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SequentialGridNN,
         UncensoredOnlyNN,
         WeibullNN,
+        adapt,
         load,
         make_quantile_pipeline,
     )
@@ -39,10 +40,12 @@ _HOME = {
     "Surv": "censquant.survival",
     "UncensoredOnlyNN": "censquant.estimators",
     "WeibullNN": "censquant.estimators",
+    "adapt": "censquant.estimators",
     "load": "censquant.estimators",
     "make_quantile_pipeline": "censquant.estimators",
 }
 _SUBPACKAGES = (
+    "adapters",
     "benchmark",
     "datasets",
     "estimators",
@@ -72,6 +75,7 @@ __all__ = [
     "UncensoredOnlyNN",
     "WeibullNN",
     "__version__",
+    "adapt",
     "load",
     "make_quantile_pipeline",
 ]

@@ -5,15 +5,14 @@ import io
 import pytest
 from rich.console import Console
 
-from censquant.benchmark.reporting import Table
-from censquant.benchmark.reporting._tables import Cell
+from censquant.benchmark.reporting import Table, TableCell
 from censquant.cli._tables import print_table
 
 SCORES = ("TQMSE", "UQL", "UnDCal", "C-index", "CensDCal")
 
 
 def cells(*texts):
-    return tuple(Cell(text) for text in texts)
+    return tuple(TableCell(text) for text in texts)
 
 
 def main_table():
@@ -88,7 +87,9 @@ def test_a_table_of_no_rows_has_its_headings():
 
 
 def test_the_best_is_bold_in_a_terminal():
-    table = Table("T", ("a", "b"), ((Cell("x"), Cell("0.6", bold=True)), cells("y", "0.7")))
+    table = Table(
+        "T", ("a", "b"), ((TableCell("x"), TableCell("0.6", bold=True)), cells("y", "0.7"))
+    )
     file = io.StringIO()
     console = Console(file=file, width=80, force_terminal=True, color_system="standard")
     print_table(console, table)

@@ -16,13 +16,12 @@ DOWNLOADS = [info.name for info in catalogue() if info.kind == "download"]
 NO_NETWORK = {"https_proxy": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
 # Makes small files of the data folder count as the published ones, then runs the command.
 PROGRAM = """
-import dataclasses, hashlib, os, pathlib, sys
-from censquant.datasets._registry import FILES
-for path in FILES:
-    place = pathlib.Path(os.environ["CENSQUANT_DATA"], path)
+import hashlib, os, pathlib
+from censquant.datasets import catalogue
+for file in (file for info in catalogue() for file in info.files):
+    place = pathlib.Path(os.environ["CENSQUANT_DATA"], file.path)
     if place.is_file():
-        digest = hashlib.sha256(place.read_bytes()).hexdigest()
-        FILES[path] = dataclasses.replace(FILES[path], checksum=f"sha256:{digest}")
+        vars(file)["checksum"] = f"sha256:{hashlib.sha256(place.read_bytes()).hexdigest()}"
 from censquant.cli import main
 main()
 """

@@ -16,9 +16,19 @@ PACKAGE = Path(censquant.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
-    {"exceptions", "_compile", "_validation", "_version", "_files", "_seeds", "_warn"},
+    {
+        "exceptions",
+        "_compile",
+        "_files",
+        "_follow_up_share",
+        "_progress",
+        "_seeds",
+        "_validation",
+        "_version",
+        "_warn",
+    },
     {"survival", "quantiles"},
-    {"losses", "networks", "datasets"},
+    {"losses", "networks", "datasets", "adapters"},
     {"metrics"},
     {"training", "torch"},
     {"objectives"},
@@ -37,6 +47,12 @@ def part_of(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def is_file(module):
+    """Whether a dotted name is a file or folder of the package, and not a name inside one."""
+    place = PACKAGE.parent.joinpath(*module.split("."))
+    return place.is_dir() or place.with_suffix(".py").is_file()
+
+
 def imports(path):
     """Modules that a file names in imports at any depth, and whether each is inside a function."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -53,8 +69,9 @@ def imports(path):
             assert node.level == 0, f"{path} has a relative import"
             for alias in node.names:
                 # `from censquant import x` imports the part x, not the root.
-                module = f"censquant.{alias.name}" if node.module == "censquant" else node.module
-                yield module, id(node) in inner
+                named = f"{node.module}.{alias.name}"
+                is_part = node.module == "censquant" or is_file(named)
+                yield named if is_part else node.module, id(node) in inner
 
 
 def of_censquant(path):
@@ -94,6 +111,17 @@ def test_private_modules_are_imported_inside_their_own_package_only(path):
     assert not list(private_imports(path))
 
 
+def test_only_the_registry_of_the_benchmark_knows_the_papers_part():
+    paper = PACKAGE / "benchmark" / "paper"
+    users = {
+        str(path.relative_to(PACKAGE))
+        for path in MODULES
+        for module, _ in imports(path)
+        if not path.is_relative_to(paper) and f"{module}.".startswith("censquant.benchmark.paper.")
+    }
+    assert users == {"benchmark/_registry.py"}
+
+
 def test_the_ground_floor_imports_only_itself():
     ground = [PACKAGE / f"{part}.py" for part in LAYERS[0]]
     assert {part for p in ground for part, _ in of_censquant(p)} <= LAYERS[0]
@@ -111,10 +139,18 @@ def test_every_part_has_a_layer():
     assert {part_of(path) for path in MODULES} - {"__init__"} <= set(RANK)
 
 
-def test_the_import_reader_sees_imports_inside_functions(tmp_path):
+def test_the_import_reader_sees_imports_inside_functions_and_of_private_files(tmp_path):
     source = tmp_path / "source.py"
-    source.write_text("import a.b\ndef f():\n    from censquant import survival\n")
-    assert list(imports(source)) == [("a.b", False), ("censquant.survival", True)]
+    source.write_text(
+        "import a.b\ndef f():\n    from censquant import survival\n"
+        "from censquant.survival import Surv, _target\n"
+    )
+    assert list(imports(source)) == [
+        ("a.b", False),
+        ("censquant.survival", False),
+        ("censquant.survival._target", False),
+        ("censquant.survival", True),
+    ]
 
 
 def test_the_torch_part_is_imported_inside_functions_of_estimators_and_benchmark_only():
@@ -173,7 +209,7 @@ print(*sorted(sys.modules))
     assert not {"torch", "matplotlib"} & set(run(code).split())
 
 
-@pytest.mark.parametrize("part", ["survival", "quantiles", "datasets", "exceptions"])
+@pytest.mark.parametrize("part", ["survival", "quantiles", "adapters", "datasets", "exceptions"])
 def test_parts_with_nothing_to_compile_do_not_load_the_compiler(part):
     loaded = run(f"import sys, censquant.{part}; print(*sys.modules)").split()
     assert not {"numba", "torch", "sklearn", "pandas", "matplotlib"} & set(loaded)

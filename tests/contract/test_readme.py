@@ -1,22 +1,56 @@
 """What README files show is run."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
 ENGINE_README = ROOT / "src" / "censquant" / "training" / "README.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+# Everything that an extra of pyproject.toml brings counts as not installed.
+PLAIN_INSTALL = """
+import sys
+from importlib.machinery import PathFinder
+
+EXTRAS = {"h5py", "matplotlib", "pandas", "pooch", "pyarrow", "rich", "torch", "typer"}
+
+
+class CoreFinder(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.split(".")[0] in EXTRAS else super().find_spec(name, path, target)
+
+
+sys.meta_path = [CoreFinder if finder is PathFinder else finder for finder in sys.meta_path]
+"""
+
+
+def test_the_first_code_of_the_readme_runs_after_a_plain_install(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PLAIN_INSTALL + BLOCKS[0]],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "model.safetensors").is_file()
 
 
 def test_code_of_the_readme_runs(tmp_path, monkeypatch):
+    import torch
+
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     namespace = {}
-    for block in blocks:
+    for block in BLOCKS:
         exec(block, namespace)
-    assert len(blocks) == 3
+    assert len(BLOCKS) == 3
     assert (tmp_path / "model.safetensors").is_file()
+    assert isinstance(namespace["module"], torch.nn.Module)
     assert namespace["module"][0].weight.grad is not None
 
 

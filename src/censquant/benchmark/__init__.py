@@ -1,36 +1,46 @@
-"""The paper's experiments and anyone's own: methods on data sets, scored alike.
+"""The paper's experiments and your own: methods on data sets, scored alike.
 
-``plan`` says what to run, ``run`` runs it and keeps every row, tables and figures come from the
-rows. The same is there as ``censquant bench``.
+``plan`` says what to run, ``run`` runs it and keeps every row; tables and figures are made from the
+rows. ``censquant bench`` is the same on the command line. `censquant.benchmark.paper` holds what
+belongs to the CQRNN paper alone.
 """
 
-from censquant.benchmark._cells import Cell
-from censquant.benchmark._datasets import (
-    DATASETS,
-    BenchmarkDataset,
-    get_dataset,
-)
+from censquant.benchmark._cells import BenchmarkCell
+from censquant.benchmark._conventions import RunConventions
+from censquant.benchmark._datasets import BenchmarkDataset
 from censquant.benchmark._experiment import Report, run
-from censquant.benchmark._methods import METHODS, BenchmarkMethod, get_method, own_method
-from censquant.benchmark._one_feature import FIGURES_TITLE
+from censquant.benchmark._methods import BenchmarkMethod
 from censquant.benchmark._own_dataset import own_dataset
-from censquant.benchmark._problem import Problem
+from censquant.benchmark._own_method import own_method
+from censquant.benchmark._plan import plan
+from censquant.benchmark._registry import (
+    DATASET_GROUPS,
+    DATASETS,
+    METHODS,
+    SUITES,
+    get_dataset,
+    get_method,
+    get_suite,
+)
 from censquant.benchmark._results import ResultsFile
 from censquant.benchmark._run import run_plan
-from censquant.benchmark._suites import SUITES, Suite, get_suite, plan
+from censquant.benchmark._suites import Suite, Variant
+from censquant.benchmark._train_test import TrainTestData
 
 __all__ = [
     "DATASETS",
-    "FIGURES_TITLE",
+    "DATASET_GROUPS",
     "METHODS",
     "SUITES",
+    "BenchmarkCell",
     "BenchmarkDataset",
     "BenchmarkMethod",
-    "Cell",
-    "Problem",
     "Report",
     "ResultsFile",
+    "RunConventions",
     "Suite",
+    "TrainTestData",
+    "Variant",
     "get_dataset",
     "get_method",
     "get_suite",

@@ -19,7 +19,7 @@ def backend_of(name: str | None, address: str | None = None) -> Iterator[None]:
     name : str, optional
         One of joblib's, or ``"dask"`` or ``"ray"``; None leaves what is set around the block.
     address : str, optional
-        Where the scheduler of dask or the head of ray is; by default a client that is there
+        Where the scheduler of dask or the head of ray is; by default a client that exists
         already, else this machine.
     """
     import joblib
@@ -82,7 +82,7 @@ def _module(name: str, backend: str) -> Any:
 
 
 def as_they_finish(tasks: Sequence[Any], n_workers: int) -> Iterator[Any]:
-    """Give the results of joblib's delayed calls, each as soon as it is there.
+    """Yield the results of joblib's delayed calls, each as soon as it is available.
 
     Backends that only return all at once get a few tasks at a time, so that little is lost when a
     run is ended.
@@ -91,7 +91,7 @@ def as_they_finish(tasks: Sequence[Any], n_workers: int) -> Iterator[Any]:
 
     try:
         parallel = joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered")
-    except ValueError:  # so a backend says that it cannot
+    except ValueError:  # raised by a backend that cannot
         for start in range(0, len(tasks), n_workers):
             yield from joblib.Parallel(n_jobs=n_workers)(tasks[start : start + n_workers])
     else:

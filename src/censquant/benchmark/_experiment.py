@@ -12,23 +12,21 @@ from typing import Any
 import joblib
 import numpy as np
 
-from censquant._validation import look_up
 from censquant._version import __version__
-from censquant.benchmark._cells import Cell
-from censquant.benchmark._datasets import DATASETS, BenchmarkDataset
-from censquant.benchmark._methods import METHODS, BenchmarkMethod
-from censquant.benchmark._one_feature import FIGURES_SUITE, draw_one_feature_sets
+from censquant.benchmark._cells import BenchmarkCell
+from censquant.benchmark._datasets import BenchmarkDataset
+from censquant.benchmark._methods import BenchmarkMethod
+from censquant.benchmark._plan import (
+    chosen_datasets,
+    chosen_methods,
+    chosen_suite,
+    plan,
+)
+from censquant.benchmark._registry import DATASETS, METHODS
 from censquant.benchmark._results import ResultsFile
 from censquant.benchmark._run import frame_of, run_plan
-from censquant.benchmark._suites import SUITES, plan
-from censquant.benchmark.reporting import (
-    Labels,
-    Table,
-    speed_table,
-    suite_tables,
-    to_markdown,
-    write_report,
-)
+from censquant.benchmark._suites import Suite
+from censquant.benchmark.reporting import Labels, Table, speed_table, to_markdown, write_report
 
 _ROWS_FILE = "rows.jsonl"
 
@@ -42,7 +40,7 @@ class Report:
     suite : str
         Its name.
     rows : DataFrame
-        One row a run.
+        One row per run.
     tables : tuple of Table
         The suite's tables, and the training time.
     files : tuple of Path
@@ -72,7 +70,7 @@ class Report:
 
 
 def run(
-    suite: str = "main",
+    suite: str | Suite = "main",
     *,
     datasets: Iterable[str | BenchmarkDataset] | None = None,
     methods: Iterable[str | BenchmarkMethod] | None = None,
@@ -89,13 +87,13 @@ def run(
 
     Parameters
     ----------
-    suite : str, default "main"
-        One of `SUITES`, or ``"figures"`` for the pictures over one feature.
+    suite : str or Suite, default "main"
+        One of `SUITES` by name, or one of your own.
     datasets, methods, seeds, splits
         As in `plan`: instead of the suite's own. Pictures are of the first seed's random split.
     out : path, optional
         Folder for rows, tables and figures; each suite gets a folder of its own in it. Rows are
-        saved as they finish, and rows that are there already are not made again.
+        saved as they finish, and rows that the folder holds already are not recomputed.
     n_jobs, backend, address, verbose
         As in `run_plan`.
     command : str
@@ -104,7 +102,7 @@ def run(
     Returns
     -------
     report : Report
-        Tables of the rows that were asked for; the files in `out` show all rows that lie there.
+        Tables of the rows that were asked for; the files in `out` show all rows in the folder.
 
     Examples
     --------
@@ -117,42 +115,42 @@ def run(
     >>> report.rows[["dataset", "method"]].values.tolist()
     [['my study', 'linear']]
     """
-    look_up("suite", suite, dict.fromkeys([*SUITES, FIGURES_SUITE]))
+    chosen = chosen_suite(suite)
     _check_installed(() if out is None else ("matplotlib", "pyarrow"))
-    folder = None if out is None else Path(out) / suite
-    if suite == FIGURES_SUITE:
+    folder = None if out is None else Path(out) / chosen.name
+    if chosen.draw is not None:
         unused = {"seeds": seeds, "splits": splits, "backend": backend, "address": address}
         if given := [name for name, value in unused.items() if value is not None]:
             raise ValueError(
-                f"The suite {FIGURES_SUITE!r} draws one fit of each method to the first seed's "
+                f"The suite {chosen.name!r} draws one fit of each method to the first seed's "
                 f"sample, so it takes no {' or '.join(given)}."
             )
-        return _figures(datasets, methods, folder)
-    cells = plan(suite, datasets=datasets, methods=methods, seeds=seeds, splits=splits)
+        return _drawn(chosen, datasets, methods, folder)
+    cells = plan(chosen, datasets=datasets, methods=methods, seeds=seeds, splits=splits)
     file = None if folder is None else folder / _ROWS_FILE
     rows = frame_of(
         run_plan(cells, out=file, n_jobs=n_jobs, backend=backend, address=address, verbose=verbose)
     )
     labels = _labels(cells)
     if not len(rows):
-        return Report(suite, rows, ())
-    tables = (*suite_tables(rows, suite, labels), speed_table(rows, labels))
+        return Report(chosen.name, rows, ())
+    tables = (*chosen.report_tables(rows, labels), speed_table(rows, labels))
     if folder is None or file is None:
-        return Report(suite, rows, tables)
+        return Report(chosen.name, rows, tables)
     with ResultsFile(file) as results:
         everything = frame_of(results.rows)
     if len(everything) > len(rows):
         command += " (last of several commands into this folder)"
     files = write_report(
         everything,
-        suite,
+        chosen,
         folder,
         labels,
         command=command,
         versions=_versions(),
         date=dt.date.today().isoformat(),
     )
-    return Report(suite, rows, tables, (file, *files))
+    return Report(chosen.name, rows, tables, (file, *files))
 
 
 def _check_installed(for_files: Sequence[str]) -> None:
@@ -165,30 +163,34 @@ def _check_installed(for_files: Sequence[str]) -> None:
             )
 
 
-def _figures(
+def _drawn(
+    suite: Suite,
     datasets: Iterable[str | BenchmarkDataset] | None,
     methods: Iterable[str | BenchmarkMethod] | None,
     folder: Path | None,
 ) -> Report:
-    if folder is None:
-        raise ValueError('out must name a folder for the suite "figures", got None.')
-    files = draw_one_feature_sets(folder, _labels(()), datasets=datasets, methods=methods)
-    return Report(FIGURES_SUITE, frame_of([]), (), tuple(files))
+    if suite.draw is None or folder is None:
+        raise ValueError(f"out must name a folder for the suite {suite.name!r}, got None.")
+    sets = chosen_datasets(suite.datasets if datasets is None else datasets)
+    ways = chosen_methods(suite.methods if methods is None else methods)
+    if not sets or not ways:
+        raise ValueError("There is nothing to draw: datasets and methods must name at least one.")
+    files = suite.draw(folder, sets, ways, _labels(()))
+    return Report(suite.name, frame_of([]), (), tuple(files))
 
 
-def _labels(cells: Sequence[Cell]) -> Labels:
+def _labels(cells: Sequence[BenchmarkCell]) -> Labels:
     """Return titles of all sets and methods of the table, and of a user's own."""
     sets = {**DATASETS, **{cell.dataset.name: cell.dataset for cell in cells}}
     ways = {**METHODS, **{cell.method.name: cell.method for cell in cells}}
     return Labels(
         {name: dataset.title for name, dataset in sets.items()},
         {name: method.title for name, method in ways.items()},
-        {name: method.published for name, method in ways.items() if method.published},
     )
 
 
 def _versions() -> dict[str, str]:
-    """Return what the times and the last digits of a table depend on."""
+    """Return the versions that the times and the last digits of a table depend on."""
     import numba
     import sklearn
 

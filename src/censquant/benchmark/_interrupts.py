@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextmanager
 def noticed_interrupts() -> Iterator[threading.Event]:
-    """Say by an event whether Ctrl-C came, and raise it again at the end of the block.
+    """Set an event when Ctrl-C comes, and raise it again at the end of the block.
 
     Estimators keep what they learned when they are interrupted, which is right for a user and
     wrong for a table.

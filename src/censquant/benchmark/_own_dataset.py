@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import joblib
@@ -9,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_number
-from censquant.benchmark._datasets import DATASETS, NINE, TEST_SHARE, BenchmarkDataset, divided
+from censquant.benchmark._datasets import NINE_LEVELS, TEST_SHARE, BenchmarkDataset, divided
 from censquant.benchmark._own_name import check_own_name
-from censquant.benchmark._problem import Problem
+from censquant.benchmark._registry import DATASETS
+from censquant.benchmark._train_test import TrainTestData
 from censquant.quantiles import check_quantiles
 from censquant.survival import Surv, read_target
 
@@ -21,13 +23,13 @@ def own_dataset(
     X: Any,
     y: Any,
     *,
-    taus: ArrayLike = NINE,
+    taus: ArrayLike = NINE_LEVELS,
     groups: ArrayLike | None = None,
     test_share: float = TEST_SHARE,
 ) -> BenchmarkDataset:
     """Return a user's own data as a set of the benchmark.
 
-    Rows are divided anew under every seed. Estimators of this package run with their own defaults,
+    Each seed divides the rows differently. Estimators of this package run with their own defaults,
     which scale features and times; nothing else is done to the data.
 
     Parameters
@@ -37,14 +39,14 @@ def own_dataset(
     X : array-like or DataFrame of shape (n, n_features)
         Features as numbers. Estimators of one's own get a data frame where this is one.
     y : structured array, (time, event) tuple, DataFrame or dict
-        Times and whether the event was seen.
+        Times and whether the event was observed.
     taus : array-like of levels in (0, 1)
         Levels that methods are asked for.
     groups : array-like of shape (n,), optional
         Rows with equal labels belong together (visits of a patient, cycles of an engine): they are
         then never divided, since they would give the answer away.
     test_share : float in (0, 1), default 0.2
-        Share of rows, or of groups, that methods are judged by.
+        Share of rows, or of groups, that methods are scored on.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def own_dataset(
     >>> from censquant.benchmark import own_dataset
     >>> from censquant.datasets import load_gbsg2
     >>> X, y = load_gbsg2(as_frame=False)
-    >>> own_dataset("my study", X, y).problem(seed=0).X.shape
+    >>> own_dataset("my study", X, y).train_test(seed=0).X.shape
     (548, 8)
     """
     check_own_name(name, "a set", DATASETS.values())
@@ -77,16 +79,31 @@ def own_dataset(
     names = tuple(str(one) for one in X.columns) if hasattr(X, "columns") else None
     kinds = ("random",) if labels is None else ("grouped",)
 
-    def draw(seed: int, split: str, n_train: int | None) -> Problem:
-        train, test = divided(len(features), seed, labels, test_share)
-        parts = features[train], rows[train], features[test], rows[test]
-        return Problem(*parts, feature_names=names)
-
     levels = tuple(check_quantiles(taus).tolist())
     parts = (features, names, rows, labels, levels, test_share)
+    draw = _OwnDraw(features, rows, labels, test_share, names)
     return BenchmarkDataset(
         name, name, "own", levels, draw, splits=kinds, fingerprint=joblib.hash(parts)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _OwnDraw:
+    features: NDArray[np.float64]
+    rows: NDArray[np.void]
+    labels: NDArray[Any] | None
+    test_share: float
+    names: tuple[str, ...] | None
+
+    def __call__(self, seed: int, split: str, n_train: int | None) -> TrainTestData:
+        train, test = divided(len(self.features), seed, self.labels, self.test_share)
+        return TrainTestData(
+            self.features[train],
+            self.rows[train],
+            self.features[test],
+            self.rows[test],
+            feature_names=self.names,
+        )
 
 
 def _own_labels(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
@@ -94,7 +111,9 @@ def _own_labels(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
         return None
     labels = np.asarray(groups)
     if labels.shape != (n_rows,):
-        raise ValueError(f"groups must have one label a row ({n_rows}), got shape {labels.shape}.")
+        raise ValueError(
+            f"groups must have one label per row ({n_rows}), got shape {labels.shape}."
+        )
     missing = sum(_is_missing(one) for one in labels)
     if missing:
         raise ValueError(
@@ -135,5 +154,5 @@ def _own_features(X: Any) -> NDArray[np.float64]:
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     features = np.asarray(X, dtype=np.float64)
     if features.ndim < 2:
-        raise ValueError(f"X must have one row an individual, got shape {features.shape}.")
+        raise ValueError(f"X must have one row per individual, got shape {features.shape}.")
     return features

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def check_own_name(name: Any, what: str, known: Iterable[Any]) -> None:
-    """Refuse a name that is none, or that something of the benchmark has already.
+    """Refuse a name that is empty, or that something of the benchmark has already.
 
     Parameters
     ----------

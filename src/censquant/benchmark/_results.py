@@ -106,33 +106,52 @@ class ResultsFile:
         complete = content[: content.rfind(b"\n") + 1]
         header, *lines = complete.split(b"\n")[:-1] or [b""]
         self._check(header)
-        if len(complete) < len(content):
-            self._file.truncate(len(complete))
         for number, line in enumerate(lines, start=2):
             try:
-                row = json.loads(line)
+                row = _checked(json.loads(line))
                 self._by_key[key_of(row)] = row
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise ValueError(
                     f"Line {number} of {str(self.path)!r} is not a row of results; remove the line "
                     "or choose another folder."
                 ) from None
+        if len(complete) < len(content):
+            self._file.truncate(len(complete))
 
     def _check(self, line: bytes) -> None:
         try:
             header = json.loads(line)
-            wrote, version = header["format"], header["censquant"]
-        except (ValueError, KeyError, TypeError):
+            is_ours = (header["format"], header["censquant"]) == (RESULTS_FORMAT, __version__)
+            wrote, version = str(header["format"])[:40], str(header["censquant"])[:40]
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise ValueError(
                 f"{str(self.path)!r} is not a results file of censquant, so nothing was written to "
                 "it; choose another folder."
             ) from None
-        if (wrote, version) != (RESULTS_FORMAT, __version__):
+        if not is_ours:
             raise ValueError(
                 f"{str(self.path)!r} holds results of censquant {version} (format {wrote}), which "
                 f"are not mixed with those of {__version__} (format {RESULTS_FORMAT}); choose "
                 "another folder."
             )
+
+
+def _checked(row: Any) -> Row:
+    """Return a row as it was read, refused unless it holds text, numbers and lists of numbers."""
+    if not isinstance(row, dict):
+        raise TypeError(type(row))
+    for column, value in row.items():
+        if column == "seed":
+            fits = isinstance(value, str | int)
+        elif column in KEY_COLUMNS or column == "error":
+            fits = isinstance(value, str)
+        elif isinstance(value, list):
+            fits = all(isinstance(entry, int | float) for entry in value)
+        else:
+            fits = isinstance(value, str | int | float | None)
+        if not fits:
+            raise TypeError(column)
+    return row
 
 
 def key_of(row: Row) -> Key:

@@ -1,32 +1,32 @@
-"""Runs a plan: cells side by side on one machine or many, rows saved as they finish."""
+"""Run a plan: cells side by side on one machine or many, rows saved as they finish."""
 
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from censquant._progress import Bar
 from censquant._validation import check_n_jobs
 from censquant.benchmark._backends import CLUSTERS, as_they_finish, backend_of
-from censquant.benchmark._cells import Cell, DataUnavailableError, Key, Row, run_cell
-from censquant.benchmark._progress import Progress
+from censquant.benchmark._cells import BenchmarkCell, DataUnavailableError, Key, Row, run_cell
 from censquant.benchmark._results import ResultsFile, key_of
 
-Task = tuple[Cell, tuple[int, ...]]
+Task = tuple[BenchmarkCell, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a worker gives back for a task: rows, or why the data could not be had."""
+    """What a worker returns for a task: rows, or why the data are not available."""
 
-    cell: Cell
+    cell: BenchmarkCell
     rows: list[Row]
     missing: Exception | None = None
 
 
 def run_plan(
-    cells: Sequence[Cell],
+    cells: Sequence[BenchmarkCell],
     *,
     out: str | os.PathLike[str] | None = None,
     n_jobs: int = -1,
@@ -38,19 +38,19 @@ def run_plan(
 
     Parameters
     ----------
-    cells : sequence of Cell
+    cells : sequence of BenchmarkCell
         From `plan`.
     out : path, optional
-        Results file. Rows that it holds already are not made again, so a run that was ended by
-        whatever cause goes on where it was.
+        Results file. Rows that it holds already are not recomputed, so a run that was ended by
+        whatever cause resumes where it stopped.
     n_jobs : int, default -1
-        Fits at a time; -1 is one a core. Cells run in processes; where there are fewer cells than
-        that, the seeds of a cell train side by side.
+        Simultaneous fits; -1 uses all cores. Cells run in processes; where there are fewer cells
+        than that, the seeds of a cell train side by side.
     backend : str, optional
         A backend of joblib: ``"loky"``, ``"threading"``, or, on a cluster, ``"dask"`` or ``"ray"``.
         By default the one of an enclosing ``joblib.parallel_config``, else loky.
     address : str, optional
-        Of the cluster that dask or ray should use.
+        Address of the cluster that dask or ray should use.
     verbose : int, default 0
         With 1 a bar shows the rows done and the time left.
 
@@ -74,7 +74,8 @@ def run_plan(
         _refuse_other_origin(cells, known)
         tasks = _tasks(cells, finished)
         n_rows = sum(len(seeds) for _, seeds in tasks)
-        progress = stack.enter_context(Progress(n_rows, shown=bool(verbose)))
+        bar = Bar("benchmark", n_rows, unit="runs") if verbose and tasks else None
+        stack.enter_context(nullcontext() if bar is None else bar)
         missing: dict[str, Exception] = {}
         for outcome in _outcomes(tasks, n_jobs, backend, address):
             if outcome.missing is not None:
@@ -82,7 +83,9 @@ def run_plan(
             if results is not None:
                 results.append(outcome.rows)
             known |= {key_of(row): row for row in outcome.rows}
-            progress.advance(max(1, len(outcome.rows)), outcome.cell.dataset.title)
+            if bar is not None:
+                title = outcome.cell.dataset.title
+                bar.advance(max(1, len(outcome.rows)), description=title)
     keys = [cell.key(seed) for cell in cells for seed in cell.seeds]
     rows = [known[key] for key in keys if key in known]
     if missing and not rows:
@@ -92,8 +95,8 @@ def run_plan(
     return rows
 
 
-def _tasks(cells: Sequence[Cell], finished: set[tuple[str, ...]]) -> list[Task]:
-    """Return cells with some of their missing seeds: what is lost at most when a run is ended."""
+def _tasks(cells: Sequence[BenchmarkCell], finished: set[tuple[str, ...]]) -> list[Task]:
+    """Return cells with some of their missing seeds: the most that is lost when a run is ended."""
     tasks: list[Task] = []
     for cell in cells:
         seeds = tuple(seed for seed in cell.seeds if cell.key(seed) not in finished)
@@ -103,7 +106,7 @@ def _tasks(cells: Sequence[Cell], finished: set[tuple[str, ...]]) -> list[Task]:
 
 
 def _one_by_one(tasks: Sequence[Task], *, threads: bool) -> list[Task]:
-    """Return a task a seed, but leave together the seeds that may train in threads."""
+    """Return one task per seed, but leave together the seeds that may train in threads."""
     return [
         (cell, part)
         for cell, seeds in tasks
@@ -111,7 +114,7 @@ def _one_by_one(tasks: Sequence[Task], *, threads: bool) -> list[Task]:
     ]
 
 
-def _refuse_other_origin(cells: Sequence[Cell], known: Mapping[Key, Row]) -> None:
+def _refuse_other_origin(cells: Sequence[BenchmarkCell], known: Mapping[Key, Row]) -> None:
     """Refuse to mix with rows of other data or another estimator under the same name."""
     data: set[tuple[str, str]] = set()
     ways: set[tuple[str, str]] = set()
@@ -156,7 +159,7 @@ def _outcomes(
         yield from as_they_finish(calls, n_workers)
 
 
-def _work(cell: Cell, seeds: tuple[int, ...], n_threads: int, n_workers: int) -> Outcome:
+def _work(cell: BenchmarkCell, seeds: tuple[int, ...], n_threads: int, n_workers: int) -> Outcome:
     try:
         return Outcome(cell, run_cell(cell, seeds, n_threads=n_threads, n_workers=n_workers))
     except DataUnavailableError as error:
@@ -164,7 +167,7 @@ def _work(cell: Cell, seeds: tuple[int, ...], n_threads: int, n_workers: int) ->
 
 
 def frame_of(rows: Sequence[Row]) -> Any:
-    """Return rows as a pandas DataFrame, one column a score."""
+    """Return rows as a pandas DataFrame, one column per score."""
     import pandas as pd
 
     return pd.DataFrame(list(rows))

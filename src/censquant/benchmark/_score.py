@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant import metrics
-from censquant.benchmark._problem import Problem
+from censquant.benchmark._train_test import TrainTestData
 from censquant.exceptions import TruncationWarning
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ class Answer:
     ordered : ndarray of shape (n, k)
         Increasing in each row.
     raw : ndarray of shape (n, k)
-        The same before they were put in order: the published scores were taken of those.
+        The same before they were sorted: the published scores are of those.
     """
 
     ordered: Floats
@@ -40,43 +40,43 @@ class Answer:
 
 
 def scores(
-    problem: Problem, taus: Floats, test: Answer, known: Answer | None = None
+    data: TrainTestData, taus: Floats, test: Answer, known: Answer | None = None
 ) -> dict[str, float]:
-    """Return all scores of a method on a problem.
+    """Return all scores of a method.
 
     Parameters
     ----------
-    problem : Problem
-        The rows to judge by.
+    data : TrainTestData
+        The rows to score on.
     taus : ndarray of shape (k,)
         Levels of the predictions.
     test : Answer
         For the test rows.
     known : Answer, optional
-        For the rows whose time is known, where the problem has any.
+        For the rows whose time is known, where the data have any.
     """
     found: dict[str, float] = {}
     judged = judged_levels(taus)
     if known is not None:
-        raw, time = known.raw, problem.time_known
-        if problem.true_quantiles is not None:
-            true = problem.true_quantiles(taus)
+        raw, time = known.raw, data.time_known
+        if data.true_quantiles is not None:
+            true = data.true_quantiles(taus)
             found["tqmse"] = metrics.true_quantile_mse(raw[:, judged], true[:, judged])
             found["tqmse_all"] = metrics.true_quantile_mse(known.ordered, true)
         found["uql"] = metrics.uncensored_quantile_loss(time, raw[:, judged], taus[judged])
         found["undcal"] = metrics.uncensored_d_calibration(time, raw, taus, paper=True)
     if has_median(taus):
-        found["cindex"] = metrics.concordance_index(problem.y_test, test.raw[:, judged[1]])
-    found["censdcal"] = metrics.censored_d_calibration(problem.y_test, test.raw, taus, paper=True)
+        found["cindex"] = metrics.concordance_index(data.y_test, test.raw[:, judged[1]])
+    found["censdcal"] = metrics.censored_d_calibration(data.y_test, test.raw, taus, paper=True)
     found["crossing"] = float((np.diff(test.raw, axis=1) < 0).any(axis=1).mean())
-    return found | _for_censoring(problem.y_test, test.ordered, taus, problem.y)
+    return found | _for_censoring(data.y_test, test.ordered, taus, data.y)
 
 
 def _for_censoring(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, float]:
     """Return scores that allow for censoring, each up to the time at which the data end."""
     median = judged_levels(taus)[1]
     with warnings.catch_warnings():
-        # Test times past the training follow-up are cut there, which each metric says in a warning.
+        # Test times past the training follow-up are cut there; each metric warns of it.
         warnings.simplefilter("ignore")
         calibration = _or_nan(lambda: metrics.a_calibration(y, test, taus).p_value)
         of_median = {

@@ -1,40 +1,40 @@
-"""The error against the truth, noted while a network trains."""
+"""The error against the truth, recorded while a network trains."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.benchmark._problem import Problem
 from censquant.benchmark._score import judged_levels
+from censquant.benchmark._train_test import TrainTestData
 from censquant.metrics import true_quantile_mse
 from censquant.training import Run
 
 
 class QuantileTrace:
-    """Callback that notes the error against the true quantiles after every epoch.
+    """Callback that records the error against the true quantiles after every epoch.
 
-    For fits on the scale of the data: ``standardize=False, time_transform=None``.
+    For fits in the unit of the data: ``standardize=False, time_transform=None``.
 
     Parameters
     ----------
-    problem : Problem
+    data : TrainTestData
         With true quantiles.
     taus : ndarray of shape (k,)
         Levels that are fitted.
     """
 
-    def __init__(self, problem: Problem, taus: NDArray[np.float64]) -> None:
-        if problem.true_quantiles is None or problem.X_known is None:
+    def __init__(self, data: TrainTestData, taus: NDArray[np.float64]) -> None:
+        if data.true_quantiles is None or data.X_known is None:
             raise ValueError("A trace needs a data set with known quantiles, a synthetic one.")
         self._judged = judged_levels(taus)
         self._taus = taus
-        self._X: NDArray[Any] = problem.X_known
-        self._true = problem.true_quantiles(taus[self._judged])
+        self._X: NDArray[Any] = data.X_known
+        self._true = data.true_quantiles(taus[self._judged])
         self.errors: list[float] = []
 
     def on_start(self, run: Run) -> None:
-        """Nothing is known yet."""
+        """There is nothing to record yet."""
 
     def on_epoch(self, run: Run) -> None:
         """Predict and compare."""
@@ -42,4 +42,4 @@ class QuantileTrace:
         self.errors.append(true_quantile_mse(values[:, self._judged], self._true))
 
     def on_end(self, run: Run) -> None:
-        """All is noted."""
+        """Everything is recorded."""

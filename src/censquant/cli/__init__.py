@@ -4,9 +4,9 @@ import sys
 
 
 def main() -> None:
-    """Run the command; what a user can mend is one sentence on stderr and exit code 2.
+    """Run the command; what a user can fix is one sentence on stderr and exit code 2.
 
-    The same kinds of error may be a fault of this package: ``--traceback`` tells them apart.
+    The same kinds of error may be a fault of this package: ``--traceback`` shows which it is.
     """
     try:
         from censquant.cli._app import app

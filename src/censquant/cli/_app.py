@@ -70,9 +70,9 @@ def bench(
         str | None, typer.Option(help="random, grouped or both with a comma between.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder for rows, tables and figures; one folder a suite is made.")
+        Path, typer.Option(help="Folder for rows, tables and figures; one folder per suite.")
     ] = Path("bench-results"),
-    jobs: Annotated[int, typer.Option(help="Worker processes; -1 is one a core.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Worker processes; -1 uses all cores.")] = -1,
     backend: Annotated[
         str | None, typer.Option(help="Backend of joblib: loky, threading, dask or ray.")
     ] = None,
@@ -80,12 +80,12 @@ def bench(
         str | None, typer.Option(help="Of the cluster that dask or ray should use.")
     ] = None,
     show: Annotated[
-        bool, typer.Option("--list", help="Say what suites, data sets and methods there are.")
+        bool, typer.Option("--list", help="List suites, data sets and methods.")
     ] = False,
 ) -> None:
     """Reproduce the paper's tables and figures, or any part of them.
 
-    Rows are kept as they finish: the same command goes on where an earlier one was ended.
+    Rows are kept as they finish: the same command resumes where an earlier one was ended.
     """
     _check_folder("--out", out)
     from censquant.cli._bench import list_benchmark, run_bench
@@ -108,7 +108,7 @@ def bench(
 
 @datasets_app.command("list")
 def list_datasets() -> None:
-    """Say what data sets there are."""
+    """List the data sets."""
     from censquant.cli._datasets import list_datasets as show
 
     show()
@@ -116,7 +116,7 @@ def list_datasets() -> None:
 
 @datasets_app.command()
 def describe(name: Annotated[str, typer.Argument(help="A name of the list.")]) -> None:
-    """Say what a data set holds, where it comes from and what to beware of."""
+    """Describe a data set: content, source, terms and traps."""
     from censquant.cli._datasets import describe_dataset
 
     describe_dataset(name)
@@ -126,7 +126,7 @@ def describe(name: Annotated[str, typer.Argument(help="A name of the list.")]) -
 def fetch(
     names: Annotated[list[str], typer.Argument(help="Names of the list, or all for every one.")],
 ) -> None:
-    """Download the files of data sets, check them, and say where they are."""
+    """Download the files of data sets, check them, and print where they are."""
     from censquant.cli._datasets import fetch_datasets
 
     fetch_datasets(names)

@@ -1,4 +1,4 @@
-"""The benchmark from the shell: what there is, what to run, where the tables are."""
+"""The benchmark from the shell: what is available, what to run, where the tables are."""
 
 import shlex
 import sys
@@ -22,8 +22,8 @@ def list_benchmark() -> None:
     console.print("[bold]Suites[/]")
     for suite in benchmark.SUITES.values():
         console.print(f"  {suite.name:<14} {escape(suite.title)}")
-    console.print(f"  {'figures':<14} {benchmark.FIGURES_TITLE}")
-    console.print("\n[bold]Data sets[/] (or a kind: synthetic, overlay, survival, small)")
+    groups = ", ".join(benchmark.DATASET_GROUPS)
+    console.print(f"\n[bold]Data sets[/] (or several: {groups})")
     for dataset in benchmark.DATASETS.values():
         splits = " and ".join(dataset.splits)
         console.print(
@@ -32,7 +32,7 @@ def list_benchmark() -> None:
         )
     console.print("\n[bold]Methods[/]")
     for method in benchmark.METHODS.values():
-        note = f" (column {method.published} of the paper)" if method.published else ""
+        note = f" ({method.note})" if method.note else ""
         console.print(f"  {method.name:<22} {escape(method.title)}{escape(note)}")
 
 
@@ -48,7 +48,7 @@ def run_bench(
     backend: str | None,
     address: str | None,
 ) -> None:
-    """Run a suite, print its table and say where everything was written."""
+    """Run a suite, print its tables and the places of its files."""
     console = Console()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -12,7 +12,7 @@ _ALL = "all"
 
 
 def list_datasets() -> None:
-    """Print one line a data set."""
+    """Print one line per data set."""
     table = Table()
     for heading in ("name", "what", "kind", "rows", "features", "censored"):
         table.add_column(heading, justify="right" if heading in ("rows", "features") else "left")
@@ -48,11 +48,11 @@ def describe_dataset(name: str) -> None:
 
 
 def fetch_datasets(names: Sequence[str]) -> None:
-    """Download the files of data sets, or of all, and say where they are.
+    """Download the files of data sets, or of all, and print where they are.
 
-    What cannot be had is named at the end, so that it keeps back nothing else.
+    What is not available is named at the end, so that it keeps back nothing else.
     """
-    # A wrong name is told before the first download, which may be long.
+    # A wrong name is reported before the first download, which may be long.
     for name in names:
         if name != _ALL:
             datasets.describe(name)

@@ -15,7 +15,7 @@ from censquant.metrics import concordance_index, pit_curve
 from censquant.plotting import plot_fans, plot_quantiles_1d
 
 _TEST_SHARE = 0.25
-_DAYS_A_MONTH = 365.25 / 12
+_DAYS_PER_MONTH = 365.25 / 12
 _LEVELS = (0.1, 0.25, 0.5, 0.75)
 
 
@@ -25,13 +25,13 @@ def run_demo(output: Path) -> None:
     start = time.perf_counter()
     X, days = load_gbsg2(as_frame=True)
     y = days.copy()
-    y["time"] /= _DAYS_A_MONTH
+    y["time"] /= _DAYS_PER_MONTH
     test = np.zeros(len(X), dtype=bool)
     test[np.random.default_rng(2).permutation(len(X))[: round(_TEST_SHARE * len(X))]] = True
 
     console.print(
         f"German Breast Cancer Study Group 2: {len(X)} women, {X.shape[1]} features, "
-        f"{100 * (1 - y['event'].mean()):.0f} % still without recurrence when last seen.\n"
+        f"{100 * (1 - y['event'].mean()):.0f} % still without recurrence when follow-up ended.\n"
     )
     model = CQRNN(
         max_epochs=20,
@@ -51,7 +51,7 @@ def run_demo(output: Path) -> None:
     console.print(_people_table(model, X.iloc[people], y[people]))
     console.print(
         f"Concordance of the median on {test.sum()} women not used in fitting: "
-        f"[bold]{concordance_index(y[test], median):.3f}[/] (0.5 is chance)\n"
+        f"[bold]{concordance_index(y[test], median):.3f}[/] (0.5 is chance level)\n"
     )
     console.print(_calibration_table(model, X[test], y[test]))
 
@@ -68,10 +68,10 @@ def _people_table(model: CQRNN, X: Any, y: NDArray[Any]) -> Table:
         table.add_column(name, justify="right")
     times = model.predict_quantiles(X, _LEVELS, beyond="inf")
     for (_, person), row, observed in zip(X.iterrows(), times, y, strict=True):
-        seen = f"{observed['time']:.0f}" + ("" if observed["event"] else "+")
+        shown = f"{observed['time']:.0f}" + ("" if observed["event"] else "+")
         months = [f"{month:.0f}" if np.isfinite(month) else "later" for month in row]
-        table.add_row(f"{person['age']:.0f}", f"{person['pnodes']:.0f}", *months, seen)
-    table.caption = "+: none up to then; later: past what follow-up tells"
+        table.add_row(f"{person['age']:.0f}", f"{person['pnodes']:.0f}", *months, shown)
+    table.caption = "+: none up to then; later: beyond the follow-up of such women"
     return table
 
 

@@ -11,8 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 
 if TYPE_CHECKING:
-    from censquant.benchmark.reporting import Table
-    from censquant.benchmark.reporting._tables import Cell
+    from censquant.benchmark.reporting import Table, TableCell
 
 # Leading columns that say what a row is about, and so stand in every part of a table.
 _MOST_REPEATED = 3
@@ -91,8 +90,8 @@ def _cells_width(table: "Table", column: int) -> int:
     return max((cell_len(line) for text in words for line in text.splitlines()), default=0)
 
 
-def _narrow_text(table: "Table", row: Sequence["Cell"], column: int) -> str:
-    """Text with one number a line where a cell holds several."""
+def _narrow_text(table: "Table", row: Sequence["TableCell"], column: int) -> str:
+    """Text with one number per line where a cell holds several."""
     text = row[column].text
     return text if column < table.n_labels else text.replace(", ", ",\n")
 

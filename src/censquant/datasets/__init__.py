@@ -6,16 +6,18 @@ from censquant.datasets._cbioportal import fetch_breast_msk, fetch_lgggbm, fetch
 from censquant.datasets._deepsurv import fetch_gbsg, fetch_metabric, fetch_support, fetch_whas
 from censquant.datasets._digits import fetch_mnist, fetch_survmnist
 from censquant.datasets._engines import fetch_cmapss, fetch_phm2008
-from censquant.datasets._info import DatasetInfo
-from censquant.datasets._observed import fetch_housing, fetch_protein, fetch_wine
-from censquant.datasets._one_feature import (
+from censquant.datasets._info import DataFile, DatasetInfo
+from censquant.datasets._makers import (
     make_exponential,
     make_lognorm,
+    make_lognorm_8d,
+    make_norm_4d,
     make_norm_linear,
     make_norm_nonlinear,
     make_norm_uniform,
     make_weibull,
 )
+from censquant.datasets._observed import fetch_housing, fetch_protein, fetch_wine
 from censquant.datasets._overlays import (
     censor_administrative,
     censor_by_feature,
@@ -23,8 +25,6 @@ from censquant.datasets._overlays import (
     censor_uniform,
 )
 from censquant.datasets._real import RealData
-from censquant.datasets._registry import DataFile
-from censquant.datasets._several_features import make_lognorm_8d, make_norm_4d
 from censquant.datasets._synthetic import SyntheticData
 
 __all__ = [

@@ -10,7 +10,13 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.datasets._info import REAL
+from censquant.datasets._info import (
+    CatalogueEntry,
+    DataFile,
+    DatasetInfo,
+    downloaded,
+    github_url,
+)
 from censquant.datasets._real import RealData, copies, hand_out
 from censquant.datasets._store import locate
 from censquant.survival import Surv
@@ -33,28 +39,75 @@ class _Column:
         return float(text) if self.one is None else float(text == self.one)
 
 
-_FEATURES: dict[str, dict[str, _Column]] = {
-    "tmb_immuno": {
-        # The heading speaks of days, but the values run from 15 to 90.
-        "age": _Column("Age at Which Sequencing was Reported (Days)"),
-        "female": _Column("Sex", one="Female"),
-        "tmb": _Column("TMB (nonsynonymous)"),
-    },
-    "breast_msk": {
-        "er_positive": _Column("ER Status of the Primary", one="Positive"),
-        "her2_positive": _Column("Overall Patient HER2 Status", one="Positive"),
-        "hr_positive": _Column("Overall Patient HR Status", one="Positive"),
-        "mutation_count": _Column("Mutation Count"),
-        "tmb": _Column("TMB (nonsynonymous)"),
-    },
-    "lgggbm": {
-        "age": _Column("Diagnosis Age"),
-        "female": _Column("Sex", one="Female"),
-        "purity": _Column("Absolute Purity"),
-        "mutation_count": _Column("Mutation Count"),
-        "tmb": _Column("TMB (nonsynonymous)"),
-    },
-}
+def _info(
+    name: str,
+    title: str,
+    shape: tuple[int, int],
+    n_censored: int,
+    file: str,
+    checksum: str,
+    size: int,
+    *,
+    description: str,
+    study: str,
+    groups: str = "",
+) -> DatasetInfo:
+    repository = "TeaPearce/Censored_Quantile_Regression_NN"
+    commit = "e7cf4d8c8070d7133a0c294c6a9452da29ff838a"
+    url = github_url(repository, commit, f"02_datasets/{file}")
+    return downloaded(
+        name,
+        title,
+        shape,
+        n_censored / shape[0],
+        description=description,
+        source=f"cBioPortal study {study}, with the code of the CQRNN paper, {repository} on "
+        "GitHub",
+        licence="MIT for the repository; see the terms of cBioPortal for the data",
+        files=(DataFile(f"{name}/{file}", url, f"sha256:{checksum}", size),),
+        groups=groups,
+    )
+
+
+TMB_IMMUNO = _info(
+    "tmb_immuno",
+    "TMBImmuno",
+    (1660, 3),
+    829,
+    "tmb_immuno_mskcc.tsv",
+    "63193dc339fce9943d5a4cc3550252c6fd049ccd5f27ecb4cc8dde2942acd712",
+    347_293,
+    description="Survival in months of 1660 patients under immunotherapy, several cancers: "
+    "age in years, sex and mutational burden. 30 times are 0.",
+    study="tmb_mskcc_2018",
+)
+
+BREAST_MSK = _info(
+    "breast_msk",
+    "BreastMSK",
+    (1834, 5),
+    1423,
+    "breast_msk_2018_clinical_data.tsv",
+    "db403c43de775b7a46353117372ef27a84ac81e17061c7a8369d5a06c9fa2100",
+    939_744,
+    description="Survival in months by tumour sample of breast cancer: receptors, mutations "
+    "and mutational burden. The 1834 samples come from 1683 patients: split by groups.",
+    study="breast_msk_2018",
+    groups="samples of one patient",
+)
+
+LGGGBM = _info(
+    "lgggbm",
+    "LGGGBM",
+    (638, 5),
+    394,
+    "lgggbm_tcga_pub_clinical_data.tsv",
+    "c047d01226f5ad97a57e778cddb515b554bd3f980c03e089c3afc19b13344a9e",
+    477_783,
+    description="Survival in months of 638 patients with glioma: age, sex, tumour purity, "
+    "mutations and mutational burden. Five times are 0.",
+    study="lgggbm_tcga_pub",
+)
 
 
 @overload
@@ -86,7 +139,7 @@ def fetch_tmb_immuno(
     X : DataFrame or ndarray of shape (1660, 3)
         Features, float64.
     y : structured array of shape (1660,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -98,7 +151,13 @@ def fetch_tmb_immuno(
     (1660, 3)
     >>> X, y = fetch_tmb_immuno()  # doctest: +SKIP
     """
-    return _fetch("tmb_immuno", return_X_y, as_frame)
+    columns = {
+        # The heading speaks of days, but the values run from 15 to 90.
+        "age": _Column("Age at Which Sequencing was Reported (Days)"),
+        "female": _Column("Sex", one="Female"),
+        "tmb": _Column("TMB (nonsynonymous)"),
+    }
+    return _fetch(TMB_IMMUNO, columns, return_X_y, as_frame)
 
 
 @overload
@@ -132,7 +191,7 @@ def fetch_breast_msk(
     X : DataFrame or ndarray of shape (1834, 5)
         Features, float64.
     y : structured array of shape (1834,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -144,7 +203,14 @@ def fetch_breast_msk(
     (1834, 5)
     >>> X, y = fetch_breast_msk()  # doctest: +SKIP
     """
-    return _fetch("breast_msk", return_X_y, as_frame)
+    columns = {
+        "er_positive": _Column("ER Status of the Primary", one="Positive"),
+        "her2_positive": _Column("Overall Patient HER2 Status", one="Positive"),
+        "hr_positive": _Column("Overall Patient HR Status", one="Positive"),
+        "mutation_count": _Column("Mutation Count"),
+        "tmb": _Column("TMB (nonsynonymous)"),
+    }
+    return _fetch(BREAST_MSK, columns, return_X_y, as_frame)
 
 
 @overload
@@ -177,7 +243,7 @@ def fetch_lgggbm(
     X : DataFrame or ndarray of shape (638, 5)
         Features, float64.
     y : structured array of shape (638,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -189,19 +255,27 @@ def fetch_lgggbm(
     (638, 5)
     >>> X, y = fetch_lgggbm()  # doctest: +SKIP
     """
-    return _fetch("lgggbm", return_X_y, as_frame)
+    columns = {
+        "age": _Column("Diagnosis Age"),
+        "female": _Column("Sex", one="Female"),
+        "purity": _Column("Absolute Purity"),
+        "mutation_count": _Column("Mutation Count"),
+        "tmb": _Column("TMB (nonsynonymous)"),
+    }
+    return _fetch(LGGGBM, columns, return_X_y, as_frame)
 
 
-def _fetch(name: str, return_X_y: bool, as_frame: bool) -> tuple[Any, NDArray[np.void]] | RealData:
+def _fetch(
+    info: DatasetInfo, columns: Mapping[str, _Column], return_X_y: bool, as_frame: bool
+) -> tuple[Any, NDArray[np.void]] | RealData:
     """Read the one file of a set, without the rows that lack a value."""
-    info, columns = REAL[name], _FEATURES[name]
     needed = [_TIME, _STATUS, *(column.heading for column in columns.values())]
-    with locate(info.files[0].path).open(encoding="utf-8", newline="") as file:
+    with locate(info.files[0]).open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         rows = [row for row in table if not any(row[heading] in _MISSING for heading in needed)]
     patients = np.array([row[_PATIENT] for row in rows])
     return hand_out(
-        name,
+        info,
         np.array([[column.value(row) for column in columns.values()] for row in rows]),
         Surv.from_arrays(
             # "1:DECEASED" or "0:LIVING"
@@ -213,3 +287,11 @@ def _fetch(name: str, return_X_y: bool, as_frame: bool) -> tuple[Any, NDArray[np
         return_X_y=return_X_y,
         as_frame=as_frame,
     )
+
+
+CBIOPORTAL = (
+    CatalogueEntry(TMB_IMMUNO, fetch_tmb_immuno),
+    CatalogueEntry(BREAST_MSK, fetch_breast_msk),
+    CatalogueEntry(LGGGBM, fetch_lgggbm),
+)
+"""Data sets of the cBioPortal."""

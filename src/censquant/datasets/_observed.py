@@ -7,10 +7,96 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.datasets._info import COPIES, REAL
+from censquant.datasets._info import (
+    COPIES,
+    CatalogueEntry,
+    DataFile,
+    DatasetInfo,
+    downloaded,
+    github_url,
+)
 from censquant.datasets._real import RealData, copies, hand_out
 from censquant.datasets._store import locate
 from censquant.survival import Surv
+
+_UCI = "UCI Machine Learning Repository"
+_UCI_LICENCE = "no terms in the files; see the page of the set at UCI"
+_UCI_WINE = "https://archive.ics.uci.edu/ml/machine-learning-databases/wine-quality"
+
+HOUSING = downloaded(
+    "housing",
+    "Housing",
+    (20_640, 8),
+    0.0,
+    description="Median house values of 20640 Californian districts in 100,000 dollars, in "
+    "the place of times. All are observed, though none is above 5.00001, where the census "
+    "capped them.",
+    source="Pace and Barry (1997), StatLib; the copy of we-b/datasets_for_ai on GitHub",
+    licence="none stated",
+    files=(
+        DataFile(
+            "housing/cal_housing.data",
+            github_url(
+                "we-b/datasets_for_ai",
+                "51e00cd162ca602c528f114e7d55a0a36803832f",
+                "cal_housing.data",
+            ),
+            "sha256:534365b6c3c9b07c2b7d88e0ff9f1b41725d8b799748f5c0b80e1067f51c8ab3",
+            2_071_604,
+        ),
+    ),
+)
+
+PROTEIN = downloaded(
+    "protein",
+    "Protein",
+    (45_730, 9),
+    0.0,
+    description="Deviation of predicted protein structures from the true ones (RMSD, 0 to 21 "
+    "angstrom) in the place of times. 1711 of the 45730 rows are copies of others.",
+    source=f"{_UCI}, Physicochemical Properties of Protein Tertiary Structure; the copy of "
+    "stanfordmlgroup/ngboost on GitHub",
+    licence=_UCI_LICENCE,
+    files=(
+        DataFile(
+            "protein/CASP.csv",
+            github_url(
+                "stanfordmlgroup/ngboost",
+                "9622ed9051edc1ce0906ca6e7e6e455b6bfeb55f",
+                "data/uci/protein.csv",
+            ),
+            "sha256:4277cfcb4e91a181746cbc654f001b57951c9e6a80f4f795fdb5c807e0848f40",
+            3_528_710,
+        ),
+    ),
+    groups=COPIES,
+)
+
+WINE = downloaded(
+    "wine",
+    "Wine",
+    (6497, 11),
+    0.0,
+    description="Quality of 6497 Portuguese wines, red ones first, whole grades from 3 to 9 "
+    "in the place of times. 1179 rows are copies of others.",
+    source=f"Cortez et al. (2009), {_UCI}, Wine Quality",
+    licence=_UCI_LICENCE,
+    files=(
+        DataFile(
+            "wine/winequality-red.csv",
+            f"{_UCI_WINE}/winequality-red.csv",
+            "sha256:4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
+            84_199,
+        ),
+        DataFile(
+            "wine/winequality-white.csv",
+            f"{_UCI_WINE}/winequality-white.csv",
+            "sha256:76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
+            264_426,
+        ),
+    ),
+    groups=COPIES,
+)
 
 _HOUSING_FEATURES = (
     "MedInc",
@@ -68,7 +154,7 @@ def fetch_housing(
     X : DataFrame or ndarray of shape (20640, 8)
         Features, float64.
     y : structured array of shape (20640,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -85,7 +171,7 @@ def fetch_housing(
     (20640, 8)
     >>> X, y = fetch_housing()  # doctest: +SKIP
     """
-    (table,) = _tables("housing", ",")
+    (table,) = _tables(HOUSING, ",")
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = table.T
     X = np.column_stack(
         [
@@ -99,7 +185,7 @@ def fetch_housing(
             longitude,
         ]
     )
-    return _observed("housing", X, value / 100_000.0, _HOUSING_FEATURES, return_X_y, as_frame)
+    return _observed(HOUSING, X, value / 100_000.0, _HOUSING_FEATURES, return_X_y, as_frame)
 
 
 @overload
@@ -131,7 +217,7 @@ def fetch_protein(
     X : DataFrame or ndarray of shape (45730, 9)
         Features, float64.
     y : structured array of shape (45730,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -143,8 +229,8 @@ def fetch_protein(
     (45730, 9)
     >>> X, y = fetch_protein()  # doctest: +SKIP
     """
-    (table,) = _tables("protein", ",")
-    return _observed("protein", table[:, 1:], table[:, 0], _PROTEIN_FEATURES, return_X_y, as_frame)
+    (table,) = _tables(PROTEIN, ",")
+    return _observed(PROTEIN, table[:, 1:], table[:, 0], _PROTEIN_FEATURES, return_X_y, as_frame)
 
 
 @overload
@@ -176,7 +262,7 @@ def fetch_wine(
     X : DataFrame or ndarray of shape (6497, 11)
         Features, float64.
     y : structured array of shape (6497,)
-        ``event``, True where it was seen, and ``time``.
+        ``event``, True where it was observed, and ``time``.
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -193,20 +279,19 @@ def fetch_wine(
     (6497, 11)
     >>> X, y = fetch_wine()  # doctest: +SKIP
     """
-    table = np.concatenate(_tables("wine", ";"))
-    return _observed("wine", table[:, :-1], table[:, -1], _WINE_FEATURES, return_X_y, as_frame)
+    table = np.concatenate(_tables(WINE, ";"))
+    return _observed(WINE, table[:, :-1], table[:, -1], _WINE_FEATURES, return_X_y, as_frame)
 
 
-def _tables(name: str, delimiter: str) -> list[NDArray[np.float64]]:
+def _tables(info: DatasetInfo, delimiter: str) -> list[NDArray[np.float64]]:
     """Numbers of each file of a set, below its line of headings."""
     return [
-        np.loadtxt(locate(file.path), delimiter=delimiter, skiprows=1, ndmin=2)
-        for file in REAL[name].files
+        np.loadtxt(locate(file), delimiter=delimiter, skiprows=1, ndmin=2) for file in info.files
     ]
 
 
 def _observed(
-    name: str,
+    info: DatasetInfo,
     X: NDArray[np.float64],
     target: NDArray[np.float64],
     feature_names: tuple[str, ...],
@@ -214,11 +299,19 @@ def _observed(
     as_frame: bool,
 ) -> tuple[Any, NDArray[np.void]] | RealData:
     return hand_out(
-        name,
+        info,
         X,
         Surv.from_arrays(event=np.ones(len(X), dtype=bool), time=target),
         feature_names,
-        groups=copies(X, target) if REAL[name].groups == COPIES else None,
+        groups=copies(X, target) if info.groups == COPIES else None,
         return_X_y=return_X_y,
         as_frame=as_frame,
     )
+
+
+OBSERVED = (
+    CatalogueEntry(HOUSING, fetch_housing),
+    CatalogueEntry(PROTEIN, fetch_protein),
+    CatalogueEntry(WINE, fetch_wine),
+)
+"""Fully observed tables."""

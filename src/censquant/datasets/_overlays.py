@@ -7,8 +7,8 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._seeds import RandomState, generator
 from censquant._validation import check_flag, check_number
-from censquant.datasets._random import RandomState, generator
 from censquant.survival import Surv, read_columns, read_numbers, read_target
 
 Floats = NDArray[np.float64]
@@ -54,9 +54,9 @@ def censor_uniform(
     """Observed times under censoring that is uniform between two times.
 
     By default the scheme behind the published numbers of the CQRNN paper on real targets: from the
-    smallest time to the 90th percentile. No event after `high` is ever seen, so quantiles above it
-    cannot be learned. Censoring does not depend on anything, so it is independent as methods need
-    it.
+    smallest time to the 90th percentile. No event after `high` is ever observed, so quantiles above
+    it cannot be learned. Censoring does not depend on anything, so it is independent as methods
+    need it.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def censor_uniform(
     high : float, at least `low`, optional
         End; the 90th percentile of the times by default.
     random_state : int, numpy Generator, numpy RandomState or None
-        Source of randomness; None draws afresh. The global generator is never used.
+        Source of randomness; None differs each time. The global generator is never used.
     return_censoring : bool
         Whether to return the censoring times too.
 
@@ -134,7 +134,7 @@ def censor_exponential(
         Expected share of censored rows; the share that comes out differs by chance. It must be
         below the share of times above 0, since a time of 0 is never censored.
     random_state : int, numpy Generator, numpy RandomState or None
-        Source of randomness; None draws afresh. The global generator is never used.
+        Source of randomness; None differs each time. The global generator is never used.
     return_censoring : bool
         Whether to return the censoring times too.
 
@@ -211,7 +211,7 @@ def censor_by_feature(
         Rates of two rows one standard deviation of the feature apart differ by the factor
         exp(strength).
     random_state : int, numpy Generator, numpy RandomState or None
-        Source of randomness; None draws afresh. The global generator is never used.
+        Source of randomness; None differs each time. The global generator is never used.
     return_censoring : bool
         Whether to return the censoring times too.
 
@@ -286,7 +286,7 @@ def censor_administrative(
     time
         As in `censor_uniform`.
     end : float, optional
-        Time of the end; an event at this very time is still seen.
+        Time of the end; an event at exactly this time is still observed.
     share : float, inside (0, 1), optional
         Share of censored rows, instead of `end`; where times are tied the largest that is not
         above it.
@@ -377,6 +377,6 @@ def _exponential(
 
 
 def _censored(times: Floats, censoring: Floats, return_censoring: bool) -> _Censored:
-    """Return what is seen of times under their censoring times."""
+    """Return what is observed of times under their censoring times."""
     y = Surv.from_arrays(event=times <= censoring, time=np.minimum(times, censoring))
     return (y, censoring) if check_flag("return_censoring", return_censoring) else y

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._validation import check_flag
-from censquant.datasets._info import REAL
+from censquant.datasets._info import DatasetInfo
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,14 @@ class RealData:
 
     @property
     def censored_share(self) -> float:
-        """Share of the rows whose event was not seen; 0 where the target is no time."""
+        """Share of the rows whose event was not observed; 0 where the target is no time."""
         if self.target.dtype.names is None:
             return 0.0
         return float(1.0 - self.target["event"].mean())
 
 
 def hand_out(
-    name: str,
+    info: DatasetInfo,
     X: NDArray[Any],
     y: NDArray[Any],
     feature_names: tuple[str, ...],
@@ -77,9 +77,8 @@ def hand_out(
     data = to_frame(X, feature_names) if check_flag("as_frame", as_frame) else X
     if return_X_y:
         return data, y
-    info = REAL[name]
     return RealData(
-        name, data, y, feature_names, info.description, info.source, info.licence, groups
+        info.name, data, y, feature_names, info.description, info.source, info.licence, groups
     )
 
 

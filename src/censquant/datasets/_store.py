@@ -9,8 +9,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from censquant.datasets._progress import DownloadBar
-from censquant.datasets._registry import FILES, DataFile
+from censquant.datasets._download_bar import DownloadBar
+from censquant.datasets._info import DataFile
 
 _FOLDER_VARIABLE = "CENSQUANT_DATA"
 _CACHE_VARIABLE = "CENSQUANT_CACHE"
@@ -21,31 +21,30 @@ _Stamp = tuple[str, str, int, int]
 _checked: set[_Stamp] = set()
 
 
-def locate(path: str) -> Path:
-    """Return the place of a registered file, downloaded into the cache where it is nowhere else."""
-    file = FILES[path]
+def locate(file: DataFile) -> Path:
+    """Return the place of a published file, downloaded into the cache where it is nowhere else."""
     folder = os.environ.get(_FOLDER_VARIABLE)
-    if folder and (own := Path(folder).expanduser() / path).is_file():
+    if folder and (own := Path(folder).expanduser() / file.path).is_file():
         if not _is_published(own, file):
             raise ValueError(
                 f"{str(own)!r} in {_FOLDER_VARIABLE} is not the published file ({file.checksum} "
                 f"expected, {_digest(own, file)} found); replace it by {file.url} or move it away."
             )
         return own
-    told = _missing_folder(folder) if folder else ""
-    cached = _cache(told) / path
+    preface = _missing_folder(folder) if folder else ""
+    cached = _cache(preface) / file.path
     if not cached.is_file():
-        _download(file, cached, told)
+        _download(file, cached, preface)
     elif not _is_published(cached, file):
         damage = f"{str(cached)!r} in the cache was damaged and has been deleted; "
         # A download takes its place in one step, so that other processes never miss the file.
         try:
-            _download(file, cached, told + damage)
+            _download(file, cached, preface + damage)
         except BaseException:
             cached.unlink(missing_ok=True)
             raise
         warnings.warn(
-            f"{damage}the published file was downloaded anew from {file.url}.", stacklevel=2
+            f"{damage}the published file was downloaded again from {file.url}.", stacklevel=2
         )
     return cached
 
@@ -59,20 +58,20 @@ def _missing_folder(named: str) -> str:
     return f"{_FOLDER_VARIABLE} names {named!r}, which {fault}; "
 
 
-def _cache(told: str) -> Path:
+def _cache(preface: str) -> Path:
     """Folder for downloads."""
     named = os.environ.get(_CACHE_VARIABLE)
     if named:
         return Path(named).expanduser()
-    return Path(_pooch(told).os_cache("censquant"))
+    return Path(_pooch(preface).os_cache("censquant"))
 
 
-def _download(file: DataFile, place: Path, told: str) -> None:
+def _download(file: DataFile, place: Path, preface: str) -> None:
     """Put a file into its place only when it is complete and the published one.
 
-    What went wrong before starts the sentence of every error, since the user can mend that too.
+    What went wrong before starts the sentence of every error, since the user can fix that too.
     """
-    pooch = _pooch(told)
+    pooch = _pooch(preface)
     # pooch itself downloads with requests, so it is there.
     from requests.exceptions import RequestException
 
@@ -85,14 +84,14 @@ def _download(file: DataFile, place: Path, told: str) -> None:
         found = _digest(temporary, file)
         if found != file.checksum:
             raise ValueError(
-                f"{told}{file.path!r} was deleted as {file.url} sent it, because that is not the "
-                f"published file ({file.checksum} expected, {found} found); try again later or put "
-                f"the file at {str(place)!r}."
+                f"{preface}{file.path!r} was deleted as {file.url} sent it, because that is not "
+                f"the published file ({file.checksum} expected, {found} found); try again later "
+                f"or put the file at {str(place)!r}."
             )
         temporary.replace(place)
     except RequestException as error:
         raise ConnectionError(
-            f"{told}{file.path!r} could not be downloaded from {file.url} "
+            f"{preface}{file.path!r} could not be downloaded from {file.url} "
             f"({type(error).__name__}); without a network, put the file at {str(place)!r} or, "
             f"under the name {file.path!r}, into the folder that the environment variable "
             f"{_FOLDER_VARIABLE} names."
@@ -124,13 +123,13 @@ def _digest(path: Path, file: DataFile) -> str:
     return f"{kind}:{hashlib.sha1(header + content, usedforsecurity=False).hexdigest()}"
 
 
-def _pooch(told: str) -> Any:
+def _pooch(preface: str) -> Any:
     """Return the module that downloads."""
     try:
         import pooch
     except ImportError:
         raise ImportError(
-            f"{told}pooch is needed to download data; install it with: "
+            f"{preface}pooch is needed to download data; install it with: "
             'pip install "censquant[data]"'
         ) from None
     return pooch

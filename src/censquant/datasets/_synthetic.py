@@ -5,23 +5,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._seeds import RandomState, generator
 from censquant._validation import check_flag, check_number
-from censquant.datasets._drawn import PRINTED_NOTES, SYNTHETIC
-from censquant.datasets._random import RandomState, generator
+from censquant.datasets._info import CatalogueEntry, DatasetInfo
+from censquant.datasets._laws import draw, quantiles_at, shifted
 from censquant.datasets._real import to_frame
-from censquant.datasets._recipes import (
-    PRINTED_RECIPES,
-    RECIPES,
-    Recipe,
-    draw,
-    quantiles_at,
-    shifted,
-)
+from censquant.datasets._recipes import RECIPES, Recipe
 from censquant.quantiles import check_levels
 from censquant.survival import Surv
 
@@ -47,7 +42,7 @@ class SyntheticData:
         What a method may see: ``time``, the smaller of the two times, and ``event``, True where
         it is the target.
     target_time : ndarray of shape (n_samples,)
-        Time of the event, also where it was not seen.
+        Time of the event, also where it was not observed.
     censoring_time : ndarray of shape (n_samples,)
         End of follow-up; infinity in data made without censoring.
     offset : float, default 0
@@ -81,9 +76,13 @@ class SyntheticData:
         return iter((self.X, self.y))
 
     @property
+    def _info(self) -> DatasetInfo:
+        return RECIPES[self.name].info
+
+    @property
     def n_features(self) -> int:
         """Number of columns of `X`."""
-        return RECIPES[self.name].n_features
+        return self._info.n_features
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -93,23 +92,22 @@ class SyntheticData:
     @property
     def description(self) -> str:
         """Laws of both times given the features."""
-        text = SYNTHETIC[self.name].description
-        note = PRINTED_NOTES.get(self.name) if self.paper_text else None
-        return text if note is None else f"{text} {note}"
+        note = RECIPES[self.name].printed_note if self.paper_text else ""
+        return f"{self._info.description} {note}".rstrip()
 
     @property
     def source(self) -> str:
         """Who defined the laws."""
-        return SYNTHETIC[self.name].source
+        return self._info.source
 
     @property
     def licence(self) -> str:
         """Terms of use."""
-        return SYNTHETIC[self.name].licence
+        return self._info.licence
 
     @property
     def censored_share(self) -> float:
-        """Share of these rows whose event was not seen; `describe` has the one of many rows."""
+        """Share of these rows whose event was not observed; `describe` has the one of many rows."""
         return float(1.0 - self.y["event"].mean())
 
     def true_quantiles(self, taus: ArrayLike, X: ArrayLike | None = None) -> Floats:
@@ -150,44 +148,65 @@ def name_features(n_features: int) -> tuple[str, ...]:
 
 def find_recipe(name: str, paper_text: bool) -> Recipe:
     """Recipe of a data set, as its numbers were made or as it is printed."""
-    return PRINTED_RECIPES.get(name, RECIPES[name]) if paper_text else RECIPES[name]
+    return RECIPES[name].as_printed() if paper_text else RECIPES[name]
 
 
 def make(
     name: str,
-    n_samples: SupportsIndex,
-    random_state: RandomState,
-    censored: bool,
-    paper_text: bool,
-    as_frame: bool,
+    n_samples: SupportsIndex | None = None,
+    random_state: RandomState = None,
+    censored: bool = True,
+    paper_text: bool = False,
+    as_frame: bool = False,
     *,
     offset: float | None = None,
 ) -> SyntheticData:
-    """Draw one data set of the table, its features as a frame or an array."""
+    """Draw a data set of the table, its features as a frame or an array."""
     check_flag("as_frame", as_frame)
+    recipe = find_recipe(name, check_flag("paper_text", paper_text))
+    n_rows = recipe.info.n_samples if n_samples is None else _check_rows(n_samples)
+    n_features = recipe.info.n_features
+    rng = generator(random_state)
+    if offset is not None:
+        moved = _check_offset(offset, recipe)
+    elif not recipe.is_shifted:
+        moved = 0.0
+    elif recipe.printed_offset is not None:
+        moved = recipe.printed_offset
+    else:
+        many = rng.uniform(0.0, 2.0, size=(_OFFSET_DRAWS, n_features))
+        moved = 1.0 - float(draw(recipe.target, many, rng).min())
+    # The censoring times come last, so that they do not change what is drawn without them.
+    X = rng.uniform(0.0, 2.0, size=(n_rows, n_features))
+    target_law = shifted(recipe.target, moved)
+    censoring_law = target_law if recipe.censoring is recipe.target else recipe.censoring
+    target = draw(target_law, X, rng)
+    censoring = draw(censoring_law, X, rng) if censored else np.full(n_rows, np.inf)
+    y = Surv.from_arrays(event=target <= censoring, time=np.minimum(target, censoring))
+    features = to_frame(X, name_features(n_features)) if as_frame else X
+    return SyntheticData(name, features, y, target, censoring, moved, paper_text)
+
+
+def _check_rows(n_samples: SupportsIndex) -> int:
     try:
         n_rows = operator.index(n_samples)
     except TypeError:
         raise TypeError(f"n_samples must be an integer, got {n_samples!r}.") from None
     if n_rows < 1:
         raise ValueError(f"n_samples must be at least 1, got {n_rows}.")
-    recipe = find_recipe(name, check_flag("paper_text", paper_text))
-    rng = generator(random_state)
-    if offset is not None:
-        moved = check_number("offset", offset)
-    elif not recipe.is_shifted:
-        moved = 0.0
-    elif recipe.printed_offset is not None:
-        moved = recipe.printed_offset
-    else:
-        many = rng.uniform(0.0, 2.0, size=(_OFFSET_DRAWS, recipe.n_features))
-        moved = 1.0 - float(draw(recipe.target, many, rng).min())
-    # The censoring times come last, so that they do not change what is drawn without them.
-    X = rng.uniform(0.0, 2.0, size=(n_rows, recipe.n_features))
-    target_law = shifted(recipe.target, moved)
-    censoring_law = target_law if recipe.censoring is recipe.target else recipe.censoring
-    target = draw(target_law, X, rng)
-    censoring = draw(censoring_law, X, rng) if censored else np.full(n_rows, np.inf)
-    y = Surv.from_arrays(event=target <= censoring, time=np.minimum(target, censoring))
-    features = to_frame(X, name_features(recipe.n_features)) if as_frame else X
-    return SyntheticData(name, features, y, target, censoring, moved, paper_text)
+    return n_rows
+
+
+def _check_offset(offset: float, recipe: Recipe) -> float:
+    if not recipe.is_shifted:
+        raise ValueError(
+            f"offset moves the targets of the sets with four features only, got {offset!r} for "
+            f"{recipe.info.title}."
+        )
+    return check_number("offset", offset)
+
+
+SYNTHETIC = tuple(
+    CatalogueEntry(recipe.info, partial(make, title)) for title, recipe in RECIPES.items()
+)
+"""All synthetic data sets."""

@@ -3,7 +3,12 @@
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._persistence import load
 from censquant.estimators.linear import LinearCQR
-from censquant.estimators.meta import QuantilePipeline, make_quantile_pipeline
+from censquant.estimators.meta import (
+    AdaptedModel,
+    QuantilePipeline,
+    adapt,
+    make_quantile_pipeline,
+)
 from censquant.estimators.neural import (
     CQRNN,
     AsymmetricLaplaceNN,
@@ -19,6 +24,7 @@ from censquant.estimators.neural import (
 
 __all__ = [
     "CQRNN",
+    "AdaptedModel",
     "AsymmetricLaplaceNN",
     "DeepQuantReg",
     "LinearCQR",
@@ -31,6 +37,7 @@ __all__ = [
     "TrainedModel",
     "UncensoredOnlyNN",
     "WeibullNN",
+    "adapt",
     "load",
     "make_quantile_pipeline",
 ]

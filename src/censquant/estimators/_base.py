@@ -2,7 +2,6 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,34 +10,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
-from censquant._warn import warn_once
 from censquant.estimators._frames import labelled
-from censquant.exceptions import ExtrapolationWarning
+from censquant.estimators._reading import BEYOND, Floats, ReadsCurves, read_elapsed
 from censquant.metrics import concordance_index
-from censquant.quantiles import (
-    DEFAULT_QUANTILES,
-    CumulativeHazardFunction,
-    QuantileCurve,
-    SurvivalFunction,
-    check_levels,
-    cumulative_hazard,
-)
-from censquant.survival import read_numbers, read_target, risk_horizon
-
-Floats = NDArray[np.float64]
-Ask = Callable[[QuantileCurve, slice], NDArray[Any]]
-"""What is read off the curves of some rows; the slice says which rows of ``X`` they are."""
-
-_BEYOND = ("warn", "extrapolate", "inf", "nan")
-_BEYOND_OF_FUNCTIONS = ("warn", "extrapolate", "nan")
-_EXTRAPOLATES = (
-    "Some predictions lie beyond what the data can speak for, where the model extrapolates: see "
-    "identified_level, or choose what to return there by beyond=."
-)
-_FAR_LEVEL = 0.5  # of the first fitted level
+from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, SurvivalFunction
+from censquant.survival import default_horizon, read_target
 
 
-class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
+class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
     """A fitted model that predicts a distribution of the time to the event per individual.
 
     A subclass fits and implements one method, :meth:`predict_curve`; every other prediction
@@ -82,15 +61,6 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
             In the unit of the times that were fitted. ``curve.reach`` is the highest level of each
             row that the data can speak for.
         """
-
-    @property
-    def _left_censored(self) -> bool:
-        """Whether censored events lie before their times."""
-        return getattr(self, "censoring", "right") == "left"
-
-    def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
-        """Return ``ask(curve, rows)`` for all rows; add to ``notes`` what is odd about ``X``."""
-        return ask(self.predict_curve(X), slice(None))
 
     # Predictions
 
@@ -243,7 +213,7 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
             Never negative. Long after the highest fitted quantile it rests on an exponential tail.
         """
         levels = self._levels(quantiles)
-        spent = _read_elapsed(elapsed, _num_samples(X))
+        spent = read_elapsed(elapsed, _num_samples(X))
 
         def of(rows: slice) -> Floats:
             return spent[rows] if spent.ndim else spent
@@ -257,7 +227,7 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         def identified(curve: QuantileCurve, rows: slice) -> NDArray[np.bool_]:
             return curve.remaining_is_identified(of(rows), levels)
 
-        remaining = self._read(X, values, identified, check_choice("beyond", beyond, _BEYOND))
+        remaining = self._read(X, values, identified, check_choice("beyond", beyond, BEYOND))
         return labelled(remaining, levels.tolist(), X, output)
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:
@@ -270,8 +240,8 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         ----------
         X : array-like or DataFrame of shape (n, n_features)
         horizon : float, optional
-            By default the last time at which a twentieth of the training rows, and five of them,
-            were still at risk.
+            By default the last time at which one in twenty of the training rows was still at
+            risk.
 
         Returns
         -------
@@ -330,12 +300,12 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         target, left = read_target(y), self._left_censored
         horizon = getattr(self, "horizon_", None)
         if horizon is None:
-            horizon = risk_horizon(target.time, left=left)
-        sign = -1.0 if left else 1.0
+            horizon = default_horizon(target.time, left=left)
         return concordance_index(
-            (sign * target.time, target.event),
-            sign * self._restricted_mean(X, horizon),
+            (target.time, target.event),
+            self._restricted_mean(X, horizon),
             sample_weight=sample_weight,
+            censoring="left" if left else "right",
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -351,126 +321,3 @@ class QuantileRegressor(RegressorMixin, BaseEstimator, ABC):
 
         check_is_fitted(self)
         save_estimator(self, path)
-
-    # How they are read off the curves
-
-    def _levels(self, quantiles: ArrayLike | None) -> Floats:
-        """Return the levels asked for, by default the fitted ones."""
-        check_is_fitted(self)
-        if quantiles is None:
-            return np.asarray(getattr(self, "quantiles_", DEFAULT_QUANTILES), dtype=np.float64)
-        return check_levels(quantiles, name="quantiles")
-
-    def _quantiles_at(self, X: Any, levels: Floats, beyond: str) -> Floats:
-        """Return quantiles for a public method."""
-        check_is_fitted(self)
-        return self._read(
-            X,
-            lambda curve, rows: curve.at(levels),
-            lambda curve, rows: curve.is_identified(levels),
-            check_choice("beyond", beyond, _BEYOND),
-            notes=_note_of_levels(levels, getattr(self, "quantiles_", None), beyond),
-            stacklevel=4,
-        )
-
-    def _functions(
-        self,
-        X: Any,
-        times: ArrayLike | None,
-        return_array: bool,
-        beyond: str,
-        kind: type[SurvivalFunction],
-    ) -> NDArray[Any]:
-        """Return functions of time, or their values, for a public method."""
-        check_is_fitted(self)
-        check_choice("beyond", beyond, _BEYOND_OF_FUNCTIONS)
-        if times is None and not hasattr(self, "unique_times_"):
-            raise ValueError(
-                f"times must be given, since {type(self).__name__} has no unique_times_, got None."
-            )
-        at = self.unique_times_ if times is None else read_numbers(times, name="times")
-
-        def values(curve: QuantileCurve, rows: slice) -> NDArray[Any]:
-            if return_array:
-                survival = curve.survival(at)
-                return survival if kind is SurvivalFunction else cumulative_hazard(survival)
-            functions = np.empty(len(curve), dtype=object)
-            for row in range(len(curve)):
-                functions[row] = kind(curve, row, at, masked=beyond == "nan")
-            return functions
-
-        def identified(curve: QuantileCurve, rows: slice) -> NDArray[np.bool_]:
-            known = curve.is_identified(1.0 - curve.survival(at))
-            return known if return_array else np.asarray(known.all(axis=1))
-
-        # Functions hide what is not identified themselves.
-        seen = "extrapolate" if beyond == "nan" and not return_array else beyond
-        return self._read(X, values, identified, seen, stacklevel=4)
-
-    def _restricted_mean(self, X: Any, horizon: float) -> Floats:
-        def ask(curve: QuantileCurve, rows: slice) -> Floats:
-            if not curve.is_whole:  # one quantile is all there is to rank by
-                return curve.values[:, 0]
-            mean = curve.restricted_mean(horizon)
-            # E max(T, h) = E T + h - E min(T, h)
-            return curve.restricted_mean(np.inf) + horizon - mean if self._left_censored else mean
-
-        return self._map_curves(X, ask, [])
-
-    def _read(
-        self,
-        X: Any,
-        values: Ask,
-        identified: Ask,
-        beyond: str,
-        *,
-        notes: list[str] | None = None,
-        stacklevel: int = 3,
-    ) -> NDArray[Any]:
-        """Return values read off the curves, with what is not identified treated as asked for."""
-        notes = [] if notes is None else notes
-
-        def ask(curve: QuantileCurve, rows: slice) -> NDArray[Any]:
-            answer = values(curve, rows)
-            if beyond == "extrapolate":
-                return answer
-            hidden = ~identified(curve, rows)
-            if beyond == "warn":
-                if hidden.any():
-                    notes.append(_EXTRAPOLATES)
-                return answer
-            mark = np.nan if beyond == "nan" else -np.inf if curve.reach_is_lowest else np.inf
-            return np.where(hidden, mark, answer)
-
-        answer = self._map_curves(X, ask, notes)
-        if beyond == "warn":
-            for note in dict.fromkeys(notes):
-                warn_once(note, ExtrapolationWarning, stacklevel=stacklevel)
-        return answer
-
-
-def _note_of_levels(levels: Floats, fitted: Floats | None, beyond: str) -> list[str]:
-    """Say that levels lie far below the fitted ones; those above are never identified."""
-    if beyond != "warn" or fitted is None or levels.min() >= _FAR_LEVEL * fitted[0]:
-        return []
-    return [
-        f"Some quantiles lie far below the lowest fitted level, {fitted[0]:g}: the predictions "
-        "there rest on an assumed tail, not on data."
-    ]
-
-
-def _read_elapsed(elapsed: ArrayLike, n_rows: int) -> Floats:
-    """Return the times survived so far, one number or one per row."""
-    spent = np.asarray(elapsed)
-    if spent.ndim == 0:
-        spent = read_numbers(spent[None], name="elapsed")[0]
-    else:
-        spent = read_numbers(elapsed, name="elapsed")
-        if spent.shape != (n_rows,):
-            raise ValueError(
-                f"elapsed must be a number or have one value for each of the {n_rows} rows of X, "
-                f"got shape {spent.shape}."
-            )
-    if not np.isfinite(spent).all():
-        raise ValueError("elapsed must be finite, got NaN or infinity.")
-    return np.asarray(spent, dtype=np.float64)

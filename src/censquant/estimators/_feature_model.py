@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from censquant.estimators._base import Ask, Floats, QuantileRegressor
+from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._features import dense, feature_names, note_of_far_features
+from censquant.estimators._reading import Ask, Floats
 from censquant.quantiles import QuantileCurve
 from censquant.training import side_by_side
 

@@ -1,4 +1,4 @@
-"""Model files: fitted estimators as named arrays and a JSON header."""
+"""Model files: fitted estimators, and estimators inside them, as named arrays and a JSON header."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._files import read_arrays, write_arrays
-from censquant._version import __version__
+from censquant._validation import check_integer, check_number
+from censquant.estimators._parts import (
+    Arrays,
+    Decoder,
+    Encoder,
+    Part,
+    UnstorableError,
+    check_arrays,
+    expect,
+    is_fitted,
+)
+from censquant.estimators._sklearn_parts import transformer_from_part, transformer_to_part
 from censquant.exceptions import ModelFileError
 from censquant.quantiles import check_quantiles
 from censquant.survival import TimeTransform
@@ -16,58 +27,48 @@ from censquant.survival import TimeTransform
 if TYPE_CHECKING:
     from censquant.estimators._base import QuantileRegressor
 
-Arrays = dict[str, NDArray[Any]]
-
 _KIND = "model"
+_LONGEST_REASON = 300  # characters of what is wrong with a file: an entry of it may be long
+_TIMES = "unique_times"
 
 
 class Storable(Protocol):
-    """A fitted estimator that says itself how it becomes a file and comes back.
+    """A fitted estimator that says itself how it becomes part of a file and comes back.
 
-    What all estimators have (class, parameters, levels, names, times) is written and read for
-    them; the two methods add what is the method's own.
+    Parameters that cannot be stored are refused, unless ``_unstored_parameters`` names them: those
+    come back as None.
     """
 
+    n_features_in_: int
     quantiles_: NDArray[np.float64]
     unique_times_: NDArray[np.float64]
     follow_up_: tuple[float, float]
+    horizon_: float
     time_transform_: TimeTransform
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters."""
         ...
 
-    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
-        """Return entries of the header and arrays."""
+    def _to_part(self) -> Part:
+        """Return the fitted estimator as data, begun with :func:`fitted_part`."""
         ...
 
     @classmethod
-    def _from_file(
-        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
-    ) -> Self:
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
         """Return the estimator, begun with :func:`restored`."""
         ...
 
 
 Stored = TypeVar("Stored", bound=Storable)
+Opened = TypeVar("Opened")
 
 
-def save_estimator(estimator: Storable, path: str | os.PathLike[str]) -> None:
+def save_estimator(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to ``path``."""
-    own_header, own_arrays = estimator._to_file()
-    header = {
-        "censquant": __version__,
-        "class": type(estimator).__name__,
-        "parameters": {
-            name: plain(value) for name, value in estimator.get_params(deep=False).items()
-        },
-        "quantiles": estimator.quantiles_.tolist(),
-        "feature_names": plain(getattr(estimator, "feature_names_in_", None)),
-        "time_transform": estimator.time_transform_.to_dict(),
-        "follow_up": list(estimator.follow_up_),
-        **own_header,
-    }
-    write_arrays(path, _KIND, header, {"unique_times": estimator.unique_times_, **own_arrays})
+    part = to_part(estimator)
+    header = {"model": part.tree(), "contents": part.all_contents()}
+    write_arrays(path, _KIND, header, part.flat_arrays())
 
 
 def load(
@@ -75,7 +76,9 @@ def load(
 ) -> "QuantileRegressor":
     """Return the fitted estimator that :meth:`save` wrote to ``path``.
 
-    Nothing in the file is executed. The loaded estimator predicts the same bits.
+    Nothing in the file is executed, and no memory is taken that its arrays do not fill. The loaded
+    estimator predicts the same bits. A file that was damaged on the way is refused; one that was
+    forged is not recognised as such.
 
     Parameters
     ----------
@@ -106,69 +109,188 @@ def load(
     >>> bool((loaded.predict(data.X) == model.predict(data.X)).all())
     True
     """
-    header, arrays = read_arrays(path, _KIND)
-    try:
-        estimator: QuantileRegressor = _class_of(header["class"])._from_file(
-            header, arrays, network
-        )
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
-        raise ModelFileError(
-            f"{os.fspath(path)!r} is not a consistent model file ({type(error).__name__}: {error})."
-        ) from None
+    return open_file(path, lambda part: _loaded(part, network))
+
+
+def _loaded(part: Part, network: Callable[..., Any] | None) -> "QuantileRegressor":
+    _class_of(part.class_name)  # a transformer alone is not a model
+    if not part.fitted:
+        raise ModelFileError("holds an estimator that was not fitted.")
+    estimator: QuantileRegressor = from_part(part, network)
     return estimator
 
 
-def _class_of(name: Any) -> Any:
-    """Return an estimator by the name that the package exports it under."""
+def open_file(path: str | os.PathLike[str], make: Callable[[Part], Opened]) -> Opened:
+    """Return what ``make`` makes of a file's part; whatever is wrong with it is one sentence."""
+    header, arrays = read_arrays(path, _KIND)
+    try:
+        if header["format"] == 1:
+            raise ModelFileError(
+                f"was written by censquant {str(header.get('censquant'))[:20]}, whose files this "
+                "version does not read: fit the model again."
+            )
+        return make(Part.from_file(header["model"], arrays))
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)!r} {error}") from None
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        reason = f"{type(error).__name__}: {error}"[:_LONGEST_REASON].rstrip(".")
+        raise ModelFileError(
+            f"{os.fspath(path)!r} is not a consistent model file ({reason})."
+        ) from None
+
+
+def to_part(estimator: Any) -> Part:
+    """Return an estimator of ours or a transformer of scikit-learn, fitted or not, as data."""
+    name = type(estimator).__name__
+    if not hasattr(estimator, "_to_part"):
+        return transformer_to_part(estimator)
+    if _exported(name) is not type(estimator):
+        raise TypeError(
+            f"{name} cannot be saved: a model file names classes that censquant exports, since no "
+            "code is stored."
+        )
+    if is_fitted(estimator):
+        part: Part = estimator._to_part()
+        return part
+    parameters, parts = parameters_of(estimator)
+    return Part(name, parameters, parts=parts, fitted=False)
+
+
+def from_part(part: Part, network: Callable[..., Any] | None = None) -> Any:
+    """Return the estimator or transformer that :func:`to_part` made a part of."""
+    if part.class_name.startswith("sklearn."):
+        return transformer_from_part(part)
+    cls = _class_of(part.class_name)
+    if part.fitted:
+        return cls._from_part(part, network)
+    return cls(**restored_parameters(part, network))
+
+
+def _exported(name: str) -> Any:
+    """Return what the package exports under a name, if it can be part of a file."""
     import censquant
-    from censquant.estimators._base import QuantileRegressor
 
     # Only names that this package exports are looked up: a file cannot name other code.
     found = getattr(censquant, name) if name in censquant.__all__ else None
-    if not isinstance(found, type) or not issubclass(found, QuantileRegressor):
-        raise ModelFileError(f"holds an estimator that is not known here: {name!r}.")
+    return found if isinstance(found, type) and hasattr(found, "_from_part") else None
+
+
+def _class_of(name: str) -> Any:
+    found = _exported(name)
+    if found is None:
+        raise ModelFileError(f"holds an estimator that is not known here: {name[:40]!r}.")
     return found
 
 
-def restored(cls: type[Stored], header: dict[str, Any], arrays: Arrays) -> Stored:
-    """Return an estimator with what all of them have in their files."""
-    parameters = {name: _restored(value) for name, value in header["parameters"].items()}
-    estimator = cls(**parameters)
-    estimator.quantiles_ = check_quantiles(header["quantiles"])
-    if header["feature_names"] is not None:
-        names = np.asarray(header["feature_names"], dtype=object)
-        estimator.feature_names_in_ = names  # type: ignore[attr-defined]
-    estimator.time_transform_ = TimeTransform.from_dict(header["time_transform"])
-    low, high = header["follow_up"]
-    estimator.follow_up_ = (float(low), float(high))
-    estimator.unique_times_ = arrays["unique_times"]
-    check_shapes({"times": estimator.unique_times_}, {"times": (estimator.unique_times_.size,)})
+def parameters_of(
+    estimator: Any, values: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], dict[str, Part]]:
+    """Return constructor parameters as JSON can hold them, and the estimators among them.
+
+    ``values`` are used instead of those that the estimator has now.
+    """
+    values = estimator.get_params(deep=False) if values is None else values
+    encode = Encoder(to_part)
+    parameters = {}
+    for name, value in values.items():
+        try:
+            parameters[name] = encode(value, name)
+        except UnstorableError as error:
+            if name not in getattr(estimator, "_unstored_parameters", ("random_state",)):
+                raise TypeError(
+                    f"{type(estimator).__name__} cannot be saved: its parameter {name} is or "
+                    f"contains {error}, and a model file holds no code and no objects of "
+                    "other libraries."
+                ) from None
+            parameters[name] = None
+    return parameters, encode.parts
+
+
+def restored_parameters(part: Part, network: Callable[..., Any] | None) -> dict[str, Any]:
+    """Return what :func:`parameters_of` encoded."""
+    decode = Decoder(part, lambda inner: from_part(inner, network))
+    return {name: decode(value) for name, value in part.parameters.items()}
+
+
+def plain_history(history: Any) -> Any:
+    """Return records of a training, with what callbacks added to them, as JSON can hold them."""
+    return Encoder(to_part)(history, "history")
+
+
+def restored_history(part: Part) -> list[dict[str, Any]]:
+    """Return what :func:`plain_history` encoded."""
+    decode = Decoder(part, from_part)
+    records = expect("history", part.description["history"], list)
+    return [decode(expect("history", record, dict)) for record in records]
+
+
+def fitted_part(
+    estimator: Storable,
+    description: dict[str, Any],
+    arrays: Arrays,
+    *,
+    contents: tuple[str, ...] = (),
+    parameters: Mapping[str, Any] | None = None,
+) -> Part:
+    """Return a part with what estimators that transform time have in common and with their own."""
+    encoded, parts = parameters_of(estimator, parameters)
+    names = getattr(estimator, "feature_names_in_", None)
+    transform = estimator.time_transform_
+    common = {
+        "n_features": estimator.n_features_in_,
+        "feature_names": None if names is None else names.tolist(),
+        "quantiles": estimator.quantiles_.tolist(),
+        "time_transform": transform.to_dict(),
+        "follow_up": list(estimator.follow_up_),
+        "horizon": estimator.horizon_,
+    }
+    said = ["smallest and largest time", "distinct event times (at most 1000)"]
+    if names is not None:
+        said.append("feature names")
+    if (transform.center, transform.scale) != (0.0, 1.0):
+        said.append("mean and standard deviation of the times or their logarithms")
+    return Part(
+        type(estimator).__name__,
+        encoded,
+        {**common, **description},
+        {_TIMES: estimator.unique_times_, **arrays},
+        parts,
+        contents=(*said, *contents),
+    )
+
+
+def restored(cls: type[Stored], part: Part, network: Callable[..., Any] | None) -> Stored:
+    """Return an estimator with what :func:`fitted_part` wrote of all of them."""
+    entries = part.description
+    estimator = cls(**restored_parameters(part, network))
+    estimator.n_features_in_ = check_integer("n_features", entries["n_features"], minimum=1)
+    names = expect("feature_names", entries["feature_names"], list, type(None))
+    if names is not None:
+        if len(names) != estimator.n_features_in_ or not all(isinstance(n, str) for n in names):
+            raise ModelFileError("does not name each of its features.")
+        estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]
+    estimator.quantiles_ = check_quantiles(expect("quantiles", entries["quantiles"], list))
+    estimator.time_transform_ = TimeTransform.from_dict(
+        expect("time_transform", entries["time_transform"], dict)
+    )
+    low, high = (check_number("follow_up", end) for end in entries["follow_up"])
+    estimator.follow_up_ = (low, high)
+    estimator.horizon_ = check_number("horizon", entries["horizon"])
+    times = part.arrays[_TIMES]
+    check_arrays({_TIMES: times}, {_TIMES: ("f8", (times.size,))})
+    if low > high or (np.diff(times) <= 0).any():
+        raise ModelFileError("holds times that are not in order.")
+    estimator.unique_times_ = times
     return estimator
 
 
-def check_shapes(arrays: Mapping[str, NDArray[Any]], expected: dict[str, tuple[int, ...]]) -> None:
-    """Refuse other arrays than expected: assignment would stretch one that is too small."""
-    if {name: value.shape for name, value in arrays.items()} != expected:
-        raise ModelFileError(
-            "does not hold the arrays that its model needs: it is damaged, or network= is not the "
-            "factory of the fit."
-        )
-
-
-def plain(value: Any) -> Any:
-    """Return a constructor parameter as JSON can hold it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, tuple | list):
-        return [plain(entry) for entry in value]
-    # A factory or a generator cannot be stored; the fitted model does not need it.
-    return value if value is None or isinstance(value, bool | int | float | str) else None
-
-
-def _restored(value: Any) -> Any:
-    """Undo :func:`plain`: sequences are tuples among constructor parameters."""
-    return tuple(value) if isinstance(value, list) else value
+def own_arrays(part: Part) -> Arrays:
+    """Return the arrays that :func:`fitted_part` was handed."""
+    return {name: array for name, array in part.arrays.items() if name != _TIMES}

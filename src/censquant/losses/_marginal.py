@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant.survival import censoring_kaplan_meier
 
 
@@ -72,10 +73,8 @@ class MarginalPinball:
         q = np.asarray(predicted, dtype=np.float64)
         t = np.asarray(time, dtype=np.float64)[:, None]
         under = taus * np.maximum(t - q, 0.0)
-        share = self.before[np.searchsorted(self.knots, t)]
-        over = (
-            (1.0 - taus) * np.maximum(self._area(q) - self._area(t), 0.0) / np.maximum(share, 0.02)
-        )
+        share = np.maximum(self.before[np.searchsorted(self.knots, t)], SMALLEST_CENSORING_CHANCE)
+        over = (1.0 - taus) * np.maximum(self._area(q) - self._area(t), 0.0) / share
         loss: NDArray[np.float64] = under + np.where(event[:, None], over, 0.0)
         return loss
 

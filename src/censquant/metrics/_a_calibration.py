@@ -1,4 +1,4 @@
-"""A-calibration: events seen against events that the predicted distributions expect."""
+"""A-calibration: observed events against those that the predicted distributions expect."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class ACalibration:
     p_value : float in [0, 1]
         Chance of such a statistic under perfect calibration.
     observed : ndarray of shape (df,)
-        Events seen in each cell of levels.
+        Observed events in each cell of levels.
     expected : ndarray of shape (df,)
         Events that the predictions expect there, given how long each row was followed.
     edges : ndarray of shape (df + 1,), in [0, 1)
@@ -68,9 +68,9 @@ def a_calibration(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> ACalibration:
-    r"""Test of calibration that keeps its size under censoring: events seen against expected.
+    r"""Test of calibration that keeps its size under censoring: observed against expected events.
 
-    Each row is at risk for as long as it was followed. On the scale of its own predicted levels,
+    Each row is at risk for as long as it was followed. In units of its own predicted levels,
     :math:`U_i = \hat F(y_i | x_i)`, a right model expects the increments of
     :math:`H(u) = -\log(1 - u)` as events, censored or not:
 
@@ -86,8 +86,8 @@ def a_calibration(
     A large p-value is no proof: with few events the test has little power, and at 80 % censoring
     almost none. With many rows it rejects models whose errors do not matter: read the ratio
     of observed to expected events. Errors of subgroups that cancel do not show. A coarse grid is
-    itself an error, since levels are read linearly between quantiles; five levels are found out by
-    some twenty thousand rows.
+    itself an error, since levels are read linearly between quantiles; five levels are rejected
+    with some twenty thousand rows.
 
     Parameters
     ----------

@@ -47,14 +47,14 @@ def mean_absolute_error_censored(
     The areas are those under the steps of the Kaplan-Meier curve, as the definitions have them.
     Programs that join the steps by straight lines find shorter lives, the more so the fewer the
     training rows. In each method the score is :math:`\sum_i w_i |e_i - \hat y_i| / \sum_i w_i` with
-    :math:`e_i = y_i` and, but for ``"ipcw"``, :math:`w_i = 1` for events.
+    :math:`e_i = y_i` and, except for ``"ipcw"``, :math:`w_i = 1` for events.
 
     How it misleads: ``"uncensored"`` rewards predictions that are too early, ``"hinge"`` such
     that are too late. The surrogates of ``"margin"`` and ``"pseudo-observation"`` know nothing of
-    the features, so a model that tells long-lived from short-lived rows apart is charged for it,
-    and where many rows outlive the study they rest on a straight line that continues the
-    Kaplan-Meier curve to zero. The score judges one time a row: its best answer is the median,
-    and it is blind to the rest of the distribution.
+    the features, so a model that distinguishes long-lived from short-lived individuals is
+    penalised for it, and where many rows outlive the study they rest on a straight line that
+    continues the Kaplan-Meier curve to zero. The score judges one time per row: its best answer
+    is the median, and it is blind to the rest of the distribution.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def mean_absolute_error_censored(
     if not total > 0:
         counted = target.take(weight > 0)
         raise ValueError(
-            f"y must hold a row that tells of its event time for method={method!r}, got "
+            f"y must hold a row with information on its event time for method={method!r}, got "
             f"{len(counted)} rows with {counted.n_events} events: use method='hinge'."
         )
     return float((weight * share) @ error / total)

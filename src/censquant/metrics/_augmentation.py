@@ -2,12 +2,10 @@
 
 import numpy as np
 
+from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant.metrics._read import Floats
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target
-
-# No row stands for more than fifty.
-SMALLEST_CHANCE = 0.02
 
 # Groups that the censoring times are put into, so that the integral over them costs the same for
 # any number of rows; exact where there are no more distinct times than this.
@@ -27,13 +25,13 @@ def chance_before(
     under observation; the two balance whatever the model says if the censoring curve is right.
     """
     early = target.time <= limit
-    before = np.maximum(curve(target.time, side="left"), SMALLEST_CHANCE)
+    before = np.maximum(curve(target.time, side="left"), SMALLEST_CENSORING_CHANCE)
     result: Floats = (target.event & early) / before
     if model is None:
         return result
     beyond = 1.0 - model.cdf(limit)
     hidden = ~target.event & early
-    after = np.maximum(curve(target.time), SMALLEST_CHANCE)
+    after = np.maximum(curve(target.time), SMALLEST_CENSORING_CHANCE)
     result += hidden * _expected(beyond, 1.0 - model.cdf(target.time)) / after
     return result - _compensator(target, limit, beyond, curve, model)
 
@@ -54,7 +52,7 @@ def _compensator(
     if times.size == 0:
         return result
     rise = curve.n_events[censored] / curve.n_at_risk[censored]
-    rise /= np.maximum(curve.survival[censored], SMALLEST_CHANCE)
+    rise /= np.maximum(curve.survival[censored], SMALLEST_CENSORING_CHANCE)
     area = np.concatenate(([0.0], np.cumsum(rise)))
     # An event leaves before the censorings of its own time.
     passed = [np.searchsorted(times, target.time, side=side) for side in ("left", "right")]

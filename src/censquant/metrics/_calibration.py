@@ -28,8 +28,8 @@ def pit_curve(
 
     Levels are read linearly between quantiles, and below the first one along the prolonged first
     segment. A time past the last quantile counts as followed up to there, so no assumption about
-    the tail enters. Censoring must not foretell the event given the features: then, and only
-    then, do the levels of censored rows say as little as this curve supposes. Good calibration
+    the tail enters. Censoring must not depend on the event time given the features: only then
+    do the levels of censored rows say as little as this curve assumes. Good calibration
     on average can hide errors of subgroups that cancel.
 
     Parameters

@@ -1,9 +1,11 @@
 """Concordance indices: whether predictions are in the right order."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._validation import check_number
+from censquant._validation import check_choice, check_number
 from censquant.metrics._known_censoring import known_censoring, warn_truncated
 from censquant.metrics._read import Floats, read_quantile_rows, read_times
 from censquant.quantiles import QuantileCurve
@@ -14,27 +16,34 @@ _BLOCK_ENTRIES = 1 << 21
 
 
 def concordance_index(
-    y: object, predicted: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y: object,
+    predicted: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    censoring: Literal["right", "left"] = "right",
 ) -> float:
     """Share of comparable pairs whose predicted times are in the right order; higher is better.
 
     A pair is comparable if one row has an event and the other is known to outlive it: its time
     is later, or it is censored at the same time. A tie between predictions counts one half; they
-    tie only if they are equal to the last bit. 0.5 is what a coin gives, 1 a perfect order.
+    tie only if they are equal to the last bit. 0.5 is chance level, 1 a perfect order.
 
     The index judges the order alone: predictions ten times too long score the same. It also
     depends on the censoring of the sample, since late pairs are rarely comparable: the value of
-    one study cannot be set against that of another. `concordance_index_ipcw` mends this.
+    one study cannot be set against that of another. `concordance_index_ipcw` corrects for this.
 
     Parameters
     ----------
     y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
         Times and events in any form that `censquant.survival.read_target` takes.
     predicted : array-like of shape (n,)
-        Predicted times, such as medians: higher means a later event. This is the opposite of a
-        risk score. Infinity is allowed.
+        Predicted times, such as restricted means or medians: higher means a later event. This is
+        the opposite of a risk score. Infinity is allowed.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); a pair weighs the product of its rows' weights.
+    censoring : {"right", "left"}, default="right"
+        On which side of its time a censored event lies. With ``"left"`` a pair is comparable if
+        one row has an event and the event of the other is known to come before it.
 
     Returns
     -------
@@ -53,8 +62,13 @@ def concordance_index(
     1.0
     >>> concordance_index((time, event), [4.5, 5.0, 4.0])
     0.5
+    >>> concordance_index((time, event), [1.0, 0.5, 4.0], censoring="left")
+    1.0
     """
     target, times, weights = read_times(y, predicted, sample_weight, infinite=True)
+    check_choice("censoring", censoring, ("right", "left"))
+    if censoring == "left":
+        target, times = Target(-target.time, target.event), -times
     return _share_in_order(target, times, weights, weights)
 
 
@@ -66,7 +80,7 @@ def concordance_index_ipcw(
     truncation: float | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Uno's concordance index, freed from the censoring of the sample; higher is better.
+    r"""Uno's concordance index, corrected for the censoring of the sample; higher is better.
 
     Harrell's index counts the pairs that censoring left over, mostly early ones. Here every pair
     stands for those that censoring hid: with :math:`G` the Kaplan-Meier curve of the censoring
@@ -76,7 +90,7 @@ def concordance_index_ipcw(
               (1\{p_i < p_j\} + \tfrac12 1\{p_i = p_j\}) / G(y_i)^2}
               {\sum_{i,j} \delta_i 1\{y_i < y_j,\ y_i < \tau\} / G(y_i)^2}.
 
-    0.5 is what a coin gives, 1 a perfect order. It rests on censoring that depends neither on
+    0.5 is chance level, 1 a perfect order. It rests on censoring that depends neither on
     features nor on event times, and a few late events can carry most of the weight: truncate
     where :math:`G` is small, and at the same time for all models that are compared. Like every
     concordance it says nothing about calibration.
@@ -150,7 +164,7 @@ def concordance_index_td(
 
     .. math:: \hat S(y_i | x_i) < \hat S(y_i | x_j),
 
-    and a tie counts one half. 0.5 is what a coin gives; 1 is a perfect order. Where curves do not
+    and a tie counts one half. 0.5 is chance level; 1 is a perfect order. Where curves do not
     cross it is `concordance_index` of the medians. Survival is read off the quantiles linearly,
     and past the last of ``taus`` on an exponential tail, which is an assumption. A model that is
     wrong by a common factor in time scores as well as the right one. The cost grows with the
@@ -208,7 +222,7 @@ def concordance_index_td(
 
 
 def _censored_at_tie(rows: Target, leads: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return how many rows are censored at the very time of each of these events."""
+    """Return how many rows are censored at the time of each of these events."""
     censored = np.sort(rows.time[~rows.event])
     at = rows.time[leads]
     return np.searchsorted(censored, at, side="right") - np.searchsorted(censored, at, side="left")

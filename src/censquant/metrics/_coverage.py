@@ -6,8 +6,9 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._validation import check_choice, check_number
-from censquant.metrics._augmentation import SMALLEST_CHANCE, chance_before
+from censquant.metrics._augmentation import chance_before
 from censquant.metrics._known_censoring import warn_truncated
 from censquant.metrics._read import (
     Floats,
@@ -18,8 +19,7 @@ from censquant.metrics._read import (
     read_train,
 )
 from censquant.quantiles import QuantileCurve
-from censquant.survival import KaplanMeier, Target, read_target
-from censquant.survival._columns import as_array
+from censquant.survival import KaplanMeier, Target, as_array, read_target
 
 Method = Literal["ipcw", "doubly-robust"]
 
@@ -233,7 +233,7 @@ def _warn_of_late_limits(
     """Say that limits lie where neither events nor censoring are known."""
     if not curve.n_events.any():
         return
-    end = followed_until(curve, SMALLEST_CHANCE)
+    end = followed_until(curve, SMALLEST_CENSORING_CHANCE)
     target = target.take(weight > 0)
     train = read_train(y_train, target)
     outlived = (target.time > end).any() or (~train.event & (train.time >= end)).any()
@@ -241,7 +241,7 @@ def _warn_of_late_limits(
     if outlived and weight @ late > _FEW * weight.sum():
         warn_truncated(
             f"{int(late[weight > 0].sum())} of {len(target)} rows have a limit past {end:g}, the "
-            "end of what the rows of y_train tell of censoring: read the bounds, since the "
+            "end of what the rows of y_train say about censoring: read the bounds, since the "
             "estimate rests on no data there.",
             stacklevel=4,
         )
@@ -263,9 +263,9 @@ def _chance(
 def _known(target: Target, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Whether each row's event is certainly inside its limits, and whether it may be."""
     time, event = target.time, target.event
-    seen = event & (low < time) & (time <= high)
-    sure = seen | (~event & (time >= low) & (high == np.inf))
-    possible = seen | (~event & (time < high) & (low < high))
+    observed = event & (low < time) & (time <= high)
+    sure = observed | (~event & (time >= low) & (high == np.inf))
+    possible = observed | (~event & (time < high) & (low < high))
     return sure.astype(np.float64), possible.astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""D-calibration: do the predicted quantiles cut the events into the shares they promise."""
+"""D-calibration: do the predicted quantiles cut the events into their nominal shares."""
 
 from dataclasses import dataclass
 
@@ -57,8 +57,8 @@ def uncensored_d_calibration(
 ) -> float:
     r"""Squared error of the shares of events between quantiles, times 100; lower is better.
 
-    Of rows whose events were all seen, the share :math:`\tau_{j+1} - \tau_j` should fall between
-    two neighbouring quantiles. With 0 and 1 as outer levels there are k + 1 bins:
+    If all events were observed, the share :math:`\tau_{j+1} - \tau_j` of the rows should fall
+    between two neighbouring quantiles. With 0 and 1 as outer levels there are k + 1 bins:
 
     .. math:: 100 \sum_{j=0}^{k} \Big(\tau_{j+1} - \tau_j
               - \frac{1}{n} \sum_i 1[\hat q_{ij} < y_i \le \hat q_{i,j+1}]\Big)^2
@@ -117,8 +117,8 @@ def censored_d_calibration(
     .. math:: \frac{b - \max(a, q)}{1 - q} \text{ if } b > q \text{, and 0 otherwise.}
 
     The level q is read between the sorted quantiles. Zero is perfect, and the true model gets
-    there under any censoring that does not foretell the event. But the mass is spread by the
-    model's own word, which hides errors: with much censoring a wrong model scores near 0 as well.
+    there under any censoring that does not depend on the event time. But the mass is spread by the
+    model itself, which hides errors: with much censoring a wrong model scores near 0 as well.
     `a_calibration` has no such weakness.
 
     The published CensDCal (``paper=True``) takes for q the nearest level of the grid, so a row
@@ -240,7 +240,7 @@ def _edges(levels: Floats) -> Floats:
 
 
 def _error(edges: Floats, shares: Floats) -> float:
-    """Sum of squared differences between the promised shares and those found, times 100."""
+    """Sum of squared differences between nominal and observed shares, times 100."""
     return float(100 * ((np.diff(edges) - shares) ** 2).sum())
 
 

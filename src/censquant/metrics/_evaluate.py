@@ -7,26 +7,30 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
 from censquant._seeds import seed_sequence
 from censquant._validation import check_integer
+from censquant.adapters import adapted_curve, final_model, is_supported
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._a_calibration import a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import integrated_brier_score
 from censquant.metrics._calibration import pit_deviation
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
+from censquant.metrics._distortion import distortion
 from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
 from censquant.metrics._intervals import bootstrap_interval
+from censquant.metrics._mirror import Mirror, is_left_censored
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.metrics._read import read_quantile_rows, read_training
-from censquant.metrics._scorers import brier_times, last_step
-from censquant.quantiles import QuantileCurve
-from censquant.survival import Target, censoring_kaplan_meier
+from censquant.metrics._read import Floats, read_quantile_rows, read_training
+from censquant.metrics._scorers import brier_times
+from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
+from censquant.survival import Target, censoring_kaplan_meier, default_horizon
 
-# A quantile is identified while this share of rows, had they no event, is still followed.
-_SMALLEST_SHARE = 0.05
 # A level is the identified one if it differs by rounding only.
 _ROUNDING = 1e-12
+# The row that the verdict takes the order from.
+_RANKING = "concordance_restricted_mean"
 
 
 def evaluate(
@@ -45,27 +49,34 @@ def evaluate(
     that answer different questions: are the rows in the right order (concordance), do as many
     events happen by each quantile as it says (calibration), how close are the quantiles and the
     medians (pinball loss, CRPS, Brier score, absolute error). Intervals are 95 % percentiles over
-    resampled test rows, the same draws for all scores; the model is taken as it is.
+    resampled test rows, the same draws for all scores; the model is taken as it is. All scores
+    are read from one curve through the predicted quantiles.
 
     The weights that undo the censoring come from the Kaplan-Meier curve of ``y_train``, so they
-    suppose that censoring does not depend on the features. The verdict looks at the interval of
-    the concordance index and the p-value of `a_calibration`: with few events it cannot find much
-    fault, and with very many it finds fault with any model. Look at the table as well.
+    assume that censoring does not depend on the features. The verdict rests on the interval of
+    the concordance index of the restricted means and on the p-value of `a_calibration`: with few
+    events it cannot find much fault, and with very many it finds fault with any model. Where the
+    quantiles are not calibrated, the verdict says whether they are too early or too late, too
+    narrow or too wide; ``docs/metrics.md`` has the rule. Look at the table as well.
 
     Parameters
     ----------
-    model_or_quantiles : fitted estimator, or array-like of shape (n, k)
-        An estimator, or a Pipeline or search around one, with ``predict_quantiles``; or the
-        quantiles that any model predicted for the test rows.
+    model_or_quantiles : fitted model, or array-like of shape (n, k)
+        Any model that `censquant.adapters.is_supported` knows: an estimator of this library, an
+        object with ``predict_quantiles(X, quantiles)``, a model of scikit-survival, lifelines,
+        pycox or hazardous, or a Pipeline or search around one of them. Or the quantiles that any
+        model predicted for the test rows.
     y_train : target in any form
         Times and events that the model was fitted to.
     X_test : array-like or DataFrame of shape (n, n_features)
         Features of the test rows; None where quantiles are given.
     y_test : target in any form, of n rows
-        Times and events of the test rows.
+        Times and events of the test rows. Both targets are read as left-censored where the model
+        has ``censoring="left"``.
     taus : array-like of shape (k,), inside (0, 1), optional
-        Levels to judge, increasing, two at least; the fitted ones by default. Must be given where
-        quantiles are.
+        Levels to judge, increasing, at least two. By default those that the model was fitted to,
+        or `censquant.quantiles.DEFAULT_QUANTILES` where it has none. Must be given where quantiles
+        are.
     n_resamples : int, at least 2, default=200
         Number of bootstrap draws.
     random_state : int, Generator, RandomState or None
@@ -94,18 +105,23 @@ def evaluate(
     """
     train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
-    model, features = last_step(model_or_quantiles, X_test)
-    given, levels = _predictions(model, features, taus)
+    model, features = final_model(model_or_quantiles, X_test)
+    given, levels, reach = _predictions(model, features, taus)
     target, predicted, grid, _ = read_quantile_rows(y_test, given, levels, at_least=2)
     lower = 0.0 if train.time.min() >= 0 else -np.inf
+    mirror = None
+    if is_left_censored(model):
+        mirror, lower = Mirror(float(max(train.time.max(), target.time.max()))), -np.inf
+        target, train = mirror.target(target), mirror.target(train)
+        predicted, grid = mirror.quantiles(predicted, grid)
+        reach = None if reach is None else 1.0 - reach
+    y = (target.time, target.event)
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
     # One seed for all scores, so that they are judged on the same draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
-    rows = [
-        _row(score, (target.time, target.event), count, seed)
-        for score in _scores(curve, target, train)
-    ]
-    calibration = a_calibration(y_test, predicted, grid)
+    rows = [_row(score, y, count, seed) for score in _scores(curve, target, train)]
+    order = next(row for row in rows if row.metric == _RANKING)
+    calibration = a_calibration(y, predicted, grid)
     rows += [
         _largest_gap(target, curve),
         EvaluationRow(
@@ -117,40 +133,56 @@ def evaluate(
             "a small value says that the predictions are not calibrated",
         ),
     ]
-    identified = _identified(model, features, curve, train)
+    identified = _identified(model, reach, curve, train)
+    error = distortion(target, curve).words(is_mirrored=mirror is not None)
     return Evaluation(
         rows=tuple(rows),
         identified=identified,
-        verdict=verdict_of(rows[0], calibration, target.n_events, identified),
+        verdict=verdict_of(order, calibration.p_value, error, target.n_events, identified),
         n_rows=len(target),
         n_events=target.n_events,
     )
 
 
 class _Score(NamedTuple):
-    """A metric with what it is called with after ``y``."""
+    """A metric with what it is called with after ``y``, and its name if that is not its own."""
 
     metric: Callable[..., float]
     direction: str
     note: str
     arguments: tuple[Any, ...]
     options: dict[str, Any]
+    name: str = ""
 
 
 def _scores(curve: QuantileCurve, target: Target, train: Target) -> list[_Score]:
     """Return the scores of the table, in its order."""
     quantiles, median = (curve.values, curve.taus), (curve.at([0.5])[:, 0],)
+    horizon = default_horizon(train.time)
+    means = (curve.restricted_mean(horizon),)
     times = brier_times(target, train)
     survival = (curve.survival(times), times)
     own = {"y_train": (train.time, train.event)}
     return [
         _Score(concordance_index, "higher", "order of the medians; 0.5 is chance", median, {}),
-        _Score(concordance_index_ipcw, "higher", "the same, freed from censoring", median, own),
+        _Score(concordance_index_ipcw, "higher", "the same, corrected for censoring", median, own),
+        _Score(
+            concordance_index,
+            "higher",
+            f"order of the mean times up to {horizon:g}; 0.5 is chance",
+            means,
+            {},
+            _RANKING,
+        ),
         _Score(pinball_loss_censored, "lower", "quantiles, in units of time", quantiles, own),
         _Score(pinball_loss_ipcw, "lower", "the same, from weighted events", quantiles, own),
         _Score(crps_censored, "lower", "whole distribution, in units of time", quantiles, own),
         _Score(
-            integrated_brier_score, "lower", "chances of survival; 0.25 is chance", survival, own
+            integrated_brier_score,
+            "lower",
+            "probabilities of survival; 0.25 is chance",
+            survival,
+            own,
         ),
         _Score(mean_absolute_error_censored, "lower", "medians, in units of time", median, own),
     ]
@@ -158,7 +190,8 @@ def _scores(curve: QuantileCurve, target: Target, train: Target) -> list[_Score]
 
 def _row(score: _Score, y: Any, n_resamples: int, seed: int) -> EvaluationRow:
     """Return one line of the table; where the metric has no value, its note says why."""
-    name, direction, note = score.metric.__name__, score.direction, score.note
+    direction, note = score.direction, score.note
+    name = score.name or score.metric.__name__
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", TruncationWarning)
@@ -186,14 +219,17 @@ def _largest_gap(target: Target, curve: QuantileCurve) -> EvaluationRow:
     return EvaluationRow("pit_deviation", value, np.nan, np.nan, "lower", note)
 
 
-def _predictions(model: Any, features: Any, taus: ArrayLike | None) -> tuple[Any, Any]:
-    """Return quantiles, predicted or given, and their levels."""
-    if hasattr(model, "predict_quantiles"):
-        levels = model.quantiles_ if taus is None else taus
-        return model.predict_quantiles(features, levels, beyond="extrapolate"), levels
-    if hasattr(model, "predict"):
+def _predictions(
+    model: Any, features: Any, taus: ArrayLike | None
+) -> tuple[Any, Any, Floats | None]:
+    """Return quantiles, predicted or given, their levels, and how far the model can speak."""
+    if is_supported(model):
+        levels = getattr(model, "quantiles_", DEFAULT_QUANTILES) if taus is None else taus
+        curve, reach = adapted_curve(model, features, levels)
+        return curve.values, curve.taus, reach
+    if callable(getattr(model, "predict", None)):
         raise TypeError(
-            "model_or_quantiles must have the method predict_quantiles or be an array of "
+            "model_or_quantiles must predict quantiles or survival curves, or be an array of "
             f"quantiles, got {type(model).__name__}."
         )
     if taus is None:
@@ -201,15 +237,17 @@ def _predictions(model: Any, features: Any, taus: ArrayLike | None) -> tuple[Any
             "taus must be given where model_or_quantiles is an array, one level for each column, "
             "got None."
         )
-    return model, taus
+    return model, taus, None
 
 
-def _identified(model: Any, features: Any, curve: QuantileCurve, train: Target) -> float:
+def _identified(model: Any, reach: Floats | None, curve: QuantileCurve, train: Target) -> float:
     """Return the share of the predicted quantiles that the training rows can speak for."""
-    if hasattr(model, "identified_level"):
-        reach = np.asarray(model.identified_level(features))[:, None]
-        return float((curve.taus <= reach + _ROUNDING).mean())
-    # Without a model the follow-up of all training rows has to do.
-    followed = censoring_kaplan_meier(train.time, train.event)
-    enough = followed(curve.values, side="left") >= _SMALLEST_SHARE
-    return float((enough & (curve.values <= train.time.max())).mean())
+    within = np.ones(curve.values.shape, dtype=np.bool_)
+    if reach is not None:
+        within &= curve.taus <= reach[:, None] + _ROUNDING
+    if not hasattr(model, "identified_level"):
+        # The model does not judge it row by row: use the follow-up of all training rows.
+        followed = censoring_kaplan_meier(train.time, train.event)
+        within &= followed(curve.values, side="left") >= SMALLEST_FOLLOWED_SHARE
+        within &= curve.values <= train.time.max()
+    return float(within.mean())

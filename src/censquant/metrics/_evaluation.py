@@ -5,13 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from censquant.metrics._a_calibration import ACalibration
-
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
 _SIGNIFICANT = 0.05
-# Observed over expected events: nearer to 1 than this the error has no common direction.
-_ONE_SIDED = 0.05
 
 
 class EvaluationRow(NamedTuple):
@@ -46,7 +42,7 @@ class EvaluationRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a model is worth on held-out rows: scores with intervals, and a verdict in words.
+    """Scores of a model on held-out rows, with intervals, and a verdict in words.
 
     Made by `evaluate`.
 
@@ -59,9 +55,9 @@ class Evaluation:
     identified : float in [0, 1]
         Share of the predicted quantiles that the training rows can speak for.
     verdict : str
-        Two sentences on the order, the calibration and the reach of the predictions.
+        Two sentences on the ranking, the calibration and the reach of the predictions.
     n_rows, n_events : int
-        Rows judged, and events among them.
+        Number of rows judged, and of events among them.
 
     Examples
     --------
@@ -100,7 +96,7 @@ class Evaluation:
         return "\n".join([*lines, "", self.verdict])
 
     def to_frame(self) -> Any:
-        """Return the table as a DataFrame, one row a metric.
+        """Return the table as a DataFrame, one row per metric.
 
         Returns
         -------
@@ -117,37 +113,36 @@ class Evaluation:
 
 
 def verdict_of(
-    order: EvaluationRow, calibration: ACalibration, n_events: int, identified: float
+    order: EvaluationRow,
+    p_value: float,
+    error: tuple[str, ...],
+    n_events: int,
+    identified: float,
 ) -> str:
     """Return two sentences on order, calibration and reach."""
-    share = f"{100 * identified:.0f} % of the predicted quantiles lie where the training rows can"
-    return f"{_order(order)}, {_calibrated(calibration, n_events)}. {share} speak."
+    share = f"{100 * identified:.0f} % of the predicted quantiles lie within the follow-up of the"
+    return f"{_order(order)}, {_calibrated(p_value, error, n_events)}. {share} training data."
 
 
 def _order(row: EvaluationRow) -> str:
     """Return what the interval of the concordance index says."""
     if np.isnan(row.value):
-        return "The order of the predictions could not be judged"
+        return "The ranking of the individuals could not be judged"
     known = f"(concordance {row.value:.2f}, 95 % interval {row.lower:.2f} to {row.upper:.2f})"
     if row.lower > 0.5:
-        return f"The rows are put in a better order than chance would {known}"
+        return f"The individuals are ranked better than chance {known}"
     if row.upper < 0.5:
-        return f"The rows are put in a worse order than chance would {known}"
-    return f"The order of the predictions cannot be told from chance {known}"
+        return f"The individuals are ranked worse than chance {known}"
+    return f"The ranking of the individuals cannot be distinguished from chance {known}"
 
 
-def _calibrated(result: ACalibration, n_events: int) -> str:
-    """Return what the test of calibration says, and which way the events miss."""
-    p_value = f"p = {result.p_value:.2g}" if result.p_value >= 0.001 else "p < 0.001"
-    if result.p_value >= _SIGNIFICANT:
-        text = f"and the predicted quantiles show no sign of miscalibration ({p_value})"
+def _calibrated(p_value: float, error: tuple[str, ...], n_events: int) -> str:
+    """Return what the test of calibration says, and which way the quantiles miss."""
+    shown = f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
+    if p_value >= _SIGNIFICANT:
+        text = f"and the predicted quantiles show no sign of miscalibration ({shown})"
         if n_events < _FEW_EVENTS:
-            text += f", though {n_events} events could hardly show one"
+            text += f", although the test has little power with {n_events} events"
         return text
-    expected = result.expected.sum()
-    ratio = result.observed.sum() / expected if expected > 0 else np.inf
-    if abs(ratio - 1) < _ONE_SIDED:
-        way = "the events are spread otherwise than predicted"
-    else:
-        way = f"the events come {'later' if ratio < 1 else 'sooner'} than predicted"
-    return f"but the predicted quantiles are not calibrated ({p_value}): {way}"
+    way = f"they are {' and '.join(error)}" if error else "the shape of their distribution is wrong"
+    return f"but the predicted quantiles are not calibrated ({shown}): {way}"

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._seeds import seed_sequence
 from censquant._validation import check_integer, check_n_jobs, check_number
 from censquant.exceptions import TruncationWarning
+from censquant.metrics._asked import predictions_for
 from censquant.metrics._read import Floats
 from censquant.survival import Target, read_target
 
@@ -77,9 +78,10 @@ class BootstrapInterval:
 def bootstrap_interval(
     metric: Callable[..., Any],
     y: Any,
-    predicted: ArrayLike,
+    predicted: Any,
     *args: Any,
-    other: ArrayLike | None = None,
+    other: Any = None,
+    X: Any = None,
     n_resamples: int = 1000,
     confidence: float = 0.95,
     random_state: Any = None,
@@ -97,7 +99,7 @@ def bootstrap_interval(
     The model is taken as it is: the interval leaves out what another training set would change.
     Rows must be independent; where several belong to one individual the interval is too narrow.
     It is too narrow as well for a few dozen rows, and for metrics that square what they average
-    over bins, which resampling pushes up.
+    over bins, which resampling inflates.
 
     Parameters
     ----------
@@ -106,12 +108,18 @@ def bootstrap_interval(
     y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
         Times and events in any form that `censquant.survival.read_target` takes. The metric gets
         rows of an array as an array, and of all else as a ``(time, event)`` tuple.
-    predicted : array-like of n rows
-        Predictions as the metric takes them: times, quantiles or survival probabilities.
+    predicted : array-like of n rows, or fitted model
+        Predictions as the metric takes them: times, quantiles or survival probabilities. A model
+        that `censquant.adapters.is_supported` knows is asked for them: for quantiles where the
+        metric has a parameter ``taus``, for probabilities where it has one called ``survival``,
+        otherwise for medians.
     *args : object
         Further arguments of the metric, such as ``taus`` or ``times``, the same for all draws.
-    other : array-like of n rows, optional
-        Predictions of a second model; the result is then about the difference, first less second.
+    other : array-like of n rows, or fitted model, optional
+        A second model, or its predictions; the result is then about the difference, first less
+        second.
+    X : array-like or DataFrame of shape (n, n_features), optional
+        Features of the rows, where ``predicted`` or ``other`` is a model.
     n_resamples : int, at least 2, default=1000
         Number of draws.
     confidence : float in (0, 1), default=0.95
@@ -148,9 +156,11 @@ def bootstrap_interval(
         raise TypeError(f"metric must be callable, got {metric!r}.")
     target = read_target(y)
     n_rows = len(target)
-    models = [_read_rows("predicted", predicted, n_rows)]
-    if other is not None:
-        models.append(_read_rows("other", other, n_rows))
+    models = [
+        _read_rows(name, predictions_for(metric, name, given, X, args, kwargs), n_rows)
+        for name, given in (("predicted", predicted), ("other", other))
+        if given is not None
+    ]
     count = check_integer("n_resamples", n_resamples, minimum=2)
     share = check_number("confidence", confidence, minimum=0.0, below=1.0, exclude_minimum=True)
     check_n_jobs(n_jobs)

@@ -12,7 +12,7 @@ class MeanLife:
     """Area under the Kaplan-Meier curve of some rows, as a whole, from a time on, or changed.
 
     The curve is a step function up to the last time T. If it has not come down to zero by then, it
-    goes on along the straight line from (0, 1) through (T, S(T)): the mean needs some such
+    continues along the straight line from (0, 1) through (T, S(T)): the mean needs some such
     assumption, and the larger S(T) the more of the mean is made of it.
     """
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
 from censquant._validation import check_integer, check_number
 from censquant.metrics._known_censoring import censored_at
 from censquant.metrics._read import (
@@ -16,14 +17,10 @@ from censquant.metrics._read import (
     read_train,
 )
 from censquant.quantiles import QuantileCurve
-from censquant.survival import Target, read_weights
-from censquant.survival._columns import as_array
+from censquant.survival import Target, as_array, read_weights
 
 if TYPE_CHECKING:
     from censquant.losses import MarginalPinball
-
-# Past this share of rows still under observation, single rows would stand for more than twenty.
-_SMALLEST_CHANCE = 0.05
 
 # Levels scored at a time, which bounds the memory of the sum over a fine grid.
 _LEVELS_AT_A_TIME = 8
@@ -78,9 +75,9 @@ def true_quantile_mse(
 def uncensored_quantile_loss(
     y: object, predicted: ArrayLike, taus: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    r"""Check loss of rows whose events were all seen, summed over levels; lower is better.
+    r"""Check loss of rows without censoring, summed over levels; lower is better.
 
-    The check loss charges :math:`\tau` for each unit of time that a quantile is too early and
+    The check loss is :math:`\tau` for each unit of time that a quantile is too early and
     :math:`1 - \tau` for each that it is too late, so that the true quantile is the cheapest:
 
     .. math:: \frac{1}{n} \sum_{i, j} (y_i - \hat q_{ij}) (\tau_j - 1[y_i < \hat q_{ij}])
@@ -173,7 +170,7 @@ def pinball_loss_ipcw(
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight)
     curve = censoring_curve(y_train, target, weight)
     if truncation is None:
-        end = followed_until(curve, _SMALLEST_CHANCE) if curve.n_events.any() else np.inf
+        end = followed_until(curve, SMALLEST_FOLLOWED_SHARE) if curve.n_events.any() else np.inf
     elif truncation == np.inf:
         end = np.inf
     else:

@@ -5,17 +5,17 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant.quantiles import check_quantiles
-from censquant.quantiles._matrix import sorted_rows
+from censquant.quantiles import check_quantiles, sorted_rows
 from censquant.survival import (
     KaplanMeier,
     Target,
+    as_array,
     censoring_kaplan_meier,
     read_numbers,
     read_target,
     read_weights,
+    refuse_nan,
 )
-from censquant.survival._columns import as_array, refuse_nan
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def read_times(
     name: str = "predicted",
     infinite: bool = False,
 ) -> tuple[Target, Floats, Floats]:
-    """Target, one predicted time a row, and weights; infinite times only where allowed."""
+    """Target, one predicted time per row, and weights; infinite times only where allowed."""
     target = read_target(y)
     times = read_numbers(predicted, name=name)
     if times.size != len(target):

@@ -1,101 +1,102 @@
 """Scorers for scikit-learn's cross-validation and searches, by name."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._validation import check_choice
+from censquant.adapters import is_supported
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import integrated_brier_score
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
-from censquant.metrics._known_censoring import censored_at, known_censoring, warn_truncated
+from censquant.metrics._judged import Judged
+from censquant.metrics._known_censoring import known_censoring, warn_truncated
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._read import Floats
-from censquant.quantiles import DEFAULT_QUANTILES
-from censquant.survival import Target, read_target, read_weights
+from censquant.survival import Target, read_weights
 
 # Times of the integrated Brier score, between these quantiles of the times that are judged.
 _N_TIMES, _SPAN = 50, (0.05, 0.95)
 
 
+@dataclass(eq=False)
 class Scorer:
     """A metric as scikit-learn wants it: called with an estimator and data, higher is better.
 
-    What the rows to score tell of times past the follow-up of the estimator's training rows is
-    left out: those rows count as censored there. The scorer says so once in its life. A metric
-    of order alone needs no such cut.
+    What the rows to score say of times past the follow-up of the estimator's training rows is
+    left out: those rows count as censored there, and the scorer warns of it once. Pairs in order
+    need no such cut (``is_cut``), and one time per row will do for some metrics
+    (``needs_distribution``).
     """
 
-    def __init__(
-        self,
-        name: str,
-        score: Callable[["Scorer", Any, Any, "Judged"], float],
-        *,
-        is_cut: bool = True,
-    ) -> None:
-        self.name = name
-        self.is_cut = is_cut
-        self._score = score
-        self._has_warned = False
+    name: str
+    score: Callable[[Judged], float]
+    is_cut: bool = True
+    needs_distribution: bool = True
+    _has_warned: bool = field(default=False, init=False)
 
     def __call__(
         self, estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None = None
     ) -> float:
         """Score the predictions of a fitted estimator on some rows."""
-        model, features = last_step(estimator, X)
-        target = read_target(y)
-        within = _within_follow_up(model, target) if self.is_cut else target
-        if within is not target and not self._has_warned:
+        judged = Judged.read(estimator, X, y, sample_weight)
+        self._require_predictions(judged.model)
+        within = judged.within_follow_up() if self.is_cut else judged.target
+        if within is not judged.target and not self._has_warned:
             self._has_warned = True
             warn_truncated(
                 "Some times of y lie past the follow-up of the estimator's training rows, where "
                 "predictions cannot be judged: these rows are scored as censored there."
             )
-        return self._score(self, model, features, Judged(within, sample_weight))
+        return self.score(replace(judged, target=within))
 
     def __repr__(self) -> str:
         return f"get_scorer({self.name!r})"
 
     def fresh(self) -> "Scorer":
         """Return a scorer of the same metric that has not warned yet."""
-        return Scorer(self.name, self._score, is_cut=self.is_cut)
+        return replace(self)
 
-    def need(self, model: Any, method: str) -> None:
-        """Raise unless the estimator has a method that the metric rests on."""
-        if not hasattr(model, method):
-            raise TypeError(
-                f"estimator must have the method {method} for the scorer {self.name!r}, "
-                f"got {type(model).__name__}."
-            )
-
-
-class Judged:
-    """The rows to score, with their weights."""
-
-    def __init__(self, target: Target, sample_weight: ArrayLike | None) -> None:
-        self.target = target
-        self.y = (target.time, target.event)
-        self.sample_weight = sample_weight
+    def _require_predictions(self, model: Any) -> None:
+        """Raise unless the model predicts what the metric takes."""
+        if is_supported(model) or (not self.needs_distribution and hasattr(model, "predict")):
+            return
+        needed = "quantiles or survival curves"
+        if not self.needs_distribution:
+            needed = "quantiles, survival curves or times"
+        raise TypeError(
+            f"estimator must predict {needed} for the scorer {self.name!r}, "
+            f"got {type(model).__name__}."
+        )
 
 
 def get_scorer(name: str) -> Scorer:
     """Scorer of a name, to pass as ``scoring=`` to scikit-learn.
 
     Higher is always better: losses are negated and their names begin with ``neg_``. The names
-    are ``"concordance"`` and ``"concordance_ipcw"`` (order alone, of the medians),
-    ``"neg_censored_pinball"`` and ``"neg_ipcw_pinball"`` (quantiles at the levels that were
-    fitted), ``"neg_crps"`` and ``"neg_integrated_brier"`` (the whole distribution) and
+    are ``"concordance"`` and ``"concordance_ipcw"`` (order alone, of the restricted means),
+    ``"concordance_median"`` (order alone, of the medians), ``"neg_censored_pinball"`` and
+    ``"neg_ipcw_pinball"`` (quantiles at the levels that were fitted), ``"neg_crps"`` and
+    ``"neg_integrated_brier"`` (the whole distribution) and
     ``"neg_mean_absolute_error_censored"`` (medians, by pseudo-observations).
 
-    The estimator may be a Pipeline or a finished search. Its predictions past the identified
-    level are taken as they are. The censoring curve is that of the rows to score, since an
-    estimator does not keep its training rows. Rows that were followed for longer than any
-    training row count as censored at the end of the training follow-up, but for
-    ``"concordance"``, so a fold whose times leave the training range is scored and not refused:
-    the scorer warns of it once. If all of its events lie past that end, some metrics have no
-    value, and scikit-learn puts its ``error_score`` there.
+    In mostly censored data the median is an extrapolation, a poor value to select models by. So
+    the first two rank by the expected time up to a horizon, the last time at which one in twenty
+    is still at risk: of the training rows where the estimator has ``predict_restricted_mean``,
+    otherwise of the rows to score.
+
+    The estimator may be a Pipeline or a finished search, and of any library that
+    `censquant.adapters.is_supported` knows; for the scores of order and of medians any other
+    regressor will do. Left-censored times are scored after they are mirrored. Predictions past the
+    identified level are taken as they are. The censoring curve is that of the rows to score, since
+    an estimator does not keep its training rows. Rows that were followed for longer than any
+    training row count as censored at the end of the training follow-up, except for
+    ``"concordance"`` and ``"concordance_median"``, so a fold whose times leave the training range
+    is scored and not refused: the scorer warns of it once. If all of its events lie past that end,
+    some metrics have no value, and scikit-learn puts its ``error_score`` there.
 
     The pinball scores average over the fitted levels. Where a search varies these, the scores are
     not comparable; ``"neg_crps"`` is.
@@ -126,68 +127,72 @@ def get_scorer(name: str) -> Scorer:
     True
     """
     check_choice("name", name, SCORERS)
-    # A scorer of its own, so that each search hears of truncation once.
+    # A new scorer, so that each search is warned of truncation once.
     return SCORERS[name].fresh()
 
 
-def _concordance(scorer: Scorer, model: Any, X: Any, judged: Judged) -> float:
-    times = _median(scorer, model, X)
-    return concordance_index(judged.y, times, sample_weight=judged.sample_weight)
+def _concordance(judged: Judged) -> float:
+    return concordance_index(
+        judged.y, judged.restricted_means(), sample_weight=judged.sample_weight
+    )
 
 
-def _concordance_ipcw(scorer: Scorer, model: Any, X: Any, judged: Judged) -> float:
-    times = _median(scorer, model, X)
+def _concordance_median(judged: Judged) -> float:
+    return concordance_index(judged.y, judged.medians(), sample_weight=judged.sample_weight)
+
+
+def _concordance_ipcw(judged: Judged) -> float:
     weight = read_weights(judged.sample_weight, len(judged.target))
     curve = known_censoring(None, judged.target, weight)
-    # An event at the very end of follow-up has no chance to be weighted by.
+    # At the end of follow-up the probability to weight an event by is 0.
     end = judged.target.time[curve(judged.target.time) == 0].min(initial=np.inf)
     return concordance_index_ipcw(
         judged.y,
-        times,
+        judged.restricted_means(),
         truncation=float(end) if np.isfinite(end) else None,
         sample_weight=judged.sample_weight,
     )
 
 
-def _neg_absolute_error(scorer: Scorer, model: Any, X: Any, judged: Judged) -> float:
-    times = _median(scorer, model, X)
-    return -mean_absolute_error_censored(judged.y, times, sample_weight=judged.sample_weight)
+def _neg_absolute_error(judged: Judged) -> float:
+    medians = judged.medians()
+    return -mean_absolute_error_censored(judged.y, medians, sample_weight=judged.sample_weight)
 
 
-def _neg_censored_pinball(scorer: Scorer, model: Any, X: Any, judged: Judged) -> float:
-    rows, taus = _quantiles(scorer, model, X)
-    return -pinball_loss_censored(judged.y, rows, taus, sample_weight=judged.sample_weight)
+def _neg_censored_pinball(judged: Judged) -> float:
+    return -pinball_loss_censored(judged.y, *judged.quantiles(), sample_weight=judged.sample_weight)
 
 
-def _neg_ipcw_pinball(scorer: Scorer, model: Any, X: Any, judged: Judged) -> float:
-    rows, taus = _quantiles(scorer, model, X)
-    return -pinball_loss_ipcw(judged.y, rows, taus, sample_weight=judged.sample_weight)
+def _neg_ipcw_pinball(judged: Judged) -> float:
+    return -pinball_loss_ipcw(judged.y, *judged.quantiles(), sample_weight=judged.sample_weight)
 
 
-def _neg_crps(scorer: Scorer, model: Any, X: Any, judged: Judged) -> float:
-    rows, taus = _quantiles(scorer, model, X)
-    return -crps_censored(judged.y, rows, taus, sample_weight=judged.sample_weight)
+def _neg_crps(judged: Judged) -> float:
+    return -crps_censored(judged.y, *judged.quantiles(), sample_weight=judged.sample_weight)
 
 
-def _neg_integrated_brier(scorer: Scorer, model: Any, X: Any, judged: Judged) -> float:
-    scorer.need(model, "predict_survival_function")
+def _neg_integrated_brier(judged: Judged) -> float:
     weight = read_weights(judged.sample_weight, len(judged.target))
     times = brier_times(judged.target, judged.target, weight)
-    survival = _survival(model, X, times)
+    survival = judged.survival(times)
     return -integrated_brier_score(judged.y, survival, times, sample_weight=judged.sample_weight)
 
 
+_ORDER = {"is_cut": False, "needs_distribution": False}
+_TIMES = {"needs_distribution": False}
+
 SCORERS: dict[str, Scorer] = {
-    name: Scorer(name, score, is_cut=score is not _concordance)
-    for name, score in {
-        "concordance": _concordance,
-        "concordance_ipcw": _concordance_ipcw,
-        "neg_censored_pinball": _neg_censored_pinball,
-        "neg_crps": _neg_crps,
-        "neg_integrated_brier": _neg_integrated_brier,
-        "neg_ipcw_pinball": _neg_ipcw_pinball,
-        "neg_mean_absolute_error_censored": _neg_absolute_error,
-    }.items()
+    scorer.name: scorer
+    for scorer in (
+        Scorer("concordance", _concordance, **_ORDER),
+        Scorer("concordance_ipcw", _concordance_ipcw, **_TIMES),
+        Scorer("concordance_median", _concordance_median, **_ORDER),
+        Scorer("neg_censored_pinball", _neg_censored_pinball),
+        Scorer("neg_crps", _neg_crps),
+        Scorer("neg_integrated_brier", _neg_integrated_brier),
+        Scorer("neg_ipcw_pinball", _neg_ipcw_pinball),
+        Scorer("neg_mean_absolute_error_censored", _neg_absolute_error, **_TIMES),
+    )
 }
 """The scorers by name, each ready for ``scoring=``; `get_scorer` says what they do."""
 
@@ -198,58 +203,3 @@ def brier_times(target: Target, train: Target, weight: Floats | None = None) -> 
     times = np.unique(np.linspace(low, high, _N_TIMES))
     own = np.ones(len(train)) if weight is None else weight
     return times[known_censoring(None, train, own)(times) > 0]
-
-
-def last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return the model inside searches and pipelines, with the features that it takes.
-
-    Left-censored times are refused: their score would be plausible and wrong.
-    """
-    while True:
-        if hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif hasattr(estimator, "steps"):
-            X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
-            estimator = estimator[-1]
-        elif getattr(estimator, "censoring", "right") == "left":
-            raise ValueError(
-                "The estimator must be fitted with censoring='right', since metrics take a "
-                "censored event to come after its time, got censoring='left': negate the times."
-            )
-        else:
-            return estimator, X
-
-
-def _within_follow_up(model: Any, target: Target) -> Target:
-    """Return the target with rows censored where the model's training rows end, or itself."""
-    known = getattr(model, "follow_up_", None)
-    if known is None:
-        known = getattr(model, "unique_times_", None)
-    return target if known is None else censored_at(target, float(known[-1]))
-
-
-def _median(scorer: Scorer, model: Any, X: Any) -> Floats:
-    """Return one predicted time a row, higher for later."""
-    if hasattr(model, "predict_quantiles"):
-        return np.asarray(model.predict_quantiles(X, (0.5,), beyond="extrapolate"))[:, 0]
-    scorer.need(model, "predict")
-    # An estimator of scikit-survival predicts risks, unless it says by this flag that it does not.
-    is_risk = getattr(model, "_predict_risk_score", hasattr(model, "predict_survival_function"))
-    side = -1.0 if is_risk else 1.0
-    return side * np.asarray(model.predict(X), dtype=np.float64)
-
-
-def _quantiles(scorer: Scorer, model: Any, X: Any) -> tuple[Floats, Floats]:
-    """Return predicted quantiles and their levels."""
-    scorer.need(model, "predict_quantiles")
-    taus = np.asarray(getattr(model, "quantiles_", DEFAULT_QUANTILES), dtype=np.float64)
-    return np.asarray(model.predict_quantiles(X, taus, beyond="extrapolate")), taus
-
-
-def _survival(model: Any, X: Any, times: Floats) -> Floats:
-    """Return survival probabilities at common times."""
-    if hasattr(model, "predict_quantiles"):
-        return np.asarray(model.predict_survival_function(X, times, return_array=True))
-    # scikit-survival's step functions know no other times than those of training.
-    steps = model.predict_survival_function(X)
-    return np.array([step(np.clip(times, step.x[0], step.x[-1])) for step in steps])

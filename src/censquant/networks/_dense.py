@@ -97,7 +97,7 @@ class DenseNetwork:
             "kind": "dense",
             "sizes": list(self.sizes),
             "activation": self.activation,
-            "dropout": self.dropout,
+            "dropout": float(self.dropout),
         }
 
     def forward(self, x: FloatArray, *, training: bool) -> NDArray[np.float32]:

@@ -20,6 +20,11 @@ class Head(Protocol):
     """
 
     @property
+    def kind(self) -> str:
+        """Name of the map in descriptions and model files."""
+        ...
+
+    @property
     def n_raw(self) -> int:
         """Number of raw outputs it takes from the network."""
         ...
@@ -69,6 +74,11 @@ class IncreasingHead:
     """
 
     n_outputs: int
+
+    @property
+    def kind(self) -> str:
+        """Name of the map in descriptions and model files."""
+        return "increasing"
 
     @property
     def n_raw(self) -> int:
@@ -136,7 +146,7 @@ class HeadedNetwork:
         """Return the architecture as plain data."""
         return {
             "kind": "headed",
-            "head": type(self.head).__name__,
+            "head": self.head.kind,
             "network": self.network.describe(),
         }
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant.objectives._pinball import Pinball
 from censquant.survival import KaplanMeier, censoring_kaplan_meier
 from censquant.training import Rows
@@ -65,7 +66,7 @@ class WeightedPinball(ObservedPinball):
     array([1., 0., 2.], dtype=float32)
     """
 
-    floor: float = 0.02
+    floor: float = SMALLEST_CENSORING_CHANCE
     curve: KaplanMeier | None = None
 
     def bind(self, train: Rows) -> "WeightedPinball":

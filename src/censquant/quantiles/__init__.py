@@ -3,6 +3,7 @@
 from censquant.quantiles._curve import QuantileCurve
 from censquant.quantiles._distribution_curve import Distribution, DistributionCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles, even_grid
+from censquant.quantiles._matrix import sorted_rows
 from censquant.quantiles._reach import reach_until
 from censquant.quantiles._survival_function import (
     CumulativeHazardFunction,
@@ -22,4 +23,5 @@ __all__ = [
     "cumulative_hazard",
     "even_grid",
     "reach_until",
+    "sorted_rows",
 ]

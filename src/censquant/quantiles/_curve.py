@@ -246,18 +246,7 @@ class QuantileCurve(Reach):
         return self._quantiles(array)
 
     def median(self) -> Floats:
-        """Median time of every row.
-
-        Returns
-        -------
-        median : ndarray of shape (n_samples,)
-
-        Examples
-        --------
-        >>> from censquant.quantiles import QuantileCurve
-        >>> QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).median()
-        array([1.5])
-        """
+        """Median time of every row, shape (n_samples,)."""
         return self.at([0.5])[:, 0]
 
     def cdf(self, times: ArrayLike) -> Floats:

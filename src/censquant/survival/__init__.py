@@ -5,8 +5,8 @@ from censquant.survival._censoring import (
     inverse_censoring_weights,
     read_censoring_times,
 )
-from censquant.survival._columns import read_numbers, read_weights
-from censquant.survival._horizon import risk_horizon
+from censquant.survival._columns import as_array, read_numbers, read_weights, refuse_nan
+from censquant.survival._horizon import default_horizon
 from censquant.survival._kaplan_meier import (
     KaplanMeier,
     censoring_kaplan_meier,
@@ -21,7 +21,9 @@ __all__ = [
     "Surv",
     "Target",
     "TimeTransform",
+    "as_array",
     "censoring_kaplan_meier",
+    "default_horizon",
     "follow_up_limit",
     "inverse_censoring_weights",
     "kaplan_meier",
@@ -30,6 +32,6 @@ __all__ = [
     "read_numbers",
     "read_target",
     "read_weights",
+    "refuse_nan",
     "require_events",
-    "risk_horizon",
 ]

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import KaplanMeier, censoring_kaplan_meier
 from censquant.survival._target import Target, read_columns
@@ -16,7 +17,7 @@ def inverse_censoring_weights(
     event: ArrayLike,
     *,
     curve: KaplanMeier | None = None,
-    floor: float = 0.02,
+    floor: float = SMALLEST_CENSORING_CHANCE,
     sample_weight: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     r"""Weights that let the rows with an event stand for all rows.

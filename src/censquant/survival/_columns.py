@@ -16,7 +16,26 @@ _CAUSES = range(100)
 
 
 def as_array(values: object, name: str) -> NDArray[Any]:
-    """Values as an array of any dtype and shape, with None where a mask hides an entry."""
+    """Values as an array of any dtype and shape, with None where a mask hides an entry.
+
+    Parameters
+    ----------
+    values : array-like
+        Anything that numpy reads as a rectangular array.
+    name : str
+        Name of the argument, for the message.
+
+    Returns
+    -------
+    array : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.survival import as_array
+    >>> as_array(np.ma.array([1, 2], mask=[False, True]), "time")
+    array([1, None], dtype=object)
+    """
     if isinstance(values, np.ma.MaskedArray):
         # np.asarray would drop the mask and let the hidden numbers through. The fields of a
         # structured array carry their own masks and come here one by one.
@@ -166,7 +185,23 @@ def read_weights(sample_weight: object, n_samples: int) -> NDArray[np.float64]:
 
 
 def refuse_nan(column: NDArray[np.float64], *, name: str, noun: str) -> None:
-    """Raise if a number is missing, with the count and the first row."""
+    """Raise `ValueError` if a number is missing, with the count and the first row.
+
+    Parameters
+    ----------
+    column : ndarray of shape (n,), float64
+        Numbers, NaN where one is missing.
+    name : str
+        Name of the argument, for the message.
+    noun : str
+        What the numbers are, in the plural.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.survival import refuse_nan
+    >>> refuse_nan(np.array([1.0, 2.0]), name="predicted", noun="times")
+    """
     missing = np.flatnonzero(np.isnan(column))
     if missing.size:
         raise ValueError(

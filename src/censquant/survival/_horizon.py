@@ -1,30 +1,31 @@
-"""The last time at which enough individuals are still under observation."""
+"""The last time up to which a mean can be trusted."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant.survival._columns import read_numbers, read_weights
+from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
+from censquant.survival._columns import read_times, read_weights
 
-_SMALLEST_SHARE = 0.05
-_FEWEST = 5
-_ROUNDING = 1e-9  # a share that is met exactly counts
+# A share that is met exactly counts, whichever way its sum was rounded.
+_ROUNDING = 1e-12
 
 
-def risk_horizon(
+def default_horizon(
     time: ArrayLike, sample_weight: ArrayLike | None = None, *, left: bool = False
 ) -> float:
-    """Last time at which at least a twentieth of the individuals, and five, are still at risk.
+    """Last time at which at least one in twenty individuals is still at risk.
 
-    Up to there the data can speak of all individuals taken together: it is the default horizon of
-    restricted means.
+    Up to this horizon the data can speak for a restricted mean; past it few individuals decide.
+    An individual is at risk at t if its own time, event or end of follow-up, is t or later.
 
     Parameters
     ----------
     time : array-like of shape (n,)
         Time of the event or of the end of follow-up.
     sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf); a weight of k counts as k equal individuals.
     left : bool, default False
-        Whether times are left-censored; the horizon is then the earliest such time.
+        Whether times are left-censored: the horizon is then the first such time.
 
     Returns
     -------
@@ -32,14 +33,14 @@ def risk_horizon(
 
     Examples
     --------
-    >>> from censquant.survival import risk_horizon
-    >>> risk_horizon(range(1, 101))
+    >>> import numpy as np
+    >>> from censquant.survival import default_horizon
+    >>> default_horizon(np.arange(1, 101))
     96.0
     """
-    times = read_numbers(time, name="time")
-    weight = read_weights(sample_weight, times.size)
-    order = np.argsort(-times if not left else times, kind="stable")
-    # The count matters as well as the share: a twentieth of few individuals is nobody.
-    enough = np.cumsum(weight[order]) >= _SMALLEST_SHARE * float(weight.sum()) - _ROUNDING
-    enough &= np.cumsum(weight[order] > 0) >= min(_FEWEST, int(np.count_nonzero(weight)))
-    return float(times[order][np.argmax(enough)])
+    times = read_times(time, name="time")
+    weights = read_weights(sample_weight, times.size)
+    latest = np.argsort(times if left else -times, kind="stable")
+    at_risk = np.cumsum(weights[latest])
+    enough = SMALLEST_FOLLOWED_SHARE * at_risk[-1] * (1.0 - _ROUNDING)
+    return float(times[latest[np.searchsorted(at_risk, enough)]])

@@ -76,8 +76,8 @@ class TorchNetwork:
         return sum(p.numel() for p in self.module.parameters() if p.requires_grad)
 
     def describe(self) -> dict[str, Any]:
-        """Return what can be told of a module: code is not described."""
-        return {"kind": "custom", "module": type(self.module).__name__}
+        """Return what can be said of a module: code is not described."""
+        return {"kind": "custom", "n_outputs": self.n_outputs}
 
     @contextmanager
     def _own_stream(self) -> Iterator[None]:
@@ -180,8 +180,12 @@ class TorchAdam:
 
     def load_state(self, state: State) -> None:
         """Restore what :meth:`state` returned."""
+        parameters = dict(enumerate(self._adam.param_groups[0]["params"]))
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for key, value in state.items():
             index, name = key.split(".")
+            shape = () if name == "step" else tuple(parameters[int(index)].shape)
+            if value.shape != shape:
+                raise ValueError(f"{key} must have the shape {shape}, got {value.shape}.")
             moments.setdefault(int(index), {})[name] = torch.from_numpy(np.array(value))
         self._adam.load_state_dict({**self._adam.state_dict(), "state": moments})

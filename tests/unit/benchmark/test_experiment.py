@@ -45,7 +45,7 @@ def test_pictures_of_one_feature_are_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("suite", "options", "message"),
     [
-        ("figures", {}, 'out must name a folder for the suite "figures", got None'),
+        ("figures", {}, "out must name a folder for the suite 'figures', got None"),
         ("figurs", {}, "There is no suite 'figurs'; did you mean figures"),
         (
             "figures",

@@ -77,14 +77,31 @@ def test_a_missing_pandas_is_named_with_its_remedy(monkeypatch):
         'pip install "censquant[pandas]"'
     )
     with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
-        load_gbsg2()
+        load_gbsg2(as_frame=True)
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_other_values_of_as_frame_are_refused(value):
+    message = f"as_frame must be True, False or 'auto', got {value!r}."
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        load_gbsg2(as_frame=value)
+
+
+def test_without_pandas_the_same_call_gives_an_array_with_the_same_rows_and_names(monkeypatch):
+    frame, y = load_gbsg2()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    array, same_y = load_gbsg2()
+    assert type(array) is np.ndarray
+    assert_array_equal(array[500:], frame[500:].to_numpy())
+    assert_array_equal(y, same_y)
+    assert load_gbsg2(return_X_y=False).feature_names == tuple(frame.columns)
 
 
 def test_an_array_is_read_without_pandas():
     program = (
         "import sys; sys.modules['pandas'] = None\n"
         "from censquant.datasets import load_gbsg2\n"
-        "assert load_gbsg2(as_frame=False)[0].shape == (686, 8)\n"
+        "assert load_gbsg2()[0].shape == (686, 8)\n"
         "heavy = {'scipy.special', 'scipy.stats', 'sklearn', 'numba', 'torch', 'matplotlib'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )

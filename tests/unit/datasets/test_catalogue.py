@@ -24,7 +24,6 @@ from censquant.datasets import (
     load_gbsg2,
     make_norm_4d,
 )
-from censquant.datasets._registry import FILES
 from censquant.survival import kaplan_meier
 
 # Rows, features, censored rows and groups, counted in the published files.
@@ -47,6 +46,7 @@ COUNTED = {
 }
 DATA = os.environ.get("CENSQUANT_DATA", "")
 REAL = [info for info in catalogue() if info.kind != "synthetic"]
+FILES = {file.path: file for info in REAL for file in info.files}
 SYNTHETIC = [info for info in catalogue() if info.kind == "synthetic"]
 
 
@@ -97,8 +97,7 @@ def test_files_are_registered_completely(file):
         assert re.search(r"/[0-9a-f]{40}/", file.url)
 
 
-def test_every_file_belongs_to_a_set_and_every_download_has_one():
-    assert {file.path for info in REAL for file in info.files} == set(FILES)
+def test_every_download_has_files_and_no_other_set_has_any():
     assert all(bool(info.files) == (info.kind == "download") for info in catalogue())
 
 
@@ -184,6 +183,12 @@ def test_options_reach_the_function_behind_the_name():
     assert isinstance(load("gbsg2", return_X_y=False), RealData)
 
 
+def test_an_offset_is_refused_where_targets_are_not_moved():
+    message = "offset moves the targets of the sets with four features only, got 2.0 for Weibull."
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        load("weibull", offset=2.0)
+
+
 @pytest.mark.parametrize("function", [describe, load, fetch_files])
 class TestUnknownNames:
     def test_near_names_are_listed(self, function):
@@ -205,10 +210,11 @@ class TestUnknownNames:
 @pytest.mark.parametrize("name", COUNTED)
 def test_all_real_sets_share_one_signature(name):
     function = getattr(datasets, f"fetch_{name}", load_gbsg2)
-    own = dict(inspect.signature(function).parameters)
+    own = {n: p.default for n, p in inspect.signature(function).parameters.items()}
     for option in ("subset", "random_state"):
         own.pop(option, None)
-    assert own == dict(inspect.signature(load_gbsg2).parameters)
+    # What comes with the package loads without pandas too.
+    assert own == {"return_X_y": True, "as_frame": "auto" if name == "gbsg2" else True}
     assert (function in (fetch_cmapss, fetch_mnist)) == (
         "subset" in inspect.signature(function).parameters
     )

@@ -1,12 +1,10 @@
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from censquant.datasets import fetch_cmapss, fetch_phm2008
-from censquant.datasets._registry import FILES
 
 
 def cycles(*lives):
@@ -84,8 +82,7 @@ def test_phm_has_sensors_only_and_its_own_name(folder):
     assert_array_equal(data.groups, [1, 1, 2, 2, 2, 2])
 
 
-def test_phm_is_not_read_from_the_files_of_another_set(fleet, nobody, monkeypatch):
-    file = replace(FILES["phm2008/train.txt"], url=f"{nobody}/train.txt")
-    monkeypatch.setitem(FILES, file.path, file)
+def test_phm_is_not_read_from_the_files_of_another_set(fleet, folder, nobody):
+    folder.publish("phm2008/train.txt", url=f"{nobody}/train.txt")
     with pytest.raises(ConnectionError, match=re.escape("'phm2008/train.txt' could not")):
         fetch_phm2008()

@@ -6,17 +6,16 @@ import os
 import re
 import sys
 import threading
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from censquant.datasets import _store, fetch_files
-from censquant.datasets._progress import DownloadBar
-from censquant.datasets._registry import FILES
+from censquant.datasets import _store, describe, fetch_files
+from censquant.datasets._download_bar import DownloadBar
 from censquant.datasets._store import locate
 
-PATH = "housing/cal_housing.data"
+(FILE,) = describe("housing").files
+PATH = FILE.path
 CONTENT = b"published bytes\n" * 10_000
 GOOD = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
 
@@ -63,10 +62,9 @@ def cache(folder, tmp_path):
 
 
 @pytest.fixture
-def server(cache, monkeypatch):
+def server(cache, folder):
     served = Server()
-    file = replace(FILES[PATH], url=served.url, checksum=GOOD, size=len(CONTENT))
-    monkeypatch.setitem(FILES, PATH, file)
+    folder.publish(PATH, url=served.url, checksum=GOOD, size=len(CONTENT))
     yield served
     served.close()
 
@@ -81,7 +79,7 @@ def files_in(root):
 
 
 def test_a_file_that_is_nowhere_is_downloaded_into_the_cache(server, cache):
-    assert locate(PATH) == cache / PATH
+    assert locate(FILE) == cache / PATH
     assert (cache / PATH).read_bytes() == CONTENT
     assert files_in(cache) == [PATH]
     assert server.requests == ["/cal_housing.data"]
@@ -89,14 +87,14 @@ def test_a_file_that_is_nowhere_is_downloaded_into_the_cache(server, cache):
 
 def test_a_file_in_the_cache_makes_no_request(server, cache):
     put(cache / PATH, CONTENT)
-    assert locate(PATH) == cache / PATH
+    assert locate(FILE) == cache / PATH
     assert server.requests == []
 
 
 def test_the_users_folder_comes_before_the_cache(server, cache, folder):
     put(cache / PATH, CONTENT)
     put(folder.root / PATH, CONTENT)
-    assert locate(PATH) == folder.root / PATH
+    assert locate(FILE) == folder.root / PATH
     assert server.requests == []
 
 
@@ -106,16 +104,16 @@ def test_the_users_folder_may_be_unnamed(server, cache, monkeypatch, value):
         monkeypatch.delenv("CENSQUANT_DATA")
     else:
         monkeypatch.setenv("CENSQUANT_DATA", value)
-    assert locate(PATH) == cache / PATH
+    assert locate(FILE) == cache / PATH
 
 
 def test_folders_may_start_at_the_home_of_the_user(server, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     monkeypatch.setenv("CENSQUANT_CACHE", "~/own-cache")
-    assert locate(PATH) == tmp_path / "own-cache" / PATH
+    assert locate(FILE) == tmp_path / "own-cache" / PATH
     monkeypatch.setenv("CENSQUANT_DATA", "~/own-cache")
-    assert locate(PATH) == tmp_path / "own-cache" / PATH
+    assert locate(FILE) == tmp_path / "own-cache" / PATH
     assert len(server.requests) == 1
 
 
@@ -126,7 +124,7 @@ def test_an_edited_file_in_the_users_folder_is_named_and_left_alone(server, fold
         f"expected, {sha256(b'edited')} found); replace it by {server.url} or move it away."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        locate(PATH)
+        locate(FILE)
     assert (folder.root / PATH).read_bytes() == b"edited"
     assert server.requests == []
 
@@ -137,22 +135,19 @@ def damaged(cache):
 
 def test_a_damaged_file_in_the_cache_is_named_and_downloaded_anew(server, cache):
     put(cache / PATH, b"half of it")
-    message = f"{damaged(cache)}the published file was downloaded anew from {server.url}."
+    message = f"{damaged(cache)}the published file was downloaded again from {server.url}."
     with pytest.warns(UserWarning, match=f"^{re.escape(message)}$"):
-        assert locate(PATH).read_bytes() == CONTENT
-    assert locate(PATH).read_bytes() == CONTENT
+        assert locate(FILE).read_bytes() == CONTENT
+    assert locate(FILE).read_bytes() == CONTENT
     assert len(server.requests) == 1
 
 
-def test_a_damaged_file_that_cannot_be_replaced_is_deleted_and_both_are_said(
-    cache, nobody, monkeypatch
-):
-    file = replace(FILES[PATH], url=f"{nobody}/cal_housing.data")
-    monkeypatch.setitem(FILES, PATH, file)
+def test_a_damaged_file_that_cannot_be_replaced_is_deleted_and_both_are_said(cache, nobody, folder):
+    folder.publish(PATH, url=f"{nobody}/cal_housing.data")
     put(cache / PATH, b"half of it")
-    message = damaged(cache) + offline(PATH, file.url, "ConnectionError", cache)
+    message = damaged(cache) + offline(PATH, FILE.url, "ConnectionError", cache)
     with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
-        locate(PATH)
+        locate(FILE)
     assert files_in(cache) == []
 
 
@@ -160,7 +155,7 @@ def test_a_damaged_file_and_a_corrupt_download_are_both_said(server, cache):
     put(cache / PATH, b"half of it")
     server.content = b"<html>Please log in</html>"
     with pytest.raises(ValueError, match=f"^{re.escape(damaged(cache))}'housing.*was deleted as"):
-        locate(PATH)
+        locate(FILE)
     assert files_in(cache) == []
 
 
@@ -176,27 +171,24 @@ class TestAWrongFolderOfTheUser:
         monkeypatch.setenv("CENSQUANT_DATA", str(place))
         return place
 
-    def test_it_is_told_where_the_file_cannot_be_had(
-        self, wrong, fault, cache, nobody, monkeypatch
-    ):
-        file = replace(FILES[PATH], url=f"{nobody}/cal_housing.data")
-        monkeypatch.setitem(FILES, PATH, file)
+    def test_it_is_told_where_the_file_cannot_be_had(self, wrong, fault, cache, nobody, folder):
+        folder.publish(PATH, url=f"{nobody}/cal_housing.data")
         message = (
             f"CENSQUANT_DATA names {str(wrong)!r}, which {fault}; "
-            f"{offline(PATH, file.url, 'ConnectionError', cache)}"
+            f"{offline(PATH, FILE.url, 'ConnectionError', cache)}"
         )
         with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
-            locate(PATH)
+            locate(FILE)
 
     def test_it_is_told_where_pooch_is_missing_too(self, wrong, fault, monkeypatch):
         monkeypatch.setitem(sys.modules, "pooch", None)
         monkeypatch.setenv("CENSQUANT_CACHE", "")
         start = f"CENSQUANT_DATA names {str(wrong)!r}, which {fault}; pooch is needed to"
         with pytest.raises(ImportError, match=f"^{re.escape(start)}"):
-            locate(PATH)
+            locate(FILE)
 
     def test_it_is_no_matter_where_the_file_is_had(self, wrong, fault, server, cache):
-        assert locate(PATH) == cache / PATH
+        assert locate(FILE) == cache / PATH
 
 
 def test_a_corrupt_download_is_deleted_and_named(server, cache):
@@ -207,7 +199,7 @@ def test_a_corrupt_download_is_deleted_and_named(server, cache):
         f"{str(cache / PATH)!r}."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        locate(PATH)
+        locate(FILE)
     assert files_in(cache) == []
 
 
@@ -223,7 +215,7 @@ def test_a_download_that_breaks_off_leaves_nothing(server, cache):
     server.announced = len(CONTENT) + 1
     message = offline(PATH, server.url, "ChunkedEncodingError", cache)
     with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
-        locate(PATH)
+        locate(FILE)
     assert files_in(cache) == []
 
 
@@ -231,18 +223,15 @@ def test_a_page_that_is_gone_leaves_nothing(server, cache):
     server.status = 404
     message = offline(PATH, server.url, "HTTPError", cache)
     with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
-        locate(PATH)
+        locate(FILE)
     assert files_in(cache) == []
 
 
-def test_without_a_network_the_file_its_address_and_both_places_are_named(
-    cache, nobody, monkeypatch
-):
-    file = replace(FILES[PATH], url=f"{nobody}/cal_housing.data")
-    monkeypatch.setitem(FILES, PATH, file)
-    message = offline(PATH, file.url, "ConnectionError", cache)
+def test_without_a_network_the_file_its_address_and_both_places_are_named(cache, nobody, folder):
+    folder.publish(PATH, url=f"{nobody}/cal_housing.data")
+    message = offline(PATH, FILE.url, "ConnectionError", cache)
     with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
-        locate(PATH)
+        locate(FILE)
 
 
 def count_digests(monkeypatch):
@@ -257,20 +246,19 @@ def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(server, folder, mon
     place = folder.root / PATH
     put(place, CONTENT)
     counted = count_digests(monkeypatch)
-    locate(PATH)
-    locate(PATH)
+    locate(FILE)
+    locate(FILE)
     assert counted == [place]
     put(place, CONTENT[::-1])
     os.utime(place, ns=(1, 1))
     with pytest.raises(ValueError, match="is not the published file"):
-        locate(PATH)
+        locate(FILE)
 
 
 def test_a_checksum_of_git_is_that_of_git(folder):
     # `printf 'hello\n' | git hash-object --stdin`
-    file = replace(
-        FILES["phm2008/train.txt"], checksum="git-sha1:ce013625030ba8dba906f756967f9e9ca394464a"
-    )
+    (file,) = describe("phm2008").files
+    folder.publish(file.path, checksum="git-sha1:ce013625030ba8dba906f756967f9e9ca394464a")
     put(folder.root / file.path, b"hello\n")
     assert _store._digest(folder.root / file.path, file) == file.checksum
 
@@ -279,13 +267,13 @@ def test_a_missing_pooch_is_named_with_its_remedy(cache, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     message = 'pooch is needed to download data; install it with: pip install "censquant[data]"'
     with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
-        locate(PATH)
+        locate(FILE)
 
 
 def test_a_file_that_is_there_needs_no_pooch(server, cache, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     put(cache / PATH, CONTENT)
-    assert locate(PATH) == cache / PATH
+    assert locate(FILE) == cache / PATH
 
 
 def test_the_cache_is_that_of_the_system_unless_named(cache, monkeypatch):
@@ -313,11 +301,13 @@ class TestBar:
         with DownloadBar.shown("file") as bar:
             assert bar is None
 
-    def test_there_is_none_without_rich(self, monkeypatch):
-        monkeypatch.setattr(sys, "stderr", Terminal())
+    def test_without_rich_it_is_a_line(self, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", screen := Terminal())
         monkeypatch.setitem(sys.modules, "rich", None)
         with DownloadBar.shown("file") as bar:
-            assert bar is None
+            bar.total = 10
+            bar.update(4)
+        assert screen.getvalue() == "\rfile 4/10 bytes\n"
 
     def test_a_download_on_a_terminal_names_its_file(self, server, cache, monkeypatch, capsys):
         screen = Terminal()
@@ -325,7 +315,7 @@ class TestBar:
         # A terminal of a test machine may call itself dumb, and gets no bar then.
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", "120")
-        locate(PATH)
+        locate(FILE)
         assert PATH in screen.getvalue()
         assert capsys.readouterr().out == ""
         assert (cache / PATH).read_bytes() == CONTENT
@@ -333,8 +323,8 @@ class TestBar:
     def test_bytes_add_up_and_an_end_that_is_not_announced_stays_unknown(self, monkeypatch):
         monkeypatch.setattr(sys, "stderr", Terminal())
         with DownloadBar.shown("file") as bar:
+            (task,) = bar._bar._display._bar.tasks
             bar.total = 0
-            (task,) = bar._display.tasks
             assert bar.total == 0
             assert task.total is None
             bar.total = 10

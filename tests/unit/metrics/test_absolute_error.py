@@ -223,14 +223,14 @@ def test_rows_censored_past_all_training_rows_are_finite(method):
             ([1.0, 2.0], [0, 0]),
             {"method": "uncensored"},
             ValueError,
-            "y must hold a row that tells of its event time for method='uncensored', got 2 rows "
-            "with 0 events: use method='hinge'.",
+            "y must hold a row with information on its event time for method='uncensored', got 2 "
+            "rows with 0 events: use method='hinge'.",
         ),
         (
             ([1.0, 2.0], [0, 0]),
             {"method": "margin", "y_train": [3.0, 4.0]},
             ValueError,
-            "y must hold a row that tells of its event time for method='margin', got 2 rows "
+            "y must hold a row with information on its event time for method='margin', got 2 rows "
             "with 0 events: use method='hinge'.",
         ),
         (
@@ -243,7 +243,7 @@ def test_rows_censored_past_all_training_rows_are_finite(method):
             ([1.0, 2.0], [1, 0]),
             {"method": "ipcw", "sample_weight": [0, 1]},
             ValueError,
-            "y must hold a row that tells of its event time for method='ipcw', got 1 rows "
+            "y must hold a row with information on its event time for method='ipcw', got 1 rows "
             "with 0 events: use method='hinge'.",
         ),
         (

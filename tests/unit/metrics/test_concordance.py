@@ -131,6 +131,31 @@ def test_an_infinite_prediction_is_later_than_any_other():
     assert concordance_index(([1.0, 2.0], [1, 1]), [3.0, np.inf]) == 1.0
 
 
+def test_left_censored_times_have_a_perfect_order_too():
+    rng = np.random.default_rng(0)
+    time, limit = rng.exponential(size=200), rng.exponential(size=200)
+    y = np.maximum(time, limit), time >= limit
+    assert 0.3 < y[1].mean() < 0.7
+    assert concordance_index(y, time, censoring="left") == 1.0
+    assert concordance_index(y, -time, censoring="left") == 0.0
+    assert concordance_index(y, time) < 0.9
+
+
+@few
+@given(predicted_data())
+def test_left_censoring_is_right_censoring_backwards(data):
+    time, event, predicted = data
+    expected = concordance_index((time, event), predicted)
+    assert concordance_index((-time, event), -predicted, censoring="left") == expected
+
+
+def test_an_unknown_side_of_censoring_is_refused():
+    with pytest.raises(
+        ValueError, match=r"^censoring must be one of 'right', 'left', got 'both'\.$"
+    ):
+        concordance_index([1.0, 2.0], [1.0, 2.0], censoring="both")
+
+
 def test_the_result_is_a_plain_float():
     assert type(concordance_index([1.0, 2.0], [1.0, 2.0])) is float
 

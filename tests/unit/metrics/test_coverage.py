@@ -168,8 +168,8 @@ def test_an_impossible_mean_leaves_the_interval_its_width(method):
 
 
 LATE = (
-    "{} of 4 rows have a limit past 3, the end of what the rows of y_train tell of censoring: read "
-    "the bounds, since the estimate rests on no data there."
+    "{} of 4 rows have a limit past 3, the end of what the rows of y_train say about censoring: "
+    "read the bounds, since the estimate rests on no data there."
 )
 
 

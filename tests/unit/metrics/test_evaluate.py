@@ -2,25 +2,33 @@ import builtins
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
+from lifelines import CoxPHFitter
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sksurv.ensemble import RandomSurvivalForest
+from sksurv.linear_model import CoxPHSurvivalAnalysis
 
 from censquant import LinearCQR
-from censquant.metrics._a_calibration import ACalibration, a_calibration
+from censquant.adapters import predict_quantiles_of
+from censquant.metrics._a_calibration import a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
 from censquant.metrics._evaluate import evaluate
 from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.survival import Surv
+from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
+from censquant.survival import Surv, default_horizon
 
 TAUS = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 METRICS = [
     "concordance_index",
     "concordance_index_ipcw",
+    "concordance_restricted_mean",
     "pinball_loss_censored",
     "pinball_loss_ipcw",
     "crps_censored",
@@ -63,7 +71,9 @@ def test_the_scores_are_the_metrics_of_the_predictions(judged):
     model, y, X_test, y_test, result = judged
     rows = model.predict_quantiles(X_test, beyond="extrapolate")
     median, own = rows[:, 2], {"y_train": y}
+    mean = QuantileCurve(rows, TAUS, 0.0).restricted_mean(default_horizon(y["time"]))
     expected = {
+        "concordance_restricted_mean": concordance_index(y_test, mean),
         "concordance_index": concordance_index(y_test, median),
         "concordance_index_ipcw": concordance_index_ipcw(y_test, median, **own),
         "pinball_loss_censored": pinball_loss_censored(y_test, rows, TAUS, **own),
@@ -142,68 +152,72 @@ def test_a_true_model_gets_a_good_verdict():
     X, y, rows = simulated(500, 5)
     verdict = evaluate(rows, y_train, X, y, taus=TAUS, n_resamples=30, random_state=0).verdict
     assert re.fullmatch(
-        r"The rows are put in a better order than chance would \(concordance 0\.\d\d, 95 % "
+        r"The individuals are ranked better than chance \(concordance 0\.\d\d, 95 % "
         r"interval 0\.\d\d to 0\.\d\d\), and the predicted quantiles show no sign of "
-        r"miscalibration \(p = 0\.\d+\)\. \d+ % of the predicted quantiles lie where the training "
-        r"rows can speak\.",
+        r"miscalibration \(p = 0\.\d+\)\. \d+ % of the predicted quantiles lie within the "
+        r"follow-up of the training data\.",
         verdict,
     )
 
 
-@pytest.mark.parametrize(("factor", "way"), [(0.5, "later"), (2.0, "sooner")])
-def test_a_miscalibrated_model_is_found_out(factor, way):
+@pytest.mark.parametrize(("shift", "way"), [(-0.2, "early"), (0.2, "late")])
+def test_a_miscalibrated_model_is_detected(shift, way):
     _, y_train, _ = simulated(300, 6)
     X, y, rows = simulated(300, 7)
     verdict = evaluate(
-        factor * rows, y_train, X, y, taus=TAUS, n_resamples=10, random_state=0
+        rows + shift, y_train, X, y, taus=TAUS, n_resamples=10, random_state=0
     ).verdict
-    text = (
-        "but the predicted quantiles are not calibrated (p < 0.001): the events come "
-        f"{way} than predicted. "
-    )
+    text = f"but the predicted quantiles are not calibrated (p < 0.001): they are too {way}. "
     assert text in verdict
 
 
+def test_the_ranking_of_the_verdict_is_that_of_the_restricted_means():
+    # The medians are in order, the means up to the horizon are not.
+    share = np.random.default_rng(0).uniform(size=200)
+    time, taus = 10 + share, [0.2, 0.5, 0.8]
+    rows = np.column_stack([10 - 5 * share, time, time + 0.1])
+    result = evaluate(rows, time, None, time, taus=taus, n_resamples=10, random_state=0)
+    assert result["concordance_index"].value == 1.0
+    assert result["concordance_restricted_mean"].value < 0.5
+    assert result.verdict.startswith("The individuals are ranked worse than chance (concordance 0.")
+
+
 def line(value, lower, upper):
-    return EvaluationRow("concordance_index", value, lower, upper, "higher", "")
+    return EvaluationRow("concordance_restricted_mean", value, lower, upper, "higher", "")
 
 
 def test_the_verdict_on_an_order_that_may_be_chance():
-    cells = np.array([30.0, 30.0]), np.array([30.0, 30.0]), np.array([0.0, 0.5, 0.9])
-    verdict = verdict_of(line(0.6, 0.4, 0.7), ACalibration(1.0, 2, 0.3, *cells), 60, 0.5)
+    verdict = verdict_of(line(0.6, 0.4, 0.7), 0.3, (), 60, 0.5)
     assert verdict == (
-        "The order of the predictions cannot be told from chance (concordance 0.60, 95 % interval "
-        "0.40 to 0.70), and the predicted quantiles show no sign of miscalibration (p = 0.3). "
-        "50 % of the predicted quantiles lie where the training rows can speak."
+        "The ranking of the individuals cannot be distinguished from chance (concordance 0.60, "
+        "95 % interval 0.40 to 0.70), and the predicted quantiles show no sign of miscalibration "
+        "(p = 0.3). 50 % of the predicted quantiles lie within the follow-up of the training data."
     )
 
 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (line(np.nan, np.nan, np.nan), "The order of the predictions could not be judged, and"),
-        (line(0.3, 0.2, 0.4), "The rows are put in a worse order than chance would (concordance"),
-        (line(0.7, 0.6, 0.8), "The rows are put in a better order than chance would (concordance"),
+        (line(np.nan, np.nan, np.nan), "The ranking of the individuals could not be judged, and"),
+        (line(0.3, 0.2, 0.4), "The individuals are ranked worse than chance (concordance"),
+        (line(0.7, 0.6, 0.8), "The individuals are ranked better than chance (concordance"),
     ],
 )
 def test_the_verdict_on_the_order_follows_the_interval(row, words):
-    cells = np.array([30.0]), np.array([30.0]), np.array([0.0, 0.9])
-    assert verdict_of(row, ACalibration(0.0, 1, 1.0, *cells), 60, 1.0).startswith(words)
+    assert verdict_of(row, 1.0, (), 60, 1.0).startswith(words)
 
 
 @pytest.mark.parametrize(
-    ("p_value", "observed", "expected", "n_events", "words"),
+    ("p_value", "error", "n_events", "words"),
     [
-        (0.3, 10.0, 12.0, 10, "(p = 0.3), though 10 events could hardly show one. "),
-        (0.01, 101.0, 100.0, 101, "(p = 0.01): the events are spread otherwise than predicted. "),
-        (0.0, 50.0, 100.0, 50, "(p < 0.001): the events come later than predicted. "),
-        (0.0, 50.0, 0.0, 50, "(p < 0.001): the events come sooner than predicted. "),
+        (0.3, (), 10, "(p = 0.3), although the test has little power with 10 events. "),
+        (0.01, (), 101, "(p = 0.01): the shape of their distribution is wrong. "),
+        (0.0, ("too early",), 50, "(p < 0.001): they are too early. "),
+        (0.0, ("too wide", "too late"), 50, "(p < 0.001): they are too wide and too late. "),
     ],
 )
-def test_the_verdict_on_calibration_follows_the_test(p_value, observed, expected, n_events, words):
-    cells = np.array([observed]), np.array([expected]), np.array([0.0, 0.9])
-    result = ACalibration(9.0, 1, p_value, *cells)
-    assert words in verdict_of(line(0.7, 0.6, 0.8), result, n_events, 1.0)
+def test_the_verdict_on_calibration_follows_the_test(p_value, error, n_events, words):
+    assert words in verdict_of(line(0.7, 0.6, 0.8), p_value, error, n_events, 1.0)
 
 
 def test_a_score_without_a_value_says_why():
@@ -221,7 +235,7 @@ def test_a_score_without_a_value_says_why():
         "levels must hold one that follow-up reached for some row, got 0.2 as the lowest: every "
         "row of y is censored before."
     )
-    assert result.verdict.startswith("The order of the predictions could not be judged")
+    assert result.verdict.startswith("The ranking of the individuals could not be judged")
 
 
 def test_what_is_truncated_stands_in_the_note():
@@ -288,7 +302,7 @@ def test_an_unknown_metric_is_a_key_error(judged):
             LinearRegression(),
             {},
             TypeError,
-            "model_or_quantiles must have the method predict_quantiles or be an array of "
+            "model_or_quantiles must predict quantiles or survival curves, or be an array of "
             "quantiles, got LinearRegression.",
         ),
         (
@@ -323,3 +337,103 @@ def test_an_unknown_metric_is_a_key_error(judged):
 def test_bad_input_is_refused_in_one_sentence(model, options, kind, message):
     with pytest.raises(kind, match="^" + re.escape(message) + "$"):
         evaluate(model, [1.0, 2.0], None, [1.0, 2.0], **options)
+
+
+def foreign_models(X, y):
+    """Fitted models of other libraries, each of which knows that times grow with x."""
+    table = pd.DataFrame({"x": X[:, 0], "time": y["time"] + 1e-3, "event": y["event"]})
+    forest = RandomSurvivalForest(n_estimators=20, min_samples_leaf=15, random_state=0)
+    return {
+        "scikit-survival": forest.fit(X, y),
+        "pipeline": make_pipeline(StandardScaler(), clone(forest)).fit(X, y),
+        "lifelines": CoxPHFitter().fit(table, "time", "event"),
+    }
+
+
+@pytest.mark.parametrize("name", ["scikit-survival", "pipeline", "lifelines"])
+def test_models_of_other_libraries_are_judged(name):
+    X, y, _ = simulated(300, 0)
+    X_test, y_test, _ = simulated(200, 1)
+    model = foreign_models(X, y)[name]
+    result = evaluate(model, y, X_test, y_test, n_resamples=10, random_state=0)
+    assert [row.metric for row in result.rows] == METRICS
+    assert np.isfinite([row.value for row in result.rows]).all()
+    assert result["concordance_restricted_mean"].lower > 0.6
+    values = predict_quantiles_of(model, X_test, DEFAULT_QUANTILES)
+    expected = pinball_loss_censored(y_test, values, DEFAULT_QUANTILES, y_train=y)
+    assert result["pinball_loss_censored"].value == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_object_with_quantiles_needs_nothing_else():
+    _, y, _ = simulated(300, 0)
+    X_test, y_test, rows = simulated(200, 1)
+
+    class Exact:
+        def predict_quantiles(self, X, quantiles):
+            return X + np.asarray(quantiles)
+
+    options = {"taus": TAUS, "n_resamples": 10, "random_state": 0}
+    found = evaluate(Exact(), y, X_test, y_test, **options)
+    assert str(found) == str(evaluate(rows, y, None, y_test, **options))
+
+
+def test_administrative_censoring_does_not_make_a_right_model_look_wrong():
+    # All are censored at 1: the curves of the model end there, half of the events are unknown.
+    rng = np.random.default_rng(0)
+    n = 2000
+    x = rng.uniform(size=(n, 1))
+    latent = rng.exponential(size=n) * np.exp(x[:, 0])
+    y = Surv.from_arrays(latent <= 1.0, np.minimum(latent, 1.0))
+    cox = CoxPHSurvivalAnalysis().fit(x[:1000], y[:1000])
+    result = evaluate(cox, y[:1000], x[1000:], y[1000:], n_resamples=5, random_state=0)
+    assert result["a_calibration_p_value"].value > 0.05
+    reach = 1 - np.exp(-np.exp(-x[1000:, 0]))
+    expected = (np.array(DEFAULT_QUANTILES) <= reach[:, None]).mean()
+    assert result.identified == pytest.approx(expected, abs=0.03)
+
+
+def test_a_model_that_cannot_say_its_reach_is_judged_by_the_training_follow_up():
+    y = (np.array([0.5, 1.0, 1.0, 1.5, 2.0]), np.array([1, 0, 0, 1, 0]))
+
+    class Late:
+        def predict_quantiles(self, X, quantiles):
+            return np.tile(np.asarray(quantiles) * 4.0, (5, 1))
+
+    taus = [0.2, 0.4, 0.6, 0.8]
+    result = evaluate(Late(), y, np.zeros((5, 1)), y, taus=taus, n_resamples=20)
+    assert result.identified == 0.5
+
+
+def mirrored(y, origin):
+    return Surv.from_arrays(y["event"], origin - y["time"])
+
+
+def test_left_censored_times_are_judged_as_their_mirror_image():
+    X, y, _ = simulated(300, 0)
+    X_test, y_test, _ = simulated(200, 1)
+    origin = 3.0
+    left = LinearCQR(TAUS, censoring="left").fit(X, mirrored(y, origin))
+    right = LinearCQR(TAUS).fit(X, y)
+    options = {"n_resamples": 10, "random_state": 0}
+    found = evaluate(left, mirrored(y, origin), X_test, mirrored(y_test, origin), **options)
+    expected = evaluate(right, y, X_test, y_test, **options)
+    for row, other in zip(found.rows, expected.rows, strict=True):
+        assert row.value == pytest.approx(other.value, rel=1e-3)
+    assert found.identified == pytest.approx(expected.identified, abs=0.01)
+
+
+@pytest.mark.parametrize(("shift", "way"), [(-0.2, "early"), (0.2, "late")])
+def test_the_verdict_on_left_censored_times_keeps_its_direction(shift, way):
+    _, y, _ = simulated(400, 0)
+    X_test, y_test, _ = simulated(400, 1)
+
+    class Shifted:
+        censoring = "left"
+
+        def predict_quantiles(self, X, quantiles):
+            return 3.0 - X - 1.0 + np.asarray(quantiles) + shift
+
+    result = evaluate(
+        Shifted(), mirrored(y, 3.0), X_test, mirrored(y_test, 3.0), n_resamples=5, random_state=0
+    )
+    assert f"(p < 0.001): they are too {way}. " in result.verdict

@@ -3,11 +3,16 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
+from sksurv.linear_model import CoxPHSurvivalAnalysis
 
+from censquant import LinearCQR
+from censquant.adapters import predict_quantiles_of, survival_of
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._brier import brier_score, integrated_brier_score
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
 from censquant.metrics._intervals import BootstrapInterval, bootstrap_interval
+from censquant.metrics._pinball import crps_censored
 from censquant.survival import Surv
 
 
@@ -286,3 +291,94 @@ def test_a_metric_that_is_an_array_of_no_dimension_is_a_number():
     interval = bootstrap_interval(at_one_time, [1.0, 2.0], [[0.0], [1.0]], n_resamples=3)
     assert interval.value == 0.0
     assert type(interval.value) is float
+
+
+@pytest.fixture(scope="module")
+def two_models():
+    """A Cox model, a linear one that looks at noise, features and rows of both."""
+    y, x = simulated(200, 5)
+    noise = np.random.default_rng(6).normal(size=200)
+    X = np.column_stack([x, noise])
+    target = Surv.from_arrays(y[1], y[0])
+    cox = CoxPHSurvivalAnalysis().fit(X, target)
+
+    class Blind:
+        linear = LinearCQR([0.25, 0.5, 0.75]).fit(noise[:, None], target)
+
+        def predict_quantiles(self, X, quantiles):
+            return self.linear.predict_quantiles(X[:, 1:], quantiles, beyond="extrapolate")
+
+    return cox, Blind(), X, y
+
+
+TAUS = [0.25, 0.5, 0.75]
+TIMES = [0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "arguments", "asked"),
+    [
+        (concordance_index, {}, lambda model, X: predict_quantiles_of(model, X, 0.5)[:, 0]),
+        (crps_censored, {"taus": TAUS}, lambda model, X: predict_quantiles_of(model, X, TAUS)),
+        (
+            integrated_brier_score,
+            {"times": TIMES},
+            lambda model, X: survival_of(model, X, TIMES),
+        ),
+    ],
+)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_models_are_compared_by_what_the_metric_takes(
+    two_models, metric, arguments, asked, by_name
+):
+    cox, blind, X, y = two_models
+    given = (arguments, ()) if by_name else ({}, tuple(arguments.values()))
+    options = {"n_resamples": 40, "random_state": 0, **given[0]}
+    found = bootstrap_interval(metric, y, cox, *given[1], other=blind, X=X, **options)
+    expected = bootstrap_interval(
+        metric, y, asked(cox, X), *given[1], other=asked(blind, X), **options
+    )
+    assert (found.value, found.lower, found.upper, found.p_value) == (
+        expected.value,
+        expected.lower,
+        expected.upper,
+        expected.p_value,
+    )
+    better = found.value if metric is concordance_index else -found.value
+    assert better > 0
+
+
+def test_predictions_and_a_model_may_be_compared(two_models):
+    cox, _, X, y = two_models
+    medians = predict_quantiles_of(cox, X, 0.5)[:, 0]
+    options = {"n_resamples": 10, "random_state": 0}
+    found = bootstrap_interval(concordance_index, y, medians, other=cox, X=X, **options)
+    assert found.value == 0.0
+
+
+def test_a_model_needs_features_and_what_the_metric_asks_for(two_models):
+    cox, _, X, y = two_models
+    message = "X must be given where other is a fitted model, got None."
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        bootstrap_interval(concordance_index, y, X[:, 0], other=cox)
+    message = "taus must be given where predicted is a fitted model, got none."
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        bootstrap_interval(crps_censored, y, cox, X=X)
+
+
+def test_a_model_without_a_distribution_cannot_be_compared(two_models):
+    *_, X, y = two_models
+    model = LinearRegression().fit(X, y[0])
+    with pytest.raises(TypeError, match=r"^model must have the method predict_quantiles or be"):
+        bootstrap_interval(concordance_index, y, model, X=X)
+
+
+def test_a_model_of_left_censored_times_is_left_to_evaluate(two_models):
+    *_, X, y = two_models
+    model = LinearCQR([0.5], censoring="left").fit(X, y)
+    message = (
+        "predicted must be fitted with censoring='right', since metrics take a censored event to "
+        "come after its time, got censoring='left': use evaluate, which mirrors the times."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        bootstrap_interval(concordance_index, y, model, X=X)

@@ -1,7 +1,6 @@
-"""Other people's methods behind one small interface, where their libraries are installed."""
+"""Methods of other libraries behind one small interface, where these are installed."""
 
 from censquant.benchmark.peers._base import Peer
-from censquant.benchmark.peers._inversion import quantiles_from_survival
 from censquant.benchmark.peers._registry import PEER_TITLES, available_peers, make_peer
 
 __all__ = [
@@ -9,5 +8,4 @@ __all__ = [
     "Peer",
     "available_peers",
     "make_peer",
-    "quantiles_from_survival",
 ]

@@ -1,4 +1,4 @@
-"""What all peers share: the interface, and the care around a call of somebody else's code."""
+"""What all peers share: the interface, and the precautions around calls of other libraries."""
 
 from abc import ABC, abstractmethod
 from importlib import import_module
@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import seed_sequence
-from censquant.benchmark.peers._inversion import quantiles_from_survival
+from censquant.adapters import quantiles_from_survival
 from censquant.benchmark.peers._isolation import own_generators
 from censquant.benchmark.peers._times import positive_shift
-from censquant.quantiles import check_quantiles
-from censquant.quantiles._matrix import sorted_rows
+from censquant.quantiles import check_quantiles, sorted_rows
 from censquant.survival import Target, read_target, require_events
 
 Floats = NDArray[np.float64]
@@ -22,7 +21,7 @@ _CHUNK = 1000
 
 
 class Peer(ABC):
-    """Somebody else's method, fitted and asked for quantiles as all methods of a benchmark are.
+    """A method of another library, fitted and asked for quantiles as all methods of a benchmark.
 
     An adapter says which settings it uses and why; nothing is tuned. The library behind it is
     imported by `fit` and not before. Features and times are handed over in the form the library
@@ -32,7 +31,7 @@ class Peer(ABC):
     Parameters
     ----------
     random_state : int or None
-        Seed; None draws afresh.
+        Seed; None draws a new one for each fit.
 
     Examples
     --------
@@ -78,7 +77,7 @@ class Peer(ABC):
             )
         self._seed = int(seed_sequence(self.random_state).generate_state(1)[0] >> 1)
         # Apart from the fit: what a library draws when it is first imported must not change the
-        # numbers of the fit, and torch has to be there for its generator to be looked after.
+        # numbers of the fit, and torch must be loaded for its generator to be restored.
         with own_generators(self._seed):
             import_module(self.module)
         self._shift = positive_shift(target.time) if self.needs_positive_times else 0.0
@@ -125,7 +124,7 @@ class Peer(ABC):
 
     @abstractmethod
     def _predict(self, X: Floats, levels: Floats) -> Any:
-        """Quantiles ``(n, k)`` on the scale of time of `_fit`."""
+        """Quantiles ``(n, k)`` in the unit of time of `_fit`."""
 
 
 class CurvePeer(Peer):

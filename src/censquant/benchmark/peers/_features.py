@@ -32,5 +32,5 @@ class Standardizer:
         return cls(kept, X[:, kept].mean(axis=0), X[:, kept].std(axis=0))
 
     def __call__(self, X: Floats) -> Floats:
-        """Rows on the scale of the training rows."""
+        """Rows standardised as the training rows."""
         return np.asarray((X[:, self.kept] - self.mean) / self.scale, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Global generators of random numbers, lent to a peer and given back."""
+"""Global generators of random numbers, seeded for a peer and restored afterwards."""
 
 import random
 import sys
@@ -13,7 +13,7 @@ def own_generators(seed: int) -> Iterator[None]:
     """Seed the global generators inside the block and restore the caller's afterwards.
 
     Several peers draw from a global generator however they are called: NGBoost's trees, hazardous'
-    classifier, every torch network. Torch is looked after where it is loaded already; nothing here
+    classifier, every torch network. Torch is included where it is loaded already; nothing here
     loads it. Threads that draw from the same generators meanwhile are not protected.
     """
     torch = sys.modules.get("torch")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant.adapters import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer, Peer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.survival import Target
@@ -34,8 +35,7 @@ class LifelinesCox(CurvePeer):
         self._model = _fitted(model, self._features(X), target)
 
     def _survival(self, X: Floats) -> tuple[Floats, Floats]:
-        curves = self._model.predict_survival_function(_frame(self._features(X)))
-        return curves.index.to_numpy(dtype=np.float64), curves.to_numpy().T
+        return survival_curves_of(self._model, _frame(self._features(X)))
 
 
 class _AFTPeer(Peer):

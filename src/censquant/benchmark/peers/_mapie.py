@@ -24,14 +24,14 @@ class NaiveConformalQuantiles(Peer):
     """A warning example: ``ConformalizedQuantileRegressor`` on the observed times.
 
     Every time counts as that of an event. A censored row's event came later than its time, so
-    that the intervals cover min(T, C) with the promised probability and not T: all quantiles are
-    biased low, and the promise hides it.
+    that the intervals cover min(T, C) with the nominal probability and not T: all quantiles are
+    biased low, and the nominal coverage hides it.
 
     MAPIE gives intervals, not quantiles. The interval of confidence 1 - 2 tau stands for the
     levels tau and 1 - tau, each bound corrected on its own (``symmetric_correction=False``), and
     the median is that of the base model. So the nine pairs of 0.05, 0.10, ..., 0.95 are fitted,
     and other levels read from the curve through them, which beyond 0.95 is an extrapolation. The
-    base model is scikit-learn's ``HistGradientBoostingRegressor`` with its defaults, one a level;
+    base model is scikit-learn's ``HistGradientBoostingRegressor`` with its defaults, one per level;
     a fifth of the rows is for the correction.
     """
 

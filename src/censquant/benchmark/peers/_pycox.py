@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant.adapters import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.benchmark.peers._holdout import held_out
@@ -48,19 +49,20 @@ class DeepHit(CurvePeer):
         self._features = Standardizer.fit(X)
         grid = event_grid(target.time, target.event, self._GRID_SIZE)
         # Censorings move to the left: they need a time of the grid before the first event.
-        self._times = np.unique(np.append(grid, target.time.min()))
-        labels = DeepHitSingle.label_transform(self._times).transform(target.time, target.event)
+        times = np.unique(np.append(grid, target.time.min()))
+        labels = DeepHitSingle.label_transform(times).transform(target.time, target.event)
         rows = self._features(X).astype(np.float32)
         net = tt.practical.MLPVanilla(
-            rows.shape[1], _NODES, self._times.size, batch_norm=True, dropout=_DROPOUT
+            rows.shape[1], _NODES, times.size, batch_norm=True, dropout=_DROPOUT
         )
-        self._model = DeepHitSingle(net, tt.optim.Adam(_LEARNING_RATE), device="cpu")
+        self._model = DeepHitSingle(
+            net, tt.optim.Adam(_LEARNING_RATE), device="cpu", duration_index=times
+        )
         train, validation = held_out(target.event, seed)
         _train(self._model, rows, labels, train, validation, n_cases=train.size)
 
     def _survival(self, X: Floats) -> tuple[Floats, Floats]:
-        rows = self._features(X).astype(np.float32)
-        return self._times, self._model.predict_surv(rows, numpy=True).astype(np.float64)
+        return survival_curves_of(self._model, self._features(X))
 
 
 class CoxTime(CurvePeer):
@@ -96,10 +98,8 @@ class CoxTime(CurvePeer):
         self._model.compute_baseline_hazards()
 
     def _survival(self, X: Floats) -> tuple[Floats, Floats]:
-        curves = self._model.predict_surv_df(self._features(X).astype(np.float32))
-        ticks = curves.index.to_numpy(dtype=np.float64)
-        times = ticks * self._clock.scale[0] + self._clock.mean[0]
-        return times, curves.to_numpy(dtype=np.float64).T
+        ticks, survival = survival_curves_of(self._model, self._features(X))
+        return ticks * self._clock.scale[0] + self._clock.mean[0], survival
 
 
 def _train(
@@ -111,10 +111,10 @@ def _train(
     *,
     n_cases: int,
 ) -> None:
-    """Train until the validation rows no longer gain, and go back to the best weights."""
+    """Train until the validation loss no longer improves, and restore the best weights."""
     import torchtuples as tt
 
-    seen, judged = (
+    trained, judged = (
         (rows[part], tuple(label[part] for label in labels)) for part in (train, validation)
     )
     # Batch normalisation cannot do with a last batch of one case.
@@ -122,12 +122,12 @@ def _train(
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         # Cox-Time takes its validation rows as x[[slice]], which torch still reads as x[slice].
         warnings.filterwarnings("ignore", message="Using a non-tuple sequence")
-        # The library keeps its best weights in the working directory unless told otherwise.
+        # The library keeps its best weights in the working directory by default.
         stopping = tt.callbacks.EarlyStopping(
             patience=_PATIENCE, file_path=str(Path(folder) / "weights.pt")
         )
         model.fit(
-            *seen,
+            *trained,
             batch_size=batch_size,
             epochs=_MAX_EPOCHS,
             callbacks=[stopping],

@@ -71,7 +71,7 @@ def make_peer(name: str, *, random_state: int | None = None) -> Peer:
     name : str
         A key of `PEER_TITLES`.
     random_state : int or None
-        Seed; None draws afresh.
+        Seed; None draws a new one for each fit.
 
     Returns
     -------

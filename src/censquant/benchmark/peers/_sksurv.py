@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant.adapters import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.benchmark.peers._times import event_grid, rounded_up
@@ -31,11 +32,7 @@ class _SksurvPeer(CurvePeer):
         self._model = self._unfitted(seed).fit(self._features(X), y)
 
     def _survival(self, X: Floats) -> tuple[Floats, Floats]:
-        rows = self._features(X)
-        return (
-            np.asarray(self._model.unique_times_, dtype=np.float64),
-            np.asarray(self._model.predict_survival_function(rows, return_array=True)),
-        )
+        return survival_curves_of(self._model, self._features(X))
 
     @abstractmethod
     def _unfitted(self, seed: int) -> Any:
@@ -63,7 +60,7 @@ class SurvivalForest(_SksurvPeer):
     The leaf size is that of the library's own guide. Every node of every tree keeps a curve over
     all distinct times, gigabytes for thousands of rows; so times are rounded up to 200 quantiles
     of the event times before the fit, and the curve is linear between them. The time of a tree
-    grows much faster than its rows, so that each sees 2,000 drawn ones at the most.
+    grows much faster than its rows, so that each is grown on 2,000 drawn ones at most.
     """
 
     module: ClassVar[str] = "sksurv.ensemble"

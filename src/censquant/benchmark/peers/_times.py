@@ -1,4 +1,4 @@
-"""Times as a peer can take them: positive, or on a coarse grid."""
+"""Times in the form that a peer takes: positive, or on a coarse grid."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from censquant.survival import Target
 
 Floats = NDArray[np.float64]
 
-# A scale below this share of the spread of the logarithms is not to be had from any features.
+# Smallest scale, as a share of the spread of the logarithms: no features predict more sharply.
 _SMALLEST_SCALE = 1e-3
 
 

@@ -1,33 +1,80 @@
-"""From the rows of a benchmark to tables and figures, beside the paper's numbers."""
+"""From the rows of a benchmark to tables and figures: the parts that reports are made of."""
 
-from censquant.benchmark.reporting._figure_1d import OneDimensional, one_dimensional_figure
-from censquant.benchmark.reporting._figures import render
-from censquant.benchmark.reporting._published import published_table
-from censquant.benchmark.reporting._report import suite_tables, write_report
-from censquant.benchmark.reporting._speed import speed_table, training_time
-from censquant.benchmark.reporting._summary import (
-    Agreement,
-    Labels,
-    agreement,
-    compare,
-    summarize,
+from censquant.benchmark.reporting._figures import (
+    new_figure,
+    readable_log,
+    render,
+    shared_legend,
+    style,
+    unclutter,
 )
-from censquant.benchmark.reporting._tables import Table, to_markdown
+from censquant.benchmark.reporting._latex import to_latex
+from censquant.benchmark.reporting._paired import (
+    INTERVAL_NOTE,
+    PairedDifference,
+    paired_difference,
+    t_quantile,
+)
+from censquant.benchmark.reporting._report import write_report
+from censquant.benchmark.reporting._score_tables import failed_table, score_tables
+from censquant.benchmark.reporting._speed import TrainingTime, speed_table, training_time
+from censquant.benchmark.reporting._summary import (
+    HIGHER_IS_BETTER,
+    SCORES,
+    Labels,
+    fine,
+    first_split,
+    mean_and_error,
+    random_split,
+    summarize,
+    tidy,
+)
+from censquant.benchmark.reporting._tables import (
+    Table,
+    TableCell,
+    best_in_print,
+    escape_markdown,
+    number,
+    plus_minus,
+    runs_note,
+    signed,
+    to_markdown,
+)
 
 __all__ = [
-    "Agreement",
+    "HIGHER_IS_BETTER",
+    "INTERVAL_NOTE",
+    "SCORES",
     "Labels",
-    "OneDimensional",
+    "PairedDifference",
     "Table",
-    "agreement",
-    "compare",
-    "one_dimensional_figure",
-    "published_table",
+    "TableCell",
+    "TrainingTime",
+    "best_in_print",
+    "escape_markdown",
+    "failed_table",
+    "fine",
+    "first_split",
+    "mean_and_error",
+    "new_figure",
+    "number",
+    "paired_difference",
+    "plus_minus",
+    "random_split",
+    "readable_log",
     "render",
+    "runs_note",
+    "score_tables",
+    "shared_legend",
+    "signed",
     "speed_table",
-    "suite_tables",
+    "style",
     "summarize",
+    "t_quantile",
+    "tidy",
+    "to_latex",
     "to_markdown",
     "training_time",
+    "unclutter",
     "write_report",
 ]

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from censquant.benchmark.reporting._tables import Cell, Table
+    from censquant.benchmark.reporting._tables import Table, TableCell
 
 # So many rows, a caption and a few notes fill a page of LaTeX's article class; a float that is
 # taller runs off the paper.
-_ROWS_A_PAGE = 40
+_ROWS_PER_PAGE = 40
 # Modern pdfLaTeX knows the letters of Latin alphabets up to here, and stops at most others.
 _LAST_LATIN = "\u017f"
 _ESCAPES = str.maketrans(
@@ -52,8 +52,8 @@ def to_latex(tables: Sequence[Table], head: str = "") -> str:
     r"""LaTeX of the tables, each in a floating environment, with the head as a comment.
 
     The document needs the packages booktabs and graphicx; a table wider than the page is scaled,
-    and one longer than a page goes on under the same number on the next. Names in letters that are
-    not Latin need XeLaTeX or LuaLaTeX; the comment says so where there are any.
+    and one longer than a page continues under the same number on the next. Names in letters that
+    are not Latin need XeLaTeX or LuaLaTeX; the comment says so where there are any.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def to_latex(tables: Sequence[Table], head: str = "") -> str:
 
     Examples
     --------
-    >>> from censquant.benchmark.reporting._latex import to_latex
-    >>> from censquant.benchmark.reporting._tables import Cell, Table
-    >>> text = to_latex([Table("Means", ("set", "C"), ((Cell("a_b"), Cell("0.6", bold=True)),))])
+    >>> from censquant.benchmark.reporting import Table, TableCell, to_latex
+    >>> row = TableCell("a_b"), TableCell("0.6", bold=True)
+    >>> text = to_latex([Table("Means", ("set", "C"), (row,))])
     >>> [line for line in text.splitlines() if "0.6" in line]
     ['a\\_b & \\textbf{0.6} \\\\']
     """
@@ -91,10 +91,10 @@ def to_latex(tables: Sequence[Table], head: str = "") -> str:
 
 
 def _pages(table: Table) -> Iterator[Table]:
-    """Parts of a table that fit a page each, cut before a block where one begins; notes go last."""
+    """Parts of a table that each fit a page, cut before a block where one begins; notes go last."""
     start, n_rows = 0, len(table.rows)
-    while n_rows - start > _ROWS_A_PAGE:
-        full = start + _ROWS_A_PAGE
+    while n_rows - start > _ROWS_PER_PAGE:
+        full = start + _ROWS_PER_PAGE
         end = max((cut for cut in table.breaks if start < cut <= full), default=full)
         yield _part(table, start, end, notes=())
         start = end
@@ -129,6 +129,6 @@ def _float(table: Table, *, continued: bool) -> str:
     return "\n".join([*lines, r"\end{table}"])
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     text = escape_latex(cell.text)
     return rf"\textbf{{{text}}}" if cell.bold else text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from censquant.benchmark.reporting._summary import Labels, fine
-from censquant.benchmark.reporting._tables import Cell, Table, number
+from censquant.benchmark.reporting._tables import Table, TableCell, number
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,7 +54,7 @@ def training_time(frame: DataFrame) -> TrainingTime:
     Parameters
     ----------
     frame : DataFrame
-        One row a run.
+        One row per run.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def training_time(frame: DataFrame) -> TrainingTime:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._speed import training_time
+    >>> from censquant.benchmark.reporting import training_time
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...     "variant": "", "seed": [1, 2], "fit_seconds": 0.1, "n_steps": 400, "n_slots": 2,
     ...     "plain_step_seconds": 0.0015})
@@ -90,7 +90,7 @@ def speed_table(frame: DataFrame, labels: Labels) -> Table:
     Parameters
     ----------
     frame : DataFrame
-        One row a run.
+        One row per run.
     labels : Labels
         Titles.
 
@@ -101,8 +101,7 @@ def speed_table(frame: DataFrame, labels: Labels) -> Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.benchmark.reporting._speed import speed_table
-    >>> from censquant.benchmark.reporting._summary import Labels
+    >>> from censquant.benchmark.reporting import Labels, speed_table
     >>> rows = pd.DataFrame({"suite": "main", "dataset": "a", "method": "m", "split": "random",
     ...     "variant": "", "seed": [1, 2], "fit_seconds": 0.1, "n_steps": 400, "n_slots": 2,
     ...     "plain_step_seconds": 0.0015})
@@ -125,10 +124,10 @@ def speed_table(frame: DataFrame, labels: Labels) -> Table:
     )
 
 
-def _line(title: str, time: TrainingTime) -> tuple[Cell, ...]:
+def _line(title: str, time: TrainingTime) -> tuple[TableCell, ...]:
     texts = [title, f"{time.n_runs}", number(time.n_steps, 0), number(time.seconds, 1)]
     texts += [number(time.plain_seconds, 1), number(time.ratio, 1)]
-    return tuple(Cell(text) for text in texts)
+    return tuple(TableCell(text) for text in texts)
 
 
 def _verdict(rows: DataFrame) -> list[str]:

@@ -29,7 +29,7 @@ from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._replications import scale_of, spread_of
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.quantiles import check_quantiles
-from censquant.survival import Target, read_target, read_weights, require_events, risk_horizon
+from censquant.survival import Target, default_horizon, read_target, read_weights, require_events
 
 _METHODS = ("portnoy", "peng-huang", "powell")
 _BOOTSTRAPS = ("jackknife", "pairs", "weights")
@@ -233,7 +233,7 @@ class LinearCQR(LinearModel):
         self.standard_errors_, self.confidence_intervals_ = errors, intervals
         self.time_transform_ = transform
         self.follow_up_ = (float(used.time.min()), float(used.time.max()))
-        self.horizon_ = risk_horizon(used.time, weight[weight > 0], left=left)
+        self.horizon_ = default_horizon(used.time, weight[weight > 0], left=left)
         self.unique_times_ = default_times(used.time[used.event])
         self._feature_range = feature_range(features[weight > 0])
         self._follow_up = None

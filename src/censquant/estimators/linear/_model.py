@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators._features import check_features, feature_names, refuse_overflow
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import Arrays
-from censquant.estimators.linear._files import linear_entries, restored_linear
+from censquant.estimators._parts import Part
+from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._summary import CoefficientSummary, pandas_for
 from censquant.quantiles import QuantileCurve, reach_until
@@ -145,11 +145,9 @@ class LinearModel(FeatureModel):
 
     # Saving
 
-    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
-        return linear_entries(self)
+    def _to_part(self) -> Part:
+        return linear_part(self)
 
     @classmethod
-    def _from_file(
-        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
-    ) -> Self:
-        return restored_linear(cls, header, arrays)
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        return restored_linear(cls, part, network)

@@ -1,12 +1,17 @@
 """scikit-learn's Pipeline with the predictions of a quantile regressor."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from censquant.estimators._base import Ask, QuantileRegressor
+from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._parts import Part
+from censquant.estimators._persistence import parameters_of, restored_parameters
+from censquant.estimators._reading import Ask
+from censquant.exceptions import ModelFileError
 from censquant.quantiles import QuantileCurve
 
 
@@ -87,6 +92,18 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
     def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
         answer: NDArray[Any] = self._regressor._map_curves(self._transformed(X), ask, notes)
         return answer
+
+    def _to_part(self) -> Part:
+        parameters, parts = parameters_of(self)
+        return Part(type(self).__name__, parameters, parts=parts)
+
+    @classmethod
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        pipeline = cls(**restored_parameters(part, network))
+        last = pipeline.steps[-1][1] if pipeline.steps else None
+        if not isinstance(last, QuantileRegressor):
+            raise ModelFileError("holds a pipeline whose last step predicts no quantiles.")
+        return pipeline
 
     @property
     def censoring(self) -> str:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._validation import check_choice, check_integer, check_number
-from censquant.estimators.neural._neural import History, NeuralRegressor
+from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._tasks import History
 from censquant.estimators.neural._y_star import far_times
 from censquant.losses import LEVEL_RULES
 from censquant.networks import Network

@@ -1,16 +1,33 @@
 """What a model file holds of an estimator that trained networks."""
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from censquant._validation import check_flag, check_integer, check_sizes
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import Arrays, check_shapes, plain, restored
+from censquant.estimators._parts import Arrays, Part, check_arrays, expect
+from censquant.estimators._persistence import (
+    fitted_part,
+    own_arrays,
+    plain_history,
+    restored,
+    restored_history,
+)
+from censquant.estimators.neural._architecture import (
+    build_network,
+    check_network,
+    is_custom,
+    load_state,
+    with_prefix,
+)
+from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.exceptions import ModelFileError
-from censquant.networks import Network, State
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._neural import NeuralRegressor
@@ -18,82 +35,111 @@ if TYPE_CHECKING:
 Neural = TypeVar("Neural", bound="NeuralRegressor")
 
 
-def network_entries(estimator: "NeuralRegressor") -> tuple[dict[str, Any], Arrays]:
-    """Return entries of the header and arrays."""
-    scale, follow_up = estimator.models_[0].feature_scale, estimator._follow_up
-    # Those of the fit: a parameter that was set afterwards does not describe these networks.
-    parameters = estimator._fit_parameters
-    header = {
-        "parameters": {name: plain(value) for name, value in parameters.items()},
+def network_part(estimator: "NeuralRegressor") -> Part:
+    """Return the fitted estimator as data."""
+    first, follow_up = estimator.models_[0], estimator._follow_up
+    description = {
+        **first.describe(),
         "input_shape": list(estimator._input_shape),
         "n_members": len(estimator.models_),
-        "horizon": estimator.horizon_,
-        "history": estimator.history_,
-        "custom_network": parameters["network"] is not None,
+        "history": plain_history(estimator.history_),
         "any_censored": follow_up is not None,
-        "standardized": scale.center is not None,
     }
+    contents = ["losses of each epoch"]
     arrays: Arrays = {}
-    if scale.center is not None:
-        arrays["features.center"], arrays["features.scale"] = scale.center, np.asarray(scale.scale)
+    if first.feature_scale.center is not None:
+        arrays.update({f"features.{k}": v for k, v in vars(first.feature_scale).items()})
+        contents.append("mean and standard deviation of each feature")
+    if estimator._feature_range is not None:
+        arrays["range"] = estimator._feature_range
+        contents.append("smallest and largest value of each feature")
     for member, model in enumerate(estimator.models_):
         arrays.update({f"member{member}.{k}": v for k, v in model.network.state().items()})
-    if estimator._feature_range is not None:
-        arrays["features.range"] = estimator._feature_range
     if follow_up is not None:
         arrays.update({f"follow_up.{k}": v for k, v in follow_up.state().items()})
-    return header, arrays
+        contents.append("shares of the training rows still under observation, in groups")
+    return fitted_part(
+        estimator,
+        description,
+        arrays,
+        contents=tuple(contents),
+        # Those of the fit: a parameter that was set afterwards does not describe these networks.
+        parameters=estimator._fit_parameters,
+    )
 
 
-def restored_networks(
-    cls: type[Neural],
-    header: dict[str, Any],
-    arrays: Arrays,
-    network: Callable[..., Any] | None,
-) -> Neural:
+def restored_networks(cls: type[Neural], part: Part, network: Callable[..., Any] | None) -> Neural:
     """Return the estimator with its networks."""
-    if header["custom_network"] and network is None:
-        raise ModelFileError(
-            "was fitted with a network of one's own: pass the same factory as load(path, network=)."
-        )
-    estimator = restored(cls, header, arrays)
-    if header["custom_network"]:
+    estimator, entries = restored(cls, part, network), part.description
+    if is_custom(entries["network"]):
+        if network is None:
+            raise ModelFileError(
+                "was fitted with a network of one's own: pass the same factory as "
+                "load(path, network=)."
+            )
         estimator.network = network
     estimator._fit_parameters = estimator.get_params(deep=False)
-    estimator._input_shape = tuple(header["input_shape"])
-    estimator.n_features_in_ = estimator._input_shape[0]
-    estimator.history_ = header["history"]
-    estimator.horizon_ = float(header["horizon"])
-    features = _part(arrays, "features.")
-    estimator._feature_range = features.pop("range", None)
-    scale = FeatureScale()
-    if header["standardized"]:
-        shape = estimator._input_shape if len(estimator._input_shape) == 1 else (1,)
-        check_shapes(features, {"center": shape, "scale": shape})
-        scale = FeatureScale(**features)
+    checked_config(estimator)
     transform = estimator.time_transform_
-    taus = transform.levels(estimator.quantiles_)
-    objective = estimator._make_objective(tuple(taus.tolist()), None, transform)
-    unused = np.random.default_rng(0)
+    objective = estimator._make_objective(
+        tuple(transform.levels(estimator.quantiles_).tolist()), None, transform
+    )
+    estimator.history_ = restored_history(part)
+    shape = check_sizes("input_shape", expect("input_shape", entries["input_shape"], list))
+    if shape[:1] != (estimator.n_features_in_,):
+        raise ModelFileError(f"has {estimator.n_features_in_} features, but inputs of {shape}.")
+    estimator._input_shape = shape
+
+    stored = _checked_arrays(entries, own_arrays(part), shape, objective.n_outputs)
+    scale = FeatureScale(**stored.scale)
+    estimator._feature_range = stored.feature_range
+    estimator._follow_up = FollowUp.from_state(stored.follow_up) if stored.follow_up else None
     estimator.models_ = []
-    for member in range(header["n_members"]):
-        built = estimator._make_network(estimator._input_shape, objective, unused)
-        _load_state(built, _part(arrays, f"member{member}."))
+    for state in stored.members:
+        built = build_network(entries["network"], shape, network, estimator.device)
+        load_state(built, state)
         estimator.models_.append(
             TrainedModel(
                 scale, built, objective, transform, estimator.quantiles_, estimator._lowest_time()
             )
         )
-    estimator._follow_up = None
-    if header["any_censored"]:
-        estimator._follow_up = FollowUp.from_state(_part(arrays, "follow_up."))
     return estimator
 
 
-def _load_state(network: Network, state: State) -> None:
-    check_shapes(state, {name: value.shape for name, value in network.state().items()})
-    network.load_state(state)
+class _Stored(NamedTuple):
+    """The arrays of a file, told apart."""
+
+    scale: Arrays
+    feature_range: NDArray[np.float64] | None
+    follow_up: Arrays
+    members: list[Arrays]
 
 
-def _part(arrays: Arrays, prefix: str) -> Arrays:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+def _checked_arrays(
+    entries: dict[str, Any], arrays: Arrays, shape: tuple[int, ...], n_outputs: int
+) -> _Stored:
+    """Return the arrays of features, follow-up and members, all of the sizes described.
+
+    Nothing has been built by then, so that no description can take memory that no array fills.
+    """
+    scale: Arrays = {}
+    if check_flag("standardized", entries["standardized"]):
+        scale = with_prefix(arrays, "features.")
+        size = shape if len(shape) == 1 else (1,)
+        check_arrays(scale, {"center": ("f8", size), "scale": ("f8", size)})
+    known = {"range": arrays["range"]} if "range" in arrays else {}
+    check_arrays(known, {"range": ("f8", (2, *shape))} if known else {})
+    follow_up: Arrays = {}
+    if check_flag("any_censored", entries["any_censored"]):
+        follow_up = with_prefix(arrays, "follow_up.")
+        if not follow_up:
+            raise ModelFileError("does not hold its model of the follow-up.")
+    members = []
+    for member in range(check_integer("n_members", entries["n_members"], minimum=1)):
+        members.append(with_prefix(arrays, f"member{member}."))
+        found = check_network(entries["network"], members[-1], math.prod(shape))
+        if found != n_outputs:
+            raise ModelFileError(f"has networks with {found} outputs, unlike its method.")
+    if len(arrays) != len(scale) + len(known) + len(follow_up) + sum(map(len, members)):
+        raise ModelFileError("holds arrays that its model does not need.")
+    return _Stored(scale, known.get("range"), follow_up, members)

@@ -3,7 +3,6 @@
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +15,8 @@ from censquant._validation import check_sizes
 from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import check_features, dense, feature_names, feature_range
 from censquant.estimators._follow_up import FollowUp
-from censquant.estimators._persistence import Arrays
-from censquant.estimators.neural._network_files import network_entries, restored_networks
+from censquant.estimators._parts import Part
+from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
     FeatureScale,
@@ -26,6 +25,7 @@ from censquant.estimators.neural._preparation import (
     in_unit_free_order,
     warn_of_constant_features,
 )
+from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining, ReachRule
 from censquant.estimators.neural._trained_model import (
     TrainedModel,
     ensemble_curve,
@@ -33,15 +33,15 @@ from censquant.estimators.neural._trained_model import (
 )
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
 from censquant.objectives import Powell
-from censquant.quantiles import QuantileCurve, check_quantiles, reach_until
+from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
     Target,
     TimeTransform,
+    default_horizon,
     read_censoring_times,
     read_target,
     read_weights,
     require_events,
-    risk_horizon,
 )
 from censquant.training import (
     Callback,
@@ -54,8 +54,6 @@ from censquant.training import (
     train,
 )
 
-History = list[dict[str, Any]]
-
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
 # Medians this many times the range of the times outside it, for most training rows, are no fit.
 _ABSURD, _ROWS_LOOKED_AT = 10.0, 200
@@ -66,6 +64,8 @@ class NeuralRegressor(FeatureModel):
 
     A method is a subclass with a constructor and ``_make_objective``.
     """
+
+    _unstored_parameters = ("network", "random_state")  # by a model file
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class NeuralRegressor(FeatureModel):
         self.quantiles_ = self._fitted_levels(taus, networks)
         self.time_transform_ = transform
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
-        self.horizon_ = risk_horizon(target.time, weight, left=left)
+        self.horizon_ = default_horizon(target.time, weight, left=left)
         self.unique_times_ = default_times(target.time[target.event])
         self.history_ = [
             record if len(networks) == 1 else {"member": member, **record}
@@ -272,7 +272,7 @@ class NeuralRegressor(FeatureModel):
             rows, validation = holdout(rows, self.validation_fraction, holdout_rng)
 
         tasks: list[Callable[[threading.Event], Any]] = [
-            _MemberTraining(
+            MemberTraining(
                 self,
                 objective,
                 rows,
@@ -288,7 +288,7 @@ class NeuralRegressor(FeatureModel):
             for member, rng in enumerate(rngs)
         ]
         if not all_rows.event.all():
-            tasks.append(_FollowUpTraining(all_rows, follow_up_rng))
+            tasks.append(FollowUpTraining(all_rows, follow_up_rng))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
         results = side_by_side(tasks, n_jobs)
@@ -358,13 +358,8 @@ class NeuralRegressor(FeatureModel):
         return self._check_features(X, reset=False)
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
-        curve = self._ensemble_curve(features)
-        left = self.time_transform_.mirror
-        return curve.with_reach(_Reach(self, features), lowest=left)
-
-    def _ensemble_curve(self, features: NDArray[Any]) -> QuantileCurve:
-        """Return the curves of all members together."""
-        return ensemble_curve(self.models_, features)
+        curve = ensemble_curve(self.models_, features)
+        return curve.with_reach(ReachRule(self, features), lowest=self.time_transform_.mirror)
 
     def raw_quantiles(self, X: Any) -> NDArray[np.float64]:
         """Return the quantiles as the networks give them, which may cross.
@@ -395,54 +390,9 @@ class NeuralRegressor(FeatureModel):
 
     # Saving
 
-    def _to_file(self) -> tuple[dict[str, Any], Arrays]:
-        return network_entries(self)
+    def _to_part(self) -> Part:
+        return network_part(self)
 
     @classmethod
-    def _from_file(
-        cls, header: dict[str, Any], arrays: Arrays, network: Callable[..., Any] | None
-    ) -> Self:
-        return restored_networks(cls, header, arrays, network)
-
-
-@dataclass(frozen=True)
-class _MemberTraining:
-    """The training of one member, to be run beside others."""
-
-    estimator: NeuralRegressor
-    objective: Objective
-    rows: Rows
-    config: TrainingConfig
-    rng: np.random.Generator
-    options: dict[str, Any]
-
-    def __call__(self, stopping: threading.Event) -> tuple[Network, History]:
-        return self.estimator._train_member(
-            self.objective, self.rows, self.config, self.rng, stopping=stopping, **self.options
-        )
-
-
-@dataclass(frozen=True)
-class _FollowUpTraining:
-    """The fit of the follow-up, beside the members; it is short, so Ctrl-C does not stop it."""
-
-    rows: Rows
-    rng: np.random.Generator
-
-    def __call__(self, stopping: threading.Event) -> FollowUp:
-        rows = self.rows
-        return FollowUp.fit(
-            rows.x.reshape(len(rows), -1), rows.time, rows.event, rows.weight, self.rng
-        )
-
-
-@dataclass(frozen=True)
-class _Reach:
-    """The rule that gives a curve its reach when it is asked for."""
-
-    estimator: NeuralRegressor
-    features: NDArray[Any]
-
-    def __call__(self, curve: QuantileCurve) -> NDArray[np.float64]:
-        limit = self.estimator._followed_until(self.features)
-        return reach_until(curve, limit, lowest=curve.reach_is_lowest)
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        return restored_networks(cls, part, network)

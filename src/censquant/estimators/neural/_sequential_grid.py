@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_choice
-from censquant.estimators.neural._neural import History, NeuralRegressor
+from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._tasks import History
 from censquant.estimators.neural._y_star import far_times
 from censquant.networks import Network, StackedNetwork
 from censquant.objectives import Portnoy

@@ -1,22 +1,20 @@
 import math
 
 import pytest
-from benchmark_rows import LABELS, cell, frame, texts
 
-from censquant.benchmark.reporting._latex import escape_latex, to_latex
-from censquant.benchmark.reporting._main_extracts import compact_table, failed_table, split_table
-from censquant.benchmark.reporting._summary import Labels, agreement, compare
-from censquant.benchmark.reporting._tables import (
-    Cell,
+from benchmark_rows import LABELS, cell, frame, texts
+from censquant.benchmark.reporting import (
     Table,
-    agreement_tables,
+    TableCell,
     escape_markdown,
-    main_table,
+    failed_table,
     number,
     plus_minus,
     signed,
+    to_latex,
     to_markdown,
 )
+from censquant.benchmark.reporting._latex import escape_latex
 
 
 @pytest.mark.parametrize(
@@ -53,7 +51,7 @@ def test_markdown_escapes_what_would_break_a_table():
 TABLE = Table(
     "A & B",
     ("set_name", "C"),
-    ((Cell("x_1"), Cell("1 ± 2", bold=True)), (Cell("y"), Cell("3"))),
+    ((TableCell("x_1"), TableCell("1 ± 2", bold=True)), (TableCell("y"), TableCell("3"))),
     ("Note 5 %.",),
     breaks=frozenset({1}),
 )
@@ -93,7 +91,7 @@ def test_latex_has_booktabs_rules_bold_and_notes():
 
 
 def test_latex_cuts_a_long_table_before_a_block_and_repeats_its_head():
-    rows = tuple((Cell(f"r{i}"), Cell(str(i))) for i in range(95))
+    rows = tuple((TableCell(f"r{i}"), TableCell(str(i))) for i in range(95))
     table = Table("Long", ("name", "C"), rows, ("Last.",), breaks=frozenset({35, 70}))
     pages = to_latex([table, TABLE]).split(r"\begin{table}")[1:]
     shown = [[f"r{i}" for i in range(95) if f"r{i} &" in page] for page in pages]
@@ -110,197 +108,21 @@ def test_latex_cuts_a_long_table_before_a_block_and_repeats_its_head():
 
 
 def test_latex_cuts_a_long_block_where_the_page_ends():
-    rows = tuple((Cell(f"r{i}"), Cell(str(i))) for i in range(81))
+    rows = tuple((TableCell(f"r{i}"), TableCell(str(i))) for i in range(81))
     text = to_latex([Table("Long", ("name", "C"), rows)])
     assert [page.count(r" \\") - 1 for page in text.split(r"\begin{table}")[1:]] == [40, 40, 1]
 
 
 def test_latex_says_so_where_names_stop_pdflatex():
-    named = Table("Means", ("set", "C"), ((Cell("β患β"), Cell("0.6 ± 0.1 ×")),))
+    named = Table("Means", ("set", "C"), ((TableCell("β患β"), TableCell("0.6 ± 0.1 ×")),))
     assert to_latex([named], "Head").splitlines()[:4] == [
         r"% Needs \usepackage{booktabs,graphicx}.",
         "% Head",
         "% Needs XeLaTeX or LuaLaTeX, and a font that has β 患: pdfLaTeX stops at such letters.",
         "",
     ]
-    latin = Table("Means", ("set", "C"), ((Cell("Zürich, Łódź"), Cell("0.6 ± 0.1 ×")),))
+    latin = Table("Means", ("set", "C"), ((TableCell("Zürich, Łódź"), TableCell("0.6 ± 0.1 ×")),))
     assert "XeLaTeX" not in to_latex([latin], "Head")
-
-
-def bold(table):
-    return [[cell.text for cell in row if cell.bold] for row in table.rows]
-
-
-def test_the_main_table_has_ours_then_the_papers_with_the_distance():
-    table = main_table(frame(cell({"cindex": [0.690, 0.696]})), LABELS)
-    assert table.columns == ("Dataset", "Method", "C-index", "paper")
-    # Two runs: 0.010 / hypot(0.005 sqrt 5, 0.0005) = 0.89.
-    assert texts(table) == [["GBSG", "CQRNN", "0.693 ± 0.003", "0.683 ± 0.005 (+0.9)"]]
-
-
-def test_the_best_method_is_bold_in_the_direction_of_the_metric():
-    rows = frame(
-        cell({"cindex": [0.70, 0.70], "censdcal": [2.0, 2.0]}),
-        cell({"cindex": [0.60, 0.60], "censdcal": [1.0, 1.0]}, method="other"),
-    )
-    assert bold(main_table(rows, Labels())) == [["0.700 ± 0.000"], ["1.000 ± 0.000"]]
-
-
-def test_methods_that_print_the_same_are_both_best():
-    rows = frame(cell({"cindex": [0.70001]}), cell({"cindex": [0.70002]}, method="other"))
-    assert bold(main_table(rows, Labels())) == [["0.700"], ["0.700"]]
-
-
-def test_a_single_method_is_not_the_best_of_one():
-    assert bold(main_table(frame(cell({"cindex": [0.7]})), LABELS)) == [[]]
-
-
-def test_rows_follow_the_labels_and_blocks_the_datasets():
-    rows = frame(
-        cell({"cindex": [0.7]}, dataset="mine", method="a"),
-        cell({"cindex": [0.7]}, dataset="gbsg", method="sequential_grid"),
-        cell({"cindex": [0.7]}, dataset="gbsg", method="cqrnn"),
-        cell({"cindex": [0.7]}, dataset="whas", method="cqrnn"),
-    )
-    table = main_table(rows, LABELS)
-    assert [row[:2] for row in texts(table)] == [
-        ["WHAS", "CQRNN"],
-        ["GBSG", "CQRNN"],
-        ["GBSG", "Sequential grid"],
-        ["mine", "a"],
-    ]
-    assert table.breaks == {1, 3}
-
-
-def test_scores_and_papers_that_are_missing_are_dashes():
-    rows = frame(
-        cell({"cindex": [0.6, 0.7], "tqmse": [1.0, 2.0]}, dataset="norm_linear"),
-        cell({"cindex": [0.6, 0.7]}, method="mine"),
-    )
-    line = texts(main_table(rows, LABELS))[1]
-    assert line == ["GBSG", "mine", "–", "–", "0.650 ± 0.050", "–"]
-
-
-def test_one_run_has_its_distance_from_the_papers_number():
-    (line,) = texts(main_table(frame(cell({"cindex": [0.69]})), LABELS))
-    assert line[2:] == ["0.690", "0.683 ± 0.005 (+0.4)"]
-
-
-def test_notes_say_runs_failures_and_rounding():
-    rows = frame(
-        cell({"cindex": [0.5, 0.6, 0.7], "error": ["", "", "boom"]}),
-        cell({"cindex": [0.5]}, dataset="whas"),
-    )
-    assert main_table(rows, LABELS).notes == (
-        "Mean ± one standard error over 1 to 2 runs.",
-        "In brackets: ours minus the paper's in its standard errors. The paper prints three "
-        "decimals, so half a unit of the last one counts as part of its error.",
-        "Runs that failed and are in no mean: GBSG CQRNN 1.",
-    )
-
-
-def test_one_run_has_no_standard_error_to_speak_of():
-    rows = frame(cell({"cindex": [0.5]}), cell({"cindex": [0.5]}, dataset="whas"))
-    assert main_table(rows, LABELS).notes[0] == "One run a cell, so there is no standard error."
-
-
-def test_a_frame_of_failures_gives_a_table_that_says_so():
-    table = main_table(frame(cell({"cindex": [math.nan], "error": ["boom"]})), LABELS)
-    assert texts(table) == [["GBSG", "CQRNN", "–", "0.683 ± 0.005"]]
-    assert table.notes[0] == "No run succeeded."
-
-
-def test_a_user_without_the_papers_data_sees_no_paper():
-    table = main_table(frame(cell({"cindex": [0.6, 0.7]}, dataset="mine")), LABELS)
-    assert table.columns == ("Dataset", "Method", "C-index")
-    assert len(table.notes) == 1
-
-
-def test_agreement_is_told_by_method_and_cells_outside_are_listed_with_their_cause(monkeypatch):
-    rows = frame(
-        cell({"cindex": [0.690, 0.696], "censdcal": [5.0, 5.002]}),
-        cell({"cindex": [0.9, 0.902]}, method="lognorm_as_run"),
-    )
-    near = agreement(compare(rows, LABELS))
-    known = {("gbsg", "cqrnn", "censdcal"): "drawn far away"}
-    monkeypatch.setattr("censquant.benchmark.reporting._tables.difference_causes", lambda: known)
-    shares, outside = agreement_tables(near, LABELS)
-    assert shares.title == "Within 3 standard errors of the paper"
-    assert outside.title == "Outside 3 standard errors of the paper"
-    assert texts(shares) == [
-        ["CQRNN", "1 of 2", "50.0 %", "1 of 2", "50.0 %"],
-        ["LogNorm MLE (as run)", "0 of 1", "0.0 %", "0 of 1", "0.0 %"],
-        ["All methods", "1 of 3", "33.3 %", "1 of 3", "33.3 %"],
-    ]
-    assert [row[:4] for row in texts(outside)] == [
-        ["GBSG", "CQRNN", "CensDCal", "drawn far away"],
-        ["GBSG", "LogNorm MLE (as run)", "C-index", "not known"],
-    ]
-    # (5.001 - 0.339) / hypot(0.033 sqrt 5, 0.0005) and / hypot(0.001, 0.033, 0.0005).
-    assert texts(outside)[0][4:] == ["5.001 ± 0.001", "0.339 ± 0.033", "+63.2", "+141.2", "2"]
-
-
-def test_a_wide_spread_of_our_own_runs_excuses_no_distance_from_the_paper():
-    # Norm linear CQRNN: TQMSE 0.088 with standard error 0.009; ours is 0.150 ± 0.050.
-    near = agreement(compare(frame(cell({"tqmse": [0.1, 0.2]}, dataset="norm_linear")), LABELS))
-    shares, outside = agreement_tables(near, LABELS)
-    assert texts(shares)[0] == ["CQRNN", "0 of 1", "0.0 %", "1 of 1", "100.0 %"]
-    assert texts(outside)[0][6:] == ["+3.1", "+1.2", "2"]
-
-
-def test_one_run_is_judged_by_the_papers_errors_alone():
-    near = agreement(compare(frame(cell({"cindex": [0.69]})), LABELS))
-    (table,) = agreement_tables(near, LABELS)
-    assert texts(table)[-1] == ["All methods", "1 of 1", "100.0 %", "0 of 0", "–"]
-    assert len(table.notes) == 2
-
-
-def test_cells_of_failed_runs_are_counted_and_not_judged():
-    failed = frame(cell({"cindex": [math.nan], "error": ["boom"]}))
-    near = agreement(compare(failed, LABELS))
-    (table,) = agreement_tables(near, LABELS)
-    assert texts(table) == [["All methods", "0 of 0", "–", "0 of 0", "–"]]
-    assert table.notes[2] == "Not judged, because every run failed: 1 cells."
-
-
-def test_the_compact_table_has_one_row_a_dataset():
-    rows = frame(
-        cell({"cindex": [0.690, 0.696], "censdcal": [0.3, 0.4]}),
-        cell({"tqmse": [0.08, 0.1], "cindex": [0.6, 0.7]}, dataset="norm_linear"),
-        cell({"tqmse": [9.0, 9.0]}, dataset="norm_linear", method="sequential_grid"),
-    )
-    assert texts(compact_table(rows, LABELS)) == [
-        ["Norm linear", "TQMSE", "0.090 ± 0.010", "0.088 ± 0.009", "+0.1"],
-        [
-            "GBSG",
-            "C-index, CensDCal",
-            "0.693 ± 0.003, 0.350 ± 0.050",
-            "0.683 ± 0.005, 0.339 ± 0.033",
-            "+0.9, +0.1",
-        ],
-    ]
-
-
-def test_the_compact_table_of_strange_data_has_no_rows():
-    rows = frame(cell({"cindex": [0.6, 0.7]}, dataset="mine"))
-    assert compact_table(rows, LABELS).rows == ()
-
-
-def test_both_splits_stand_side_by_side_with_the_change():
-    rows = frame(
-        cell({"cindex": [0.84, 0.86]}, dataset="whas"),
-        cell({"cindex": [0.74, 0.76]}, dataset="whas", split="grouped"),
-        cell({"cindex": [0.6, 0.7]}),
-        cell({"cindex": [0.6, 0.7]}, dataset="mine"),
-        cell({"cindex": [0.5, 0.7]}, dataset="mine", split="grouped"),
-    )
-    table = split_table(rows, LABELS)
-    # hypot(0.01, 0.01) = 0.014 and hypot(0.05, 0.1) = 0.112.
-    assert texts(table) == [
-        ["WHAS", "CQRNN", "C-index", "0.850 ± 0.010", "0.750 ± 0.010", "−0.100 ± 0.014"],
-        ["mine", "CQRNN", "C-index", "0.650 ± 0.050", "0.600 ± 0.100", "−0.050 ± 0.112"],
-    ]
-    assert table.breaks == {1}
 
 
 def test_failed_runs_are_listed_with_seeds_and_errors():
@@ -317,12 +139,3 @@ def test_failed_runs_are_listed_with_seeds_and_errors():
 
 def test_no_failure_is_an_empty_table():
     assert failed_table(frame(cell({"cindex": [0.5]})), LABELS).rows == ()
-
-
-def test_every_row_has_as_many_cells_as_there_are_columns():
-    rows = frame(
-        cell({"cindex": [0.690, 0.696], "censdcal": [0.3, 0.4], "uql": [math.nan] * 2}),
-        cell({"uql": [0.3, 0.4]}, dataset="housing"),
-    )
-    for table in (main_table(rows, LABELS), compact_table(rows, LABELS)):
-        assert {len(row) for row in table.rows} == {len(table.columns)}

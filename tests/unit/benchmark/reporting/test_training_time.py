@@ -1,9 +1,9 @@
 import math
 
 import pytest
-from benchmark_rows import LABELS, cell, frame, texts
 
-from censquant.benchmark.reporting._speed import speed_table, training_time
+from benchmark_rows import LABELS, cell, frame, texts
+from censquant.benchmark.reporting import speed_table, training_time
 
 
 def test_the_ratio_is_of_plain_steps_over_shared_seconds():
@@ -38,7 +38,7 @@ def test_the_ratio_leaves_out_runs_with_nothing_to_compare():
     assert time.ratio == pytest.approx(4.0)
 
 
-def test_the_table_has_a_row_a_method_and_one_for_all():
+def test_the_table_has_one_row_per_method_and_one_for_all():
     rows = frame(
         cell({"fit_seconds": [0.2, 0.2]}, method="lognorm_as_run"),
         cell({"fit_seconds": [0.2], "n_steps": [800]}),

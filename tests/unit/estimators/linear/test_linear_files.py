@@ -1,21 +1,19 @@
 """Fitted linear models as files, pickles and clones."""
 
 import copy
-import json
 import pickle
-import re
+import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors import safe_open
-from safetensors.numpy import save_file
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import censquant
 from censquant import LinearCQR
-from censquant.exceptions import ModelFileError
+from censquant._files import read_arrays
+from model_files import refused, rewrite
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 1, (80, 2))
@@ -45,7 +43,8 @@ def path(tmp_path):
     return tmp_path / "model.safetensors"
 
 
-def same(loaded, model):
+def same(loaded, model, *, of_rows=False):
+    """Predictions and coefficients have the same bits; ``of_rows``: also what is known of rows."""
     for name in ("predict_quantiles", "identified_level"):
         options = {"beyond": "nan"} if name == "predict_quantiles" else {}
         np.testing.assert_array_equal(
@@ -55,7 +54,8 @@ def same(loaded, model):
         loaded.predict_survival_function(X, return_array=True),
         model.predict_survival_function(X, return_array=True),
     )
-    for name in ("crossing_levels_", "standard_errors_", "confidence_intervals_", "quantiles_"):
+    names = ["standard_errors_", "confidence_intervals_", "quantiles_"]
+    for name in [*names, "crossing_levels_"] if of_rows else names:
         mine, theirs = getattr(loaded, name), getattr(model, name)
         assert (mine is None) == (theirs is None)
         if mine is not None:
@@ -93,7 +93,30 @@ def test_a_loaded_model_can_be_saved_to_the_same_bytes_and_fitted_again(path):
     loaded = censquant.load(path)
     loaded.save(path)
     assert path.read_bytes() == content
-    same(loaded.fit(X, Y), model)
+    same(loaded.fit(X, Y), model, of_rows=True)
+
+
+def test_levels_of_training_rows_are_not_stored(path):
+    model = fitted()
+    assert model.crossing_levels_.shape == (80,)
+    model.save(path)
+    assert censquant.load(path).crossing_levels_ is None
+    header, arrays = read_arrays(path, "model")
+    assert all(80 not in array.shape for array in arrays.values())
+    assert header["contents"] == [
+        "smallest and largest time",
+        "distinct event times (at most 1000)",
+        "smallest and largest value of each feature",
+    ]
+
+
+def test_unknown_precision_comes_back_as_nan(path):
+    columns = np.column_stack((X, X.sum(axis=1)))
+    with pytest.warns(censquant.exceptions.IdentifiabilityWarning):
+        model = LinearCQR([0.2], n_bootstrap=3, random_state=0).fit(columns, Y)
+    model.save(path)
+    assert np.isnan(model.standard_errors_).any()
+    np.testing.assert_array_equal(censquant.load(path).standard_errors_, model.standard_errors_)
 
 
 def test_column_names_come_back(path):
@@ -109,7 +132,7 @@ def test_column_names_come_back(path):
 @pytest.mark.parametrize("parameters", CONFIGURATIONS, ids=str)
 def test_a_copy_is_the_same_model(copied, parameters):
     model = fitted(**parameters)
-    same(copied(model), model)
+    same(copied(model), model, of_rows=True)
 
 
 def test_a_clone_has_the_parameters_and_is_not_fitted():
@@ -125,20 +148,6 @@ def test_an_estimator_that_is_not_fitted_cannot_be_saved(path):
     assert not path.exists()
 
 
-def rewrite(path, *, drop=(), arrays=None, **changes):
-    with safe_open(path, framework="numpy") as file:
-        header = json.loads(file.metadata()["censquant"])
-        content = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    content = {k: v for k, v in {**content, **(arrays or {})}.items() if k not in drop}
-    header = {k: v for k, v in {**header, **changes}.items() if v is not ...}
-    save_file(content, path, metadata={"censquant": json.dumps(header)})
-
-
-def refused(path, message):
-    with pytest.raises(ModelFileError, match=f"^{re.escape(repr(str(path)) + ' ' + message)}"):
-        censquant.load(path)
-
-
 DAMAGED = "does not hold the arrays that its model needs: it is damaged, or network= is not the"
 
 
@@ -151,7 +160,8 @@ DAMAGED = "does not hold the arrays that its model needs: it is damaged, or netw
         {"confidence_intervals": np.ones((3, 3, 1))},
         {"follow_up.coefficients": np.ones((13, 2))},
         {"follow_up.low": np.ones(1)},
-        {"crossing_levels": np.ones((2, 2))},
+        {"follow_up.high": np.ones(2, dtype=np.float32)},
+        {"crossing_levels": np.ones(80)},
         {"colour": np.ones(1)},
     ],
     ids=lambda arrays: next(iter(arrays)),
@@ -169,22 +179,70 @@ def test_a_missing_array_is_refused(path, name):
     refused(path, DAMAGED)
 
 
+@pytest.mark.parametrize("name", ["coef", "intercept", "follow_up.coefficients"])
+def test_numbers_that_are_not_finite_are_refused(path, name):
+    fitted().save(path)
+    _, arrays = read_arrays(path, "model")
+    arrays[name].flat[0] = np.inf
+    rewrite(path, arrays=arrays)
+    refused(path, f"holds numbers in {name!r} that are not finite.")
+
+
+INCONSISTENT = "is not a consistent model file ("
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"n_features": None},
+            INCONSISTENT + "TypeError: n_features must be an integer, got None)",
+        ),
+        ({"n_features": 3}, DAMAGED),
+        ({"n_features": 10**12}, DAMAGED),
+        (
+            {"has_intercept": 1},
+            INCONSISTENT + "TypeError: has_intercept must be True or False, got",
+        ),
+        ({"any_censored": None}, INCONSISTENT + "TypeError: any_censored must be True or False"),
+        ({"any_censored": False}, DAMAGED),
+        ({"stopped_at": ...}, INCONSISTENT + "KeyError: 'stopped_at')."),
+        ({"stopped_at": "x"}, INCONSISTENT + "TypeError: stopped_at must be a number, got 'x')."),
+        ({"note": None}, "has an entry 'note' that is not str: None."),
+        ({"quantiles": [0.5, 0.1]}, INCONSISTENT + "ValueError: quantiles must be strictly incr"),
+        ({"quantiles": [0.5]}, DAMAGED),
+    ],
+    ids=str,
+)
+def test_a_description_that_is_not_consistent_is_refused(path, changes, message):
+    fitted().save(path)
+    rewrite(path, part={"description": changes})
+    tracemalloc.start()
+    refused(path, message)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"n_features": None}, "TypeError: "),
-        ({"stopped_at": ...}, "KeyError: 'stopped_at'"),
-        ({"quantiles": [0.5, 0.1]}, "ValueError: quantiles must be strictly increasing"),
+        ({"n_jobs": "x"}, "TypeError: n_jobs must be an integer, got 'x'"),
+        ({"method": None}, "ValueError: method must be one of"),
+        ({"fit_intercept": "yes"}, "TypeError: fit_intercept must be True or False, got 'yes'"),
+        ({"n_bootstrap": -1}, "ValueError: n_bootstrap must be at least 0, got -1"),
+        ({"step": 2}, "ValueError: step must be finite and inside (0, 1), got 2"),
     ],
+    ids=str,
 )
-def test_a_header_that_is_not_consistent_is_refused(path, changes, reason):
+def test_parameters_of_a_wrong_kind_are_refused(path, changes, reason):
     fitted().save(path)
-    rewrite(path, **changes)
-    refused(path, f"is not a consistent model file ({reason}")
+    rewrite(path, part={"parameters": changes})
+    refused(path, f"{INCONSISTENT}{reason}")
 
 
 @pytest.mark.parametrize("name", ["Surv", "load", "Checkpoint", "LinearModel", "__version__"])
 def test_a_name_that_is_no_estimator_is_refused(path, name):
     fitted().save(path)
-    rewrite(path, **{"class": name})
+    rewrite(path, part={"class": name})
     refused(path, f"holds an estimator that is not known here: {name!r}.")

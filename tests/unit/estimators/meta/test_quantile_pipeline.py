@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from censquant import CQRNN, LinearCQR, QuantilePipeline, make_quantile_pipeline
+from censquant import CQRNN, LinearCQR, QuantilePipeline, load, make_quantile_pipeline
 from censquant.datasets import make_norm_linear
 from censquant.metrics import evaluate
 
@@ -126,3 +126,27 @@ def test_a_last_step_without_quantiles_is_refused():
 
 def test_scikit_learns_own_pipeline_is_left_alone():
     assert not hasattr(Pipeline, "predict_quantiles")
+
+
+MODELS = {
+    "network": CQRNN(LEVELS, max_epochs=2, hidden_layer_sizes=(4,), random_state=0),
+    "linear": LinearCQR(LEVELS),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_a_saved_pipeline_predicts_the_same_bits(model, tmp_path):
+    fitted = pipeline(clone(model), drop="first").fit(TABLE, Y)
+    fitted.save(tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    assert type(loaded) is QuantilePipeline
+    assert [name for name, _ in loaded.steps] == [name for name, _ in fitted.steps]
+    np.testing.assert_array_equal(
+        loaded.predict_quantiles(TABLE, beyond="inf"), fitted.predict_quantiles(TABLE, beyond="inf")
+    )
+    assert loaded.score(TABLE, Y) == fitted.score(TABLE, Y)
+
+
+def test_a_pipeline_that_was_not_fitted_is_not_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        pipeline().save(tmp_path / "model.safetensors")

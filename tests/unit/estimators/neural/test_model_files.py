@@ -3,19 +3,21 @@
 import json
 import os
 import re
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.exceptions import NotFittedError
 
 import censquant
 from censquant import CQRNN
+from censquant._files import FORMAT_VERSION, read_arrays
 from censquant.datasets import make_norm_linear
 from censquant.exceptions import ModelFileError
+from model_files import refused, rewrite
 
 DATA = make_norm_linear(100, random_state=0)
 X, Y = np.hstack([DATA.X, np.cos(5 * DATA.X)]), DATA.y
@@ -208,21 +210,6 @@ def test_an_estimator_that_is_not_fitted_cannot_be_saved(path):
 # Files that are not right
 
 
-def refused(path, message):
-    with pytest.raises(ModelFileError, match=f"^{re.escape(repr(str(path)) + ' ' + message)}"):
-        censquant.load(path)
-
-
-def rewrite(path, *, drop=(), arrays=None, **changes):
-    """Change header or arrays of a model file."""
-    with safe_open(path, framework="numpy") as file:
-        header = json.loads(file.metadata()["censquant"])
-        content = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    content = {k: v for k, v in {**content, **(arrays or {})}.items() if k not in drop}
-    header = {k: v for k, v in {**header, **changes}.items() if v is not ...}
-    save_file(content, path, metadata={"censquant": json.dumps(header)})
-
-
 @pytest.fixture
 def saved(path):
     small().fit(X, Y).save(path)
@@ -263,7 +250,8 @@ def test_a_newer_format_is_refused(saved):
     rewrite(saved, format=99)
     refused(
         saved,
-        "has format 99, but this version reads formats up to 1; upgrade censquant to open it.",
+        f"has format 99, but this version reads formats up to {FORMAT_VERSION}; upgrade censquant "
+        "to open it.",
     )
 
 
@@ -272,10 +260,31 @@ def test_a_checkpoint_is_not_a_model(path):
     refused(path, "holds a checkpoint, not a model.")
 
 
-@pytest.mark.parametrize("name", ["Popen", "load", "os.system", "__init__", None, ["CQRNN"]])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Popen",
+        "load",
+        "os.system",
+        "__init__",
+        "sklearn.preprocessing.StandardScaler",
+        "Checkpoint",
+    ],
+)
 def test_a_class_that_is_not_ours_is_refused(saved, name):
-    rewrite(saved, **{"class": name})
+    rewrite(saved, part={"class": name})
     refused(saved, f"holds an estimator that is not known here: {name!r}.")
+
+
+@pytest.mark.parametrize("name", [None, ["CQRNN"], 3])
+def test_a_class_without_a_name_is_refused(saved, name):
+    rewrite(saved, part={"class": name})
+    refused(saved, f"has an entry 'class' that is not str: {name!r}.")
+
+
+def test_an_estimator_that_was_not_fitted_is_refused(saved):
+    rewrite(saved, part={"fitted": False})
+    refused(saved, "holds an estimator that was not fitted.")
 
 
 DAMAGED = (
@@ -304,8 +313,45 @@ def test_missing_times_are_refused(saved):
     "name", ["member0.parameters", "follow_up.parameters", "features.center", "features.scale"]
 )
 def test_an_array_of_the_wrong_shape_is_refused(saved, name, size):
-    rewrite(saved, arrays={name: np.ones(size, dtype=np.float32)})
+    _, arrays = read_arrays(saved, "model")
+    rewrite(saved, arrays={name: np.ones(size, dtype=arrays[name].dtype)})
     refused(saved, DAMAGED)
+
+
+@pytest.mark.parametrize(
+    "name", ["member0.parameters", "member0.dropout", "features.scale", "unique_times"]
+)
+def test_an_array_of_another_type_is_refused(saved, name):
+    _, arrays = read_arrays(saved, "model")
+    other = np.float32 if arrays[name].dtype == np.float64 else np.float64
+    rewrite(saved, arrays={name: arrays[name].astype(other)})
+    refused(saved, DAMAGED)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "name", ["parameters", "follow_up.parameters", "features.center", "unique_times"]
+)
+def test_numbers_that_are_not_finite_are_refused(saved, name, value):
+    full_name = "member0.parameters" if name == "parameters" else name
+    _, arrays = read_arrays(saved, "model")
+    arrays[full_name][-1] = value
+    rewrite(saved, arrays=arrays)
+    refused(
+        saved, f"holds numbers in {name.removeprefix('follow_up.').removeprefix('features.')!r}"
+    )
+
+
+@pytest.mark.parametrize("name", ["colour", "member7.parameters", "features.colour", "part/colour"])
+def test_an_array_too_many_is_refused(saved, name):
+    rewrite(saved, arrays={name: np.ones(1)})
+    with pytest.raises(ModelFileError, match="arrays"):
+        censquant.load(saved)
+
+
+def test_times_that_are_not_in_order_are_refused(saved):
+    rewrite(saved, arrays={"unique_times": np.array([2.0, 1.0])})
+    refused(saved, "holds times that are not in order.")
 
 
 def test_times_in_a_table_are_refused(saved):
@@ -313,30 +359,238 @@ def test_times_in_a_table_are_refused(saved):
     refused(saved, DAMAGED)
 
 
+INCONSISTENT = "is not a consistent model file ("
+
+
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "message"),
     [
-        ({"quantiles": [0.9, 0.1]}, "ValueError: quantiles must be strictly increasing"),
-        ({"quantiles": ...}, "KeyError: 'quantiles'"),
-        ({"parameters": {"colour": 1}}, "TypeError: "),
-        ({"parameters": []}, "AttributeError: "),
-        ({"input_shape": []}, "IndexError: "),
-        ({"follow_up": [1.0]}, "ValueError: "),
-        ({"time_transform": {}}, "ValueError: A time transform must have the keys"),
-        ({"n_members": None}, "TypeError: "),
+        ({"quantiles": [0.9, 0.1]}, INCONSISTENT + "ValueError: quantiles must be strictly incr"),
+        ({"quantiles": ...}, INCONSISTENT + "KeyError: 'quantiles')."),
+        ({"quantiles": None}, "has an entry 'quantiles' that is not list: None."),
+        ({"quantiles": 0.5}, "has an entry 'quantiles' that is not list: 0.5."),
+        ({"quantiles": [0.1, 0.5]}, "has networks with 19 outputs, unlike its method."),
+        ({"n_features": 0}, INCONSISTENT + "ValueError: n_features must be at least 1, got 0)."),
+        ({"n_features": 3}, "has 3 features, but inputs of (2,)."),
+        ({"n_features": 2.0}, INCONSISTENT + "TypeError: n_features must be an integer, got 2.0)."),
+        ({"feature_names": ["a"]}, "does not name each of its features."),
+        ({"feature_names": ["a", 3]}, "does not name each of its features."),
+        ({"feature_names": "ab"}, "has an entry 'feature_names' that is not list or null: 'ab'."),
+        ({"input_shape": []}, "has 2 features, but inputs of ()."),
+        ({"input_shape": [2, 0]}, INCONSISTENT + "ValueError: Every entry of input_shape must be"),
+        ({"input_shape": [2, 3]}, DAMAGED),
+        ({"input_shape": "2"}, "has an entry 'input_shape' that is not list: '2'."),
+        ({"follow_up": [1.0]}, INCONSISTENT + "ValueError: "),
+        ({"follow_up": [2.0, 1.0]}, "holds times that are not in order."),
+        (
+            {"follow_up": ["a", "b"]},
+            INCONSISTENT + "TypeError: follow_up must be a number, got 'a'",
+        ),
+        ({"time_transform": {}}, INCONSISTENT + "ValueError: A time transform must have the keys"),
+        ({"time_transform": 1}, "has an entry 'time_transform' that is not dict: 1."),
+        ({"n_members": None}, INCONSISTENT + "TypeError: n_members must be an integer, got None)."),
+        ({"n_members": 0}, INCONSISTENT + "ValueError: n_members must be at least 1, got 0)."),
+        ({"n_members": True}, INCONSISTENT + "TypeError: n_members must be an integer, got True)."),
+        ({"n_members": 2}, DAMAGED),
+        ({"n_members": 10**12}, DAMAGED),
+        ({"history": None}, "has an entry 'history' that is not list: None."),
+        ({"history": [1]}, "has an entry 'history' that is not dict: 1."),
+        ({"any_censored": "no"}, INCONSISTENT + "TypeError: any_censored must be True or False"),
+        ({"any_censored": False}, "holds arrays that its model does not need."),
+        ({"standardized": None}, INCONSISTENT + "TypeError: standardized must be True or False"),
+        ({"standardized": False}, "holds arrays that its model does not need."),
+        ({"network": None}, "has an entry 'network' that is not dict: None."),
+        ({"network": {}}, INCONSISTENT + "KeyError: 'kind')."),
+        ({"network": {"kind": "magic"}}, INCONSISTENT + "ValueError: kind must be one of 'custom'"),
+        ({"network": {"kind": "stacked", "networks": []}}, "has arrays of a network that it does"),
+        (
+            {"network": {"kind": "headed", "head": "x"}},
+            INCONSISTENT + "ValueError: head must be one",
+        ),
+        (
+            {"network": {"kind": "custom", "n_outputs": 19}},
+            "was fitted with a network of one's own",
+        ),
     ],
     ids=str,
 )
-def test_a_header_that_is_not_consistent_is_refused(saved, changes, reason):
-    rewrite(saved, **changes)
-    refused(saved, f"is not a consistent model file ({reason}")
+def test_a_description_that_is_not_consistent_is_refused(saved, changes, message):
+    rewrite(saved, part={"description": changes})
+    refused(saved, message)
 
 
-def test_a_network_of_other_size_is_refused(saved):
-    with safe_open(saved, framework="numpy") as file:
-        parameters = json.loads(file.metadata()["censquant"])["parameters"]
-    rewrite(saved, parameters={**parameters, "hidden_layer_sizes": [9]})
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"colour": 1}, "TypeError: CQRNN.__init__() got an unexpected keyword argument 'colour'"),
+        ({"n_jobs": "x"}, "TypeError: n_jobs must be an integer, got 'x'"),
+        ({"n_jobs": 0}, "ValueError: n_jobs must be None or an integer other than 0, got 0"),
+        ({"n_members": 0}, "ValueError: n_members must be at least 1, got 0"),
+        ({"hidden_layer_sizes": "x"}, "TypeError: hidden_layer_sizes must be a sequence of"),
+        ({"hidden_layer_sizes": [[8]]}, "TypeError: Every entry of hidden_layer_sizes must be"),
+        ({"activation": ["relu"]}, "ValueError: activation must be one of"),
+        ({"dropout": 2}, "ValueError: dropout must be finite and inside [0, 1), got 2"),
+        ({"head": None}, "ValueError: head must be one of 'free', 'increasing', got None"),
+        ({"standardize": "yes"}, "TypeError: standardize must be True or False, got 'yes'"),
+        ({"learning_rate": None}, "TypeError: learning_rate must be a number, got None"),
+        ({"batch_size": 1.5}, "TypeError: batch_size must be an integer, got 1.5"),
+        ({"level_rule": 3}, "ValueError: level_rule must be one of"),
+        ({"censoring": "both"}, "ValueError: censoring must be one of"),
+        ({"verbose": "x"}, "TypeError: verbose must be an integer, got 'x'"),
+        ({"device": "cuda"}, "ValueError: device='cuda' needs network="),
+        ({"quantiles": {"$part": "x"}}, "KeyError: 'x'"),
+        ({"quantiles": {"$number": "x"}}, "KeyError: 'x'"),
+        ({"quantiles": {"$a": 1, "$b": 2}}, "ValueError: "),
+    ],
+    ids=str,
+)
+def test_parameters_of_a_wrong_kind_are_refused(saved, changes, reason):
+    rewrite(saved, part={"parameters": changes})
+    refused(saved, f"{INCONSISTENT}{reason}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"parameters": []}, "has an entry 'parameters' that is not dict: []."),
+        ({"description": None}, "has an entry 'description' that is not dict: None."),
+        ({"parts": 3}, "has an entry 'parts' that is not dict: 3."),
+        ({"parts": {"a": 3}}, INCONSISTENT + "TypeError: "),
+        ({"parts": ...}, INCONSISTENT + "KeyError: 'parts')."),
+        ({"fitted": 1}, "has an entry 'fitted' that is not bool: 1."),
+    ],
+    ids=str,
+)
+def test_a_part_of_a_wrong_kind_is_refused(saved, changes, message):
+    rewrite(saved, part=changes)
+    refused(saved, message)
+
+
+@pytest.mark.parametrize(("model", "reason"), [(..., "KeyError: 'model'"), ([], "TypeError: ")])
+def test_a_file_without_a_model_is_refused(saved, model, reason):
+    rewrite(saved, model=model)
+    refused(saved, f"{INCONSISTENT}{reason}")
+
+
+@pytest.mark.parametrize("sizes", [[2, 20_000, 20_000, 19], [2, 10**9, 19], [2, 10**30, 19]])
+def test_a_vast_network_is_refused_without_taking_memory(saved, sizes):
+    header, _ = read_arrays(saved, "model")
+    network = {**header["model"]["description"]["network"], "sizes": sizes}
+    parameters = {"hidden_layer_sizes": sizes[1:-1]}
+    rewrite(saved, part={"parameters": parameters, "description": {"network": network}})
+    tracemalloc.start()
     refused(saved, DAMAGED)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
+
+
+@pytest.mark.parametrize("n_features", [10**6, 10**12])
+def test_vastly_many_features_are_refused_without_taking_memory(saved, n_features):
+    changes = {"n_features": n_features, "input_shape": [n_features]}
+    rewrite(saved, part={"description": changes})
+    tracemalloc.start()
+    refused(saved, DAMAGED)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
+
+
+@pytest.mark.parametrize("sizes", [[8, 19], [2, 8], [2], [], [2, 9, 19]])
+def test_a_network_of_other_sizes_is_refused(saved, sizes):
+    header, _ = read_arrays(saved, "model")
+    network = {**header["model"]["description"]["network"], "sizes": sizes}
+    rewrite(saved, part={"description": {"network": network}})
+    with pytest.raises(ModelFileError, match=r"does not hold the arrays|has a network of sizes"):
+        censquant.load(saved)
+
+
+def test_what_is_wrong_is_quoted_up_to_a_length(saved):
+    rewrite(saved, part={"parameters": {"activation": "x" * 100_000}})
+    with pytest.raises(ModelFileError) as error:
+        censquant.load(saved)
+    assert len(str(error.value)) < 600
+
+
+# What the header says
+
+
+def header_of(path):
+    return read_arrays(path, "model")[0]
+
+
+def test_the_header_says_what_the_file_holds_of_the_training_data(path):
+    small().fit(pd.DataFrame(X, columns=["age", "dose"]), Y).save(path)
+    assert header_of(path)["contents"] == [
+        "smallest and largest time",
+        "distinct event times (at most 1000)",
+        "feature names",
+        "mean and standard deviation of the times or their logarithms",
+        "losses of each epoch",
+        "mean and standard deviation of each feature",
+    ]
+    small(standardize=False, time_transform=None).fit(X, Y).save(path)
+    assert header_of(path)["contents"] == [
+        "smallest and largest time",
+        "distinct event times (at most 1000)",
+        "losses of each epoch",
+    ]
+
+
+def test_no_array_of_the_file_has_an_entry_per_row(path):
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(1500, 2))
+    target = rng.exponential(size=1500), rng.random(1500) < 0.8
+    for model in (small(max_epochs=1), censquant.LinearCQR([0.2])):
+        model.fit(rows, target).save(path)
+        _, arrays = read_arrays(path, "model")
+        assert all(1500 not in array.shape for array in arrays.values())
+        assert all(array.size < 1500 for array in arrays.values())
+
+
+def test_the_header_describes_the_networks(path):
+    small(head="increasing", dropout=0.2).fit(X, Y).save(path)
+    assert header_of(path)["model"]["description"]["network"] == {
+        "kind": "headed",
+        "head": "increasing",
+        "network": {"kind": "dense", "sizes": [2, 8, 19], "activation": "relu", "dropout": 0.2},
+    }
+    assert header_of(path)["censquant"] == censquant.__version__
+
+
+def test_what_callbacks_added_to_the_history_comes_back(path):
+    model = small().fit(X, Y)
+    model.history_[0].update({"seconds": np.float32(0.5), "gap": np.nan})
+    model.save(path)
+    first = censquant.load(path).history_[0]
+    assert first["seconds"] == 0.5
+    assert np.isnan(first["gap"])
+
+
+class Own(CQRNN):
+    pass
+
+
+def test_a_class_that_is_not_exported_cannot_be_saved(path):
+    message = (
+        "Own cannot be saved: a model file names classes that censquant exports, since no code is "
+        "stored."
+    )
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        Own(max_epochs=1, hidden_layer_sizes=(2,)).fit(X, Y).save(path)
+    assert not path.exists()
+
+
+def test_a_parameter_that_is_code_cannot_be_saved(path):
+    model = small().fit(X, Y)
+    model._fit_parameters = {**model._fit_parameters, "verbose": print}
+    message = (
+        "CQRNN cannot be saved: its parameter verbose is or contains <built-in function print>, "
+        "and a model file holds no code and no objects of other libraries."
+    )
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        model.save(path)
+    assert not path.exists()
 
 
 def test_parameters_set_after_the_fit_do_not_spoil_the_file(path):

@@ -1,0 +1,374 @@
+"""What any fitted model predicts, asked in one way: quantiles, survival, restricted means."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._validation import check_number
+from censquant.adapters._final_model import final_model
+from censquant.adapters._libraries import Hazardous, Pycox, Reader, ScikitSurvival, accepts
+from censquant.adapters._lifelines import Lifelines
+from censquant.quantiles import (
+    DEFAULT_QUANTILES,
+    QuantileCurve,
+    check_levels,
+    check_quantiles,
+    sorted_rows,
+)
+from censquant.survival import read_numbers
+
+Floats = NDArray[np.float64]
+
+# The first that recognises a model reads it: the last one knows a model by a single method.
+_READERS: tuple[type[Reader], ...] = (Pycox, Lifelines, Hazardous, ScikitSurvival)
+
+
+def is_supported(model: Any) -> bool:
+    """Whether quantiles of a fitted model are available, by its methods.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model, or a Pipeline or search around one.
+
+    Returns
+    -------
+    supported : bool
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from censquant import CQRNN
+    >>> from censquant.adapters import is_supported
+    >>> is_supported(CQRNN()), is_supported(LinearRegression())
+    (True, False)
+    """
+    final, _ = final_model(model, None)
+    return _has_quantiles(final) or any(reader.recognises(final) for reader in _READERS)
+
+
+def predict_quantiles_of(model: Any, X: Any, quantiles: ArrayLike) -> Floats:
+    """Quantiles that a fitted model of any kind predicts.
+
+    Estimators of this library and any object with ``predict_quantiles(X, quantiles)`` are asked
+    directly. Models of scikit-survival, lifelines, pycox and hazardous predict survival curves,
+    which are inverted: the quantile of level tau is the first time at which S(t) <= 1 - tau. The
+    curve is a step function for scikit-survival and for lifelines with a baseline estimated at the
+    event times, and a straight line between the times of a grid for all others. Parametric models
+    of lifelines answer by their formula at any level. Elsewhere, where a curve does not fall far
+    enough by its last time, the mean hazard up to that time continues: an extrapolation, which
+    begins at the level that `adapted_curve` returns beside the curve.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model, or a Pipeline or search around one.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Features as the model takes them. An array is given the names that a model of lifelines
+        was fitted to.
+    quantiles : array-like of shape (k,) or float, inside (0, 1)
+        Levels in any order.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples, k)
+        Finite, not decreasing in the level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.adapters import predict_quantiles_of
+    >>> class Uniform:
+    ...     def predict_quantiles(self, X, quantiles):
+    ...         return np.outer(X[:, 0], quantiles)
+    >>> predict_quantiles_of(Uniform(), np.array([[1.0], [2.0]]), [0.5, 0.9])
+    array([[0.5, 0.9],
+           [1. , 1.8]])
+    """
+    return _quantiles_and_reach(model, X, check_levels(quantiles, name="quantiles"))[0]
+
+
+def adapted_curve(
+    model: Any, X: Any, taus: ArrayLike, *, lower: float | None = None
+) -> tuple[QuantileCurve, Floats | None]:
+    """Distributions that a fitted model of any kind predicts, and how far the data speak for them.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model, or a Pipeline or search around one.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Features as the model takes them.
+    taus : array-like of shape (k,), strictly increasing inside (0, 1)
+        Levels of the curve.
+    lower : float, optional
+        Smallest possible time; smaller predictions are moved up to it. By default 0 where no
+        prediction is negative, and minus infinity otherwise.
+
+    Returns
+    -------
+    curve : QuantileCurve
+    reach : ndarray of shape (n_samples,) or None
+        Highest level of each row that the model does not extrapolate: its ``identified_level``
+        where it has one (the lowest such level for left-censored times), otherwise 1 less the
+        survival probability at its last time. None where the model cannot say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant import LinearCQR
+    >>> from censquant.adapters import adapted_curve
+    >>> X, time = np.arange(40.0)[:, None], np.arange(40.0)
+    >>> curve, reach = adapted_curve(LinearCQR([0.25, 0.75]).fit(X, time), X, [0.25, 0.5, 0.75])
+    >>> curve.values.shape, reach.shape
+    ((40, 3), (40,))
+    """
+    levels = check_quantiles(taus, name="taus")
+    values, reach = _quantiles_and_reach(model, X, levels, with_reach=True)
+    return _curve_of(values, levels, lower), reach
+
+
+def predicted_curve(
+    model: Any, X: Any, taus: ArrayLike, *, lower: float | None = None
+) -> QuantileCurve:
+    """Distributions that a fitted model of any kind predicts, see `predict_quantiles_of`.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model, or a Pipeline or search around one.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Features as the model takes them.
+    taus : array-like of shape (k,), strictly increasing inside (0, 1)
+        Levels of the curve.
+    lower : float, optional
+        Smallest possible time; smaller predictions are moved up to it. By default 0 where no
+        prediction is negative, and minus infinity otherwise.
+
+    Returns
+    -------
+    curve : QuantileCurve
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant import LinearCQR
+    >>> from censquant.adapters import predicted_curve
+    >>> X, time = np.arange(40.0)[:, None], np.arange(40.0)
+    >>> predicted_curve(LinearCQR([0.25, 0.75]).fit(X, time), X, [0.25, 0.75]).values.shape
+    (40, 2)
+    """
+    return adapted_curve(model, X, taus, lower=lower)[0]
+
+
+def survival_of(model: Any, X: Any, times: ArrayLike) -> Floats:
+    """Survival probabilities that a fitted model of any kind predicts, P(T > t).
+
+    Parameters
+    ----------
+    model : object
+        A fitted model, or a Pipeline or search around one.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Features as the model takes them.
+    times : array-like of shape (n_times,)
+        Increasing times, common to all rows.
+
+    Returns
+    -------
+    survival : ndarray of shape (n_samples, n_times), in [0, 1]
+        Past the last time of a model that knows its curves at some times only, its mean hazard up
+        to there continues.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.adapters import survival_of
+    >>> class Uniform:
+    ...     def predict_quantiles(self, X, quantiles):
+    ...         return np.outer(X[:, 0], quantiles)
+    >>> survival_of(Uniform(), np.array([[1.0], [2.0]]), [0.5])
+    array([[0.5 ],
+           [0.75]])
+    """
+    at = read_numbers(times, name="times")
+    final, features = final_model(model, X)
+    if not _has_quantiles(final):
+        return _reader_of(final).survival(features, at)
+    if hasattr(final, "predict_curve"):
+        return np.asarray(final.predict_curve(features).survival(at))
+    function = getattr(final, "predict_survival_function", None)
+    if function is not None and accepts(function, "return_array"):
+        return np.asarray(function(features, at, return_array=True))
+    return _own_curve(final, features).survival(at)
+
+
+def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
+    """Mean time up to a horizon that a fitted model of any kind predicts, E[min(T, h)].
+
+    Unlike the median it is known where less than half of the individuals have their event during
+    the follow-up: it is the value to rank individuals by.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model, or a Pipeline or search around one.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Features as the model takes them.
+    horizon : float
+        The time h, such as `censquant.survival.default_horizon` of the training times.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_samples,)
+        At most ``horizon``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.adapters import restricted_mean_of
+    >>> class Uniform:
+    ...     def predict_quantiles(self, X, quantiles):
+    ...         return np.outer(X[:, 0], quantiles)
+    >>> restricted_mean_of(Uniform(), np.array([[1.0], [2.0]]), 0.5).round(4)
+    array([0.375 , 0.4375])
+    """
+    end = check_number("horizon", horizon)
+    final, features = final_model(model, X)
+    if not _has_quantiles(final):
+        return _reader_of(final).restricted_mean(features, end)
+    if hasattr(final, "predict_curve"):
+        return np.asarray(final.predict_curve(features).restricted_mean(end))
+    return _own_curve(final, features).restricted_mean(end)
+
+
+def survival_curves_of(model: Any, X: Any) -> tuple[Floats, Floats]:
+    """Survival curves of a model of another library, at its own times and as it gives them.
+
+    Smooth curves of lifelines, which are known at any time, are evaluated on a grid.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model of scikit-survival, lifelines, pycox or hazardous, or a Pipeline or search
+        around one.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Features as the model takes them.
+
+    Returns
+    -------
+    times : ndarray of shape (n_times,)
+        Strictly increasing.
+    survival : ndarray of shape (n_samples, n_times)
+        P(T > t), as float64 and otherwise unchanged.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifelines import CoxPHFitter
+    >>> from censquant.adapters import survival_curves_of
+    >>> table = pd.DataFrame({"dose": [0, 1, 0, 2], "time": [4, 2, 3, 1], "event": [1, 1, 0, 1]})
+    >>> model = CoxPHFitter(penalizer=0.1).fit(table, "time", "event")
+    >>> times, survival = survival_curves_of(model, table)
+    >>> times, survival.shape
+    (array([1., 2., 3., 4.]), (4, 4))
+    """
+    final, features = final_model(model, X)
+    reader = _reader_of(final)
+    times, survival = reader.table(reader.read_rows(features))
+    return np.asarray(times, dtype=np.float64), np.asarray(survival, dtype=np.float64)
+
+
+def follow_up_end(model: Any) -> float | None:
+    """Last time that a fitted model of any kind was fitted to, or None where it does not say.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model, or a Pipeline or search around one.
+
+    Returns
+    -------
+    end : float or None
+
+    Examples
+    --------
+    >>> from censquant import LinearCQR
+    >>> from censquant.adapters import follow_up_end
+    >>> follow_up_end(LinearCQR([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0]))
+    3.0
+    """
+    final, _ = final_model(model, None)
+    known = getattr(final, "follow_up_", None)
+    if known is not None:
+        return float(known[-1])
+    if _has_quantiles(final):
+        return None
+    found = _find_reader(final)
+    return None if found is None else found.end
+
+
+def _quantiles_and_reach(
+    model: Any, X: Any, levels: Floats, *, with_reach: bool = False
+) -> tuple[Floats, Floats | None]:
+    """Quantiles of any model, and its reach where that is asked for and known."""
+    final, features = final_model(model, X)
+    if not _has_quantiles(final):
+        return _reader_of(final).quantiles(features, levels)
+    values = _asked(final, features, levels)
+    if with_reach and hasattr(final, "identified_level"):
+        return values, np.asarray(final.identified_level(features), dtype=np.float64)
+    return values, None
+
+
+def _asked(model: Any, X: Any, levels: Floats) -> Floats:
+    """Quantiles of a model that predicts them, past its reach as it extrapolates."""
+    # Some models take increasing levels only.
+    distinct, place = np.unique(levels, return_inverse=True)
+    options = {"beyond": "extrapolate"} if accepts(model.predict_quantiles, "beyond") else {}
+    values = np.asarray(model.predict_quantiles(X, distinct, **options), dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != distinct.size or not np.isfinite(values).all():
+        given = f"shape {values.shape}"
+        if values.ndim == 2 and values.shape[1] == distinct.size:
+            rows = int((~np.isfinite(values)).any(axis=1).sum())
+            given = f"NaN or infinity in {rows} of {len(values)} rows"
+        raise ValueError(
+            f"predict_quantiles of {type(model).__name__} must return finite times, one column "
+            f"for each of {distinct.size} levels, got {given}."
+        )
+    return sorted_rows(values)[:, place]
+
+
+def _own_curve(model: Any, X: Any) -> QuantileCurve:
+    """Curve of a model that predicts quantiles, on its own grid of levels."""
+    levels = np.asarray(getattr(model, "quantiles_", DEFAULT_QUANTILES), dtype=np.float64)
+    return _curve_of(_asked(model, X, levels), levels, None)
+
+
+def _curve_of(values: Floats, levels: Floats, lower: float | None) -> QuantileCurve:
+    """Curve through quantiles, from 0 on unless one is negative or the start is given."""
+    if lower is None:
+        lower = 0.0 if (values >= 0).all() else -np.inf
+    return QuantileCurve.from_predictions(values, levels, lower)
+
+
+def _has_quantiles(model: Any) -> bool:
+    """Whether a model predicts quantiles itself."""
+    return callable(getattr(model, "predict_quantiles", None))
+
+
+def _find_reader(model: Any) -> Reader | None:
+    """Reader that recognises a model, if any does."""
+    return next((reader(model) for reader in _READERS if reader.recognises(model)), None)
+
+
+def _reader_of(model: Any) -> Reader:
+    """Reader that recognises a model, or one sentence about what is needed."""
+    found = _find_reader(model)
+    if found is None:
+        raise TypeError(
+            "model must have the method predict_quantiles or be a fitted model of scikit-survival, "
+            "lifelines, pycox or hazardous that predicts survival curves, "
+            f"got {type(model).__name__}."
+        )
+    return found

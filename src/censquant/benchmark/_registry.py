@@ -1,0 +1,94 @@
+"""All data sets, methods and suites by name: the one place that knows the paper's."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from censquant._validation import look_up
+from censquant.benchmark._datasets import BenchmarkDataset
+from censquant.benchmark._methods import PEER_METHODS, BenchmarkMethod
+from censquant.benchmark._suites import Suite
+from censquant.benchmark.paper import (
+    PAPER_DATASET_GROUPS,
+    PAPER_DATASETS,
+    PAPER_METHODS,
+    PAPER_SUITES,
+)
+
+DATASETS: Mapping[str, BenchmarkDataset] = MappingProxyType(
+    {one.name: one for one in PAPER_DATASETS}
+)
+"""The paper's 26 sets in the order of its table, and one more, by name."""
+
+DATASET_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(PAPER_DATASET_GROUPS))
+"""Names of several sets at once: those of a kind, and the small ones."""
+
+METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType(
+    {one.name: one for one in (*PAPER_METHODS, *PEER_METHODS)}
+)
+"""The paper's five methods as they were run, the ones to use instead, and peers, by name."""
+
+SUITES: Mapping[str, Suite] = MappingProxyType({one.name: one for one in PAPER_SUITES})
+"""All experiments by name."""
+
+
+def get_dataset(name: str) -> BenchmarkDataset:
+    """Return a set of the benchmark by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `DATASETS`.
+
+    Returns
+    -------
+    dataset : BenchmarkDataset
+
+    Examples
+    --------
+    >>> from censquant.benchmark import get_dataset
+    >>> get_dataset("weibull").taus[:3]
+    (0.1, 0.2, 0.3)
+    """
+    return look_up("dataset", name, DATASETS)
+
+
+def get_method(name: str) -> BenchmarkMethod:
+    """Return a method of the benchmark by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`.
+
+    Returns
+    -------
+    method : BenchmarkMethod
+
+    Examples
+    --------
+    >>> from censquant.benchmark import get_method
+    >>> get_method("excl_censor").note
+    'column Excl. censor of the paper'
+    """
+    return look_up("method", name, METHODS)
+
+
+def get_suite(name: str) -> Suite:
+    """Return an experiment by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `SUITES`.
+
+    Returns
+    -------
+    suite : Suite
+
+    Examples
+    --------
+    >>> from censquant.benchmark import get_suite
+    >>> get_suite("grid").datasets[0]
+    'norm_linear'
+    """
+    return look_up("suite", name, SUITES)

@@ -1,0 +1,65 @@
+"""What one run of the benchmark sees: rows to fit, rows to score, and the truth where known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainTestData:
+    """Training and test rows of one data set under one seed.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, ...)
+        Features to fit.
+    y : structured array of shape (n,)
+        ``event`` and ``time`` to fit.
+    X_test : ndarray of shape (m, ...)
+        Features to score on.
+    y_test : structured array of shape (m,)
+        Their times, censored like those of `y`.
+    X_known : ndarray of shape (k, ...), optional
+        Features of rows whose time of the event is known without censoring, where there are any.
+    time_known : ndarray of shape (k,), optional
+        Those times.
+    true_quantiles : callable, optional
+        Takes levels, and features if not those of `X_known`, and returns the true quantiles, in
+        synthetic data.
+    feature_names : tuple of str, optional
+        Names of the columns, where the user gave any.
+
+    Examples
+    --------
+    >>> from censquant.benchmark import get_dataset
+    >>> data = get_dataset("norm_linear").train_test(seed=111)
+    >>> data.X.shape, data.X_test.shape, data.true_quantiles([0.5]).shape
+    ((500, 1), (1000, 1), (1000, 1))
+    """
+
+    X: NDArray[Any]
+    y: NDArray[np.void]
+    X_test: NDArray[Any]
+    y_test: NDArray[np.void]
+    X_known: NDArray[Any] | None = None
+    time_known: Floats | None = None
+    true_quantiles: Callable[..., Floats] | None = None
+    feature_names: tuple[str, ...] | None = None
+
+    def named(self, X: NDArray[Any]) -> Any:
+        """Return features as the data frame that the user gave; an array where it was one."""
+        if self.feature_names is None:
+            return X
+        import pandas as pd
+
+        return pd.DataFrame(X, columns=list(self.feature_names))
+
+    @property
+    def censored_share(self) -> float:
+        """Share of training rows whose event was not observed."""
+        return float(1.0 - self.y["event"].mean())

@@ -1,0 +1,74 @@
+"""Habits of the published runs: the y* of the first run, and a plain loop to time against."""
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.benchmark._cells import FIRST_SEED, BenchmarkCell
+from censquant.benchmark._conventions import RunConventions
+from censquant.benchmark._datasets import BenchmarkDataset
+from censquant.benchmark._train_test import TrainTestData
+from censquant.benchmark.paper._plain_loop import plain_step_seconds
+
+_PAST_LATEST = 1e-6
+
+
+class PaperConventions(RunConventions):
+    """What was done around the published fits.
+
+    Examples
+    --------
+    >>> from censquant.benchmark import BenchmarkCell, get_dataset, get_method
+    >>> from censquant.benchmark.paper import PaperConventions
+    >>> dataset, method = get_dataset("norm_linear"), get_method("cqrnn")
+    >>> model, y = method.build(dataset, {}, 112), dataset.train_test(112).y
+    >>> PaperConventions().prepare(model, BenchmarkCell("main", dataset, method), y)
+    >>> round(float(model.y_star / dataset.train_test(111).y["time"].max()), 6)
+    1.2
+    """
+
+    def prepare(self, model: Any, cell: BenchmarkCell, y: NDArray[np.void]) -> None:
+        """Replace a y* that is a factor by that multiple of the latest time of the *first* run.
+
+        A user's own data have no published runs: there each run keeps its own.
+
+        Parameters
+        ----------
+        model : estimator
+            As its method built it.
+        cell : BenchmarkCell
+            What it belongs to.
+        y : structured array of shape (n,)
+            Times and events that it will be fitted to.
+        """
+        factor = getattr(model, "y_star", None)
+        if not isinstance(factor, str) or cell.dataset.kind == "own":
+            return
+        latest = _latest_of_first_run(cell.dataset, cell.split, cell.n_train)
+        far = float(factor.removesuffix("max")) * latest
+        # No row of this run may lie past it.
+        model.set_params(y_star=max(far, (1.0 + _PAST_LATEST) * float(y["time"].max())))
+
+    def plain_step_seconds(self, model: Any, data: TrainTestData) -> float:
+        """Return the time per step of a plain torch loop.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted, unless its fit failed.
+        data : TrainTestData
+            What it was fitted to.
+
+        Returns
+        -------
+        seconds : float
+            Not a number where torch is not installed or the model is not the paper's network.
+        """
+        return plain_step_seconds(model, data)
+
+
+@functools.lru_cache(maxsize=8)  # the runs of a cell follow each other
+def _latest_of_first_run(dataset: BenchmarkDataset, split: str, n_train: int | None) -> float:
+    return float(dataset.train_test(FIRST_SEED, split, n_train).y["time"].max())

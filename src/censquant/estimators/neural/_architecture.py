@@ -1,0 +1,105 @@
+"""Networks as plain data: described, compared with stored arrays, and only then built."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from censquant._validation import check_choice, check_integer, check_number, check_sizes
+from censquant.estimators._parts import Arrays, check_arrays, expect
+from censquant.exceptions import ModelFileError
+from censquant.networks import (
+    ACTIVATIONS,
+    DenseNetwork,
+    HeadedNetwork,
+    IncreasingHead,
+    Network,
+    StackedNetwork,
+)
+
+Description = dict[str, Any]
+
+
+def is_custom(description: Any) -> bool:
+    """Say whether a torch module is part of a described network."""
+    if isinstance(description, dict):
+        inner: Any = description.values()
+        return description.get("kind") == "custom" or any(is_custom(entry) for entry in inner)
+    return isinstance(description, list) and any(is_custom(entry) for entry in description)
+
+
+def check_network(description: Any, arrays: Arrays, n_inputs: int) -> int:
+    """Refuse arrays that are not the state of the described network; return its outputs.
+
+    Sizes are compared without building anything. Of a custom network only its factory knows them.
+    """
+    kind = expect("network", description, dict)["kind"]
+    if kind == "dense":
+        sizes = check_sizes("sizes", expect("sizes", description["sizes"], list))
+        check_choice("activation", description["activation"], ACTIVATIONS)
+        check_number("dropout", description["dropout"], minimum=0.0, below=1.0)
+        n_parameters = sum((n_in + 1) * n_out for n_in, n_out in pairwise(sizes))
+        check_arrays(arrays, {"parameters": ("f4", (n_parameters,)), "dropout": ("i8", (2,))})
+        if len(sizes) < 2 or sizes[0] != n_inputs:
+            raise ModelFileError(f"has a network of sizes {sizes} for {n_inputs} inputs.")
+        return sizes[-1]
+    if kind == "headed":
+        check_choice("head", description["head"], ("increasing",))
+        inner = {name: array for name, array in arrays.items() if name != "head"}
+        check_arrays({"head": arrays["head"]}, {"head": ("f4", (0,))})
+        return check_network(description["network"], inner, n_inputs)
+    if kind == "stacked":
+        levels = expect("networks", description["networks"], list)
+        states = [with_prefix(arrays, f"{place}.") for place in range(len(levels))]
+        if sum(map(len, states)) != len(arrays):
+            raise ModelFileError("has arrays of a network that it does not describe.")
+        return sum(
+            check_network(level, state, n_inputs)
+            for level, state in zip(levels, states, strict=True)
+        )
+    check_choice("kind", kind, ("custom",))
+    return check_integer("n_outputs", description["n_outputs"], minimum=1)
+
+
+def build_network(
+    description: Description,
+    shape: tuple[int, ...],
+    factory: Any,
+    device: str | None,
+) -> Network:
+    """Return a network whose description :func:`check_network` has accepted, without its state.
+
+    ``factory`` makes the torch module of a custom one.
+    """
+    unused = np.random.default_rng(0)
+    kind = description["kind"]
+    if kind == "dense":
+        return DenseNetwork(
+            description["sizes"],
+            activation=description["activation"],
+            dropout=description["dropout"],
+            rng=unused,
+        )
+    if kind == "headed":
+        inner = build_network(description["network"], shape, factory, device)
+        return HeadedNetwork(inner, IncreasingHead(inner.n_outputs))
+    if kind == "stacked":
+        levels = description["networks"]
+        return StackedNetwork([build_network(level, shape, factory, device) for level in levels])
+    from censquant.torch import TorchNetwork
+
+    return TorchNetwork.from_factory(
+        factory, shape, description["n_outputs"], device=device, rng=unused
+    )
+
+
+def load_state(network: Network, arrays: Arrays) -> None:
+    """Give a network its state; that of a custom network is compared with the module first."""
+    state = network.state()
+    check_arrays(arrays, {name: (v.dtype.str[1:], v.shape) for name, v in state.items()})
+    network.load_state(arrays)
+
+
+def with_prefix(arrays: Arrays, prefix: str) -> Arrays:
+    """Return the arrays whose names have a prefix, without it."""
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

@@ -1,0 +1,95 @@
+"""Pytest plugin that leaves out tests of packages that are not installed: ``-p installed_only``.
+
+For environments that lack optional packages on purpose. ``make test`` does not load it: a package
+that is missing there is an error, never a gap. It reads what tests import instead of catching what
+fails, so that a library that loads an optional package where it must not is still found.
+"""
+
+import ast
+import inspect
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from sys import stdlib_module_names
+from textwrap import dedent
+
+HELPERS = Path(__file__).parent
+# What a part of censquant needs as soon as it is used.
+NEEDS = {
+    "censquant.benchmark": "pandas",
+    "censquant.cli": "typer",
+    "censquant.plotting": "matplotlib",
+    "censquant.torch": "torch",
+}
+# Tests that reach a package in another way than by an import of their own.
+REACHES = {"test_public_api": "torch", "test_docs_pages": "torch"}
+INSTALLED = {*stdlib_module_names, *packages_distributions(), "censquant"}
+
+_left_out = {}
+
+
+def imported(node):
+    """Modules that a piece of source imports, tests inside it left aside."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    for inner in ast.iter_child_nodes(node):
+        if not (isinstance(inner, ast.FunctionDef) and inner.name.startswith("test_")):
+            yield from imported(inner)
+
+
+def missing(node, folder):
+    """Packages that a piece of source needs, itself or through a helper, and that are not there."""
+    for module in imported(node):
+        top, *rest = module.split(".")
+        helpers = [p for p in (folder / f"{top}.py", HELPERS / f"{top}.py") if p.is_file()]
+        if helpers:
+            yield from needs_of(helpers[0])
+        else:
+            needed = NEEDS.get(f"{top}.{rest[0]}", top) if rest else top
+            yield from {needed} - INSTALLED
+
+
+def needs_of(path):
+    """Packages that a file needs for all of its tests and that are not there."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if not path.is_relative_to(HELPERS):
+        # The library imports inside a function what only some of its users have.
+        tree.body = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    yield from missing(tree, path.parent)
+    yield from {REACHES.get(path.stem, "censquant")} - INSTALLED
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave out a file whose imports are not there."""
+    if collection_path.suffix == ".py" and collection_path.name != "conftest.py":
+        return _leave_out(str(collection_path), needs_of(collection_path))
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out a test that itself imports what is not there."""
+    kept = []
+    for item in items:
+        source = dedent(inspect.getsource(item.function)) if hasattr(item, "function") else ""
+        body = [inner for function in ast.parse(source).body for inner in function.body]
+        needs = missing(ast.Module(body, []), item.path.parent)
+        if not _leave_out(item.nodeid, needs):
+            kept.append(item)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Report what was not run, and why."""
+    terminalreporter.section("left out, because a package is not installed")
+    for place, names in sorted(_left_out.items()):
+        terminalreporter.line(f"{place} needs {', '.join(sorted(names))}")
+
+
+def _leave_out(place, needs):
+    """Whether something is missing; it is remembered for the summary."""
+    names = set(needs)
+    if names:
+        _left_out[place] = names
+    return bool(names) or None
