@@ -1,8 +1,10 @@
 """Losses as compiled kernels: each returns its value and writes its gradient by the predictions."""
 
+from censquant.losses._bounds import bound_outputs, limit_rows
 from censquant.losses._crossing import add_crossing_penalty
 from censquant.losses._likelihood import (
     GUMBEL,
+    LARGEST_LOG,
     MIRRORED_GUMBEL,
     NORMAL,
     SMALLEST_SCALE,
@@ -16,6 +18,7 @@ from censquant.losses._powell import powell
 
 __all__ = [
     "GUMBEL",
+    "LARGEST_LOG",
     "LEVEL_RULES",
     "MIRRORED_GUMBEL",
     "NORMAL",
@@ -23,7 +26,9 @@ __all__ = [
     "MarginalPinball",
     "add_crossing_penalty",
     "asymmetric_laplace",
+    "bound_outputs",
     "levels_of",
+    "limit_rows",
     "location_scale",
     "pinball",
     "portnoy",

@@ -18,8 +18,10 @@ MIRRORED_GUMBEL = 2
 SMALLEST_SCALE = 1e-6
 """Added to every scale, so that no row can be given all of the likelihood."""
 
+LARGEST_LOG = 15.0
+"""Bound on the logarithms of an asymmetric Laplace distribution's scale and asymmetry."""
+
 _LARGEST_EXPONENT = 30.0  # above it the exponential is continued as a line
-_LARGEST_LOG = 15.0  # bound on the logarithms of scale and asymmetry
 
 
 @exact
@@ -185,8 +187,8 @@ def asymmetric_laplace(output, time, event, weight, gradient):
     n = len(time)
     total = 0.0
     for i in range(n):
-        log_scale = min(max(float(output[i, 1]), -_LARGEST_LOG), _LARGEST_LOG)
-        log_kappa = min(max(float(output[i, 2]), -_LARGEST_LOG), _LARGEST_LOG)
+        log_scale = min(max(float(output[i, 1]), -LARGEST_LOG), LARGEST_LOG)
+        log_kappa = min(max(float(output[i, 2]), -LARGEST_LOG), LARGEST_LOG)
         rate = math.sqrt(2.0) * math.exp(-log_scale)
         kappa = math.exp(log_kappa)
         # Probabilities of a time below and above theta, and minus the logarithm of the latter; one
@@ -218,7 +220,7 @@ def asymmetric_laplace(output, time, event, weight, gradient):
             by_kappa = odds * (2.0 * above + depth)
         share = weight[i] / n
         gradient[i, 0] = by_location * share
-        gradient[i, 1] = by_scale * share if abs(output[i, 1]) < _LARGEST_LOG else 0.0
-        gradient[i, 2] = by_kappa * share if abs(output[i, 2]) < _LARGEST_LOG else 0.0
+        gradient[i, 1] = by_scale * share if abs(output[i, 1]) < LARGEST_LOG else 0.0
+        gradient[i, 2] = by_kappa * share if abs(output[i, 2]) < LARGEST_LOG else 0.0
         total += loss * share
     return total

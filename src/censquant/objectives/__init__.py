@@ -1,6 +1,13 @@
 """Objectives: what each method minimises, one file per method."""
 
-from censquant.objectives._distributions import average_of
+from censquant.objectives._asymmetric_laplace import AsymmetricLaplaceDistribution
+from censquant.objectives._bounds import ParameterBounds
+from censquant.objectives._distributions import (
+    FormulaDistribution,
+    GumbelDistribution,
+    NormalDistribution,
+    average_of,
+)
 from censquant.objectives._frozen_levels import FrozenLevels
 from censquant.objectives._grid import GridObjective
 from censquant.objectives._likelihood import (
@@ -14,12 +21,17 @@ from censquant.objectives._portnoy import Portnoy
 from censquant.objectives._powell import Powell
 
 __all__ = [
+    "AsymmetricLaplaceDistribution",
     "AsymmetricLaplaceLikelihood",
+    "FormulaDistribution",
     "FrozenLevels",
     "GridObjective",
+    "GumbelDistribution",
     "GumbelLikelihood",
+    "NormalDistribution",
     "NormalLikelihood",
     "ObservedPinball",
+    "ParameterBounds",
     "Pinball",
     "Portnoy",
     "Powell",

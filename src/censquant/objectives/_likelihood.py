@@ -1,26 +1,75 @@
 """Censored maximum likelihood: the network predicts the parameters of a distribution."""
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from censquant.losses import (
     GUMBEL,
+    LARGEST_LOG,
     MIRRORED_GUMBEL,
     NORMAL,
     SMALLEST_SCALE,
     asymmetric_laplace,
+    limit_rows,
     location_scale,
 )
 from censquant.networks import FloatArray
+from censquant.objectives._asymmetric_laplace import AsymmetricLaplaceDistribution
+from censquant.objectives._bounds import Limits, ParameterBounds
+from censquant.objectives._distributions import (
+    FormulaDistribution,
+    GumbelDistribution,
+    NormalDistribution,
+)
+from censquant.survival import TimeTransform
 from censquant.training import Rows
+
+# How far a location may lie beyond the times of the training rows: by this factor where their
+# logarithm is modelled, else by one less than it times their range.
+_REACH = 3.0
+_LONGEST_GRADIENT = 10.0  # of one row; those of rows that fit are around 1
 
 
 @dataclass(frozen=True)
 class _Likelihood:
     """What likelihoods have in common: all rows count, and the loss judges itself."""
+
+    bounds: ParameterBounds | None = field(default=None, kw_only=True)
+
+    # Of the outputs after the location, in standard deviations of the transformed times.
+    _shape_limits: ClassVar[tuple[Limits, ...]] = ()
+
+    def within(self, low: float, high: float, transform: TimeTransform) -> Self:
+        """Return the objective with parameters that stay near the times of the training rows.
+
+        Locations lie between a third of the smallest and three times the largest time if
+        ``transform`` takes logarithms; otherwise they exceed the times by less than twice their
+        range. Scales of normal and Gumbel distributions lie between 0.018 and 2.13 standard
+        deviations of the transformed times, those of asymmetric Laplace distributions between
+        exp(-4) and exp(2), with an asymmetry between exp(-2) and exp(2). So every quantile has a
+        bound, whatever the features. Rows that a model takes for impossible are also kept from
+        dominating a training step; see :func:`censquant.losses.limit_rows`.
+
+        Parameters
+        ----------
+        low, high : float
+            Smallest and largest time, in the user's unit.
+        transform : TimeTransform
+            One that standardises.
+
+        Returns
+        -------
+        objective : of the same class
+        """
+        first, last = (float(value) for value in np.sort(transform.forward([low, high])))
+        room = float(np.log(_REACH)) / transform.scale
+        if not transform.log:
+            room = (_REACH - 1.0) * (last - first) or 1.0
+        location = (first - room, first, last, last + room)
+        return replace(self, bounds=ParameterBounds((location, *self._shape_limits)))
 
     def bind(self, train: Rows) -> Self:
         """Return itself: nothing depends on the training rows."""
@@ -31,17 +80,57 @@ class _Likelihood:
         return rows
 
     def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
-        """Return the mean negative log-likelihood and write its gradient."""
-        raise NotImplementedError
+        """Return the mean negative log-likelihood and write its gradient.
+
+        With ``bounds``, gradients of rows that are too long are shortened.
+        """
+        if self.bounds is None:
+            return self._loss(output, batch, out)
+        values, slopes = self.bounds.apply(output)
+        loss = self._loss(values, batch, out)
+        limit_rows(out, slopes, batch.weight, _LONGEST_GRADIENT)
+        return loss
 
     def validation_loss(self, output: FloatArray, rows: Rows) -> float:
         """Return the mean negative log-likelihood, a proper score under censoring."""
         return self.gradient(output, rows, np.empty_like(output))
 
+    def distribution(self, output: FloatArray) -> FormulaDistribution:
+        """Return the predicted distributions in model units.
+
+        Parameters
+        ----------
+        output : array of shape (n, n_outputs)
+            The network's.
+
+        Returns
+        -------
+        distribution : FormulaDistribution of n individuals
+        """
+        values = np.asarray(output, dtype=np.float64)
+        return self._decoded(values if self.bounds is None else self.bounds.apply(values)[0])
+
+    def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:
+        """Return the exact quantiles at any levels."""
+        return self.distribution(output).quantile(taus)
+
+    def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
+        """Return the mean negative log-likelihood and write its gradient by the values."""
+        raise NotImplementedError
+
+    def _decoded(self, values: NDArray[np.float64]) -> FormulaDistribution:
+        """Return the distributions with the given parameters."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class NormalLikelihood(_Likelihood):
-    """Normal distribution on the scale of training: log-normal times if that is logarithmic.
+    """Normal distribution in model units: of log-normal times, if these are logarithms.
+
+    Parameters
+    ----------
+    bounds : ParameterBounds, optional
+        Intervals for the two outputs; :meth:`within` sets them by the training rows.
 
     Examples
     --------
@@ -51,32 +140,32 @@ class NormalLikelihood(_Likelihood):
     array([[2.]])
     """
 
+    _shape_limits = ((-4.0, -3.0, 1.0, 2.0),)
+
     @property
     def n_outputs(self) -> int:
         """Location, and a number whose softplus is the scale."""
         return 2
 
-    def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
-        """Return the mean negative log-likelihood and write its gradient."""
-        return float(location_scale(output, batch.time, batch.event, batch.weight, NORMAL, out))
+    def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
+        return float(location_scale(values, batch.time, batch.event, batch.weight, NORMAL, out))
 
-    def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:
-        """Return the exact quantiles at any levels."""
-        from scipy.special import ndtri
-
-        return _stretched(output, ndtri(taus))
+    def _decoded(self, values: NDArray[np.float64]) -> NormalDistribution:
+        return NormalDistribution(values[:, 0], _scale(values))
 
 
 @dataclass(frozen=True)
 class GumbelLikelihood(_Likelihood):
-    """Minimum Gumbel distribution on the scale of training: Weibull times if it is logarithmic.
+    """Minimum Gumbel distribution in model units: of Weibull times, if these are logarithms.
 
     Parameters
     ----------
     mirrored : bool, default False
-        Whether the scale of training is negated, as it is for left-censored times: the maximum
-        Gumbel distribution there. The normal and the asymmetric Laplace distribution are families
-        that contain their mirror images.
+        Whether model units are negated, as they are for left-censored times: the maximum Gumbel
+        distribution there. The normal and the asymmetric Laplace distribution are families that
+        contain their mirror images.
+    bounds : ParameterBounds, optional
+        Intervals for the two outputs; :meth:`within` sets them by the training rows.
 
     Examples
     --------
@@ -88,27 +177,29 @@ class GumbelLikelihood(_Likelihood):
 
     mirrored: bool = False
 
+    _shape_limits = ((-4.0, -3.0, 1.0, 2.0),)
+
     @property
     def n_outputs(self) -> int:
         """Location, and a number whose softplus is the scale."""
         return 2
 
-    def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
-        """Return the mean negative log-likelihood and write its gradient."""
+    def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
         family = MIRRORED_GUMBEL if self.mirrored else GUMBEL
-        return float(location_scale(output, batch.time, batch.event, batch.weight, family, out))
+        return float(location_scale(values, batch.time, batch.event, batch.weight, family, out))
 
-    def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:
-        """Return the exact quantiles at any levels."""
-        levels = np.asarray(taus, dtype=np.float64)
-        if self.mirrored:
-            return _stretched(output, -np.log(-np.log(levels)))
-        return _stretched(output, np.log(-np.log1p(-levels)))
+    def _decoded(self, values: NDArray[np.float64]) -> GumbelDistribution:
+        return GumbelDistribution(values[:, 0], _scale(values), self.mirrored)
 
 
 @dataclass(frozen=True)
 class AsymmetricLaplaceLikelihood(_Likelihood):
-    """Asymmetric Laplace distribution on the scale of training.
+    """Asymmetric Laplace distribution in model units.
+
+    Parameters
+    ----------
+    bounds : ParameterBounds, optional
+        Intervals for the three outputs; :meth:`within` sets them by the training rows.
 
     Examples
     --------
@@ -118,33 +209,25 @@ class AsymmetricLaplaceLikelihood(_Likelihood):
     array([[2.]])
     """
 
+    _shape_limits = ((-4.0, -3.0, 1.0, 2.0), (-2.0, -1.0, 1.0, 2.0))
+
     @property
     def n_outputs(self) -> int:
         """Location, logarithm of the scale, logarithm of the asymmetry."""
         return 3
 
-    def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
-        """Return the mean negative log-likelihood and write its gradient."""
-        return float(asymmetric_laplace(output, batch.time, batch.event, batch.weight, out))
+    def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
+        return float(asymmetric_laplace(values, batch.time, batch.event, batch.weight, out))
 
-    def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:
-        """Return the exact quantiles at any levels."""
-        values = np.clip(
-            np.asarray(output, dtype=np.float64), [[-np.inf, -15, -15]], [[np.inf, 15, 15]]
+    def _decoded(self, values: NDArray[np.float64]) -> AsymmetricLaplaceDistribution:
+        log_scale, log_kappa = np.clip(values[:, 1:].T, -LARGEST_LOG, LARGEST_LOG)[..., None]
+        mean = np.exp(log_scale) / np.sqrt(2.0)
+        kappa = np.exp(log_kappa)
+        return AsymmetricLaplaceDistribution(
+            values[:, :1], mean * kappa, mean / kappa, 2.0 * log_kappa
         )
-        location, scale = values[:, :1], np.exp(values[:, 1:2]) / np.sqrt(2.0)
-        kappa, below = np.exp(values[:, 2:]), 1.0 / (1.0 + np.exp(-2.0 * values[:, 2:]))
-        p = np.asarray(taus, dtype=np.float64)[None, :]
-        # Each side is an exponential distribution; the other's logarithm is not used there.
-        early = scale * kappa * np.log(np.minimum(p / below, 1.0))
-        late = -scale / kappa * np.log(np.minimum((1.0 - p) / (1.0 - below), 1.0))
-        result: NDArray[np.float64] = location + np.where(p <= below, early, late)
-        return result
 
 
-def _stretched(output: FloatArray, base: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return location plus scale times the base distribution's quantiles."""
-    values = np.asarray(output, dtype=np.float64)
-    scale = np.logaddexp(0.0, values[:, 1:]) + SMALLEST_SCALE
-    result: NDArray[np.float64] = values[:, :1] + scale * base[None, :]
-    return result
+def _scale(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scales behind the second output, as the loss reads it."""
+    return np.asarray(np.logaddexp(0.0, values[:, 1]) + SMALLEST_SCALE)

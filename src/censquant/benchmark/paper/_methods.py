@@ -12,6 +12,16 @@ from censquant.benchmark.paper._as_published import EventCurveDeepQuantReg, Mixe
 from censquant.benchmark.paper._image_network import cnn_as_run, trained_cnn
 from censquant.benchmark.paper._published import PUBLISHED_COLUMNS
 
+# The same for all networks of the paper, whatever an estimator's own defaults are.
+_NETWORK: Mapping[str, Any] = {
+    "hidden_layer_sizes": (100, 100),
+    "activation": "relu",
+    "dropout": 0.0,
+    "learning_rate": 0.01,
+    "weight_decay": 1e-4,
+    "batch_size": 128,
+    "max_epochs": 100,
+}
 _DROPOUT = 0.333
 _USUAL_EPOCHS = 50
 
@@ -51,7 +61,11 @@ class PaperBuild:
     """Settings that no data set changes."""
 
     def __call__(self, dataset: BenchmarkDataset, options: Mapping[str, Any], seed: int) -> Any:
-        settings: dict[str, Any] = {"quantiles": dataset.taus, "random_state": seed}
+        settings: dict[str, Any] = {
+            **_NETWORK,
+            "quantiles": dataset.taus,
+            "random_state": seed,
+        }
         if dataset.kind != "own":  # scaled already, as published
             settings |= {"standardize": False, "time_transform": None, "max_epochs": _USUAL_EPOCHS}
         if dataset.name in TUNED and dataset.kind != "own":

@@ -1,10 +1,11 @@
 """Networks that predict the parameters of a distribution, by censored maximum likelihood."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_choice
 from censquant.estimators.neural._neural import NeuralRegressor
@@ -17,9 +18,70 @@ from censquant.objectives import (
 from censquant.survival import Target, TimeTransform
 from censquant.training import Objective
 
+Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, AsymmetricLaplaceLikelihood)
+
 
 class ParametricRegressor(NeuralRegressor):
-    """Quantiles at any level straight from the predicted distribution."""
+    """A network that predicts the parameters of a distribution, regularised by default."""
+
+    def __init__(
+        self,
+        quantiles: ArrayLike | None = None,
+        *,
+        hidden_layer_sizes: Sequence[int] = (100, 100),
+        activation: str = "gelu",
+        dropout: float = 0.5,
+        head: str = "free",
+        network: Callable[..., Any] | None = None,
+        standardize: bool = True,
+        time_transform: str | None = "standardize",
+        learning_rate: float = 0.01,
+        weight_decay: float = 6e-3,
+        batch_size: int = 128,
+        max_epochs: int = 50,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        n_members: int = 1,
+        n_jobs: int | None = None,
+        censoring: str = "right",
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            quantiles,
+            hidden_layer_sizes=hidden_layer_sizes,
+            activation=activation,
+            dropout=dropout,
+            head=head,
+            network=network,
+            standardize=standardize,
+            time_transform=time_transform,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            n_members=n_members,
+            n_jobs=n_jobs,
+            censoring=censoring,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+        )
+
+    def _bounded(
+        self, likelihood: Likelihood, target: Target | None, transform: TimeTransform
+    ) -> Likelihood:
+        """Return the likelihood with parameters that stay near the times of the fit."""
+        if self.time_transform is None:
+            return likelihood
+        if target is None:  # a model that was read from a file
+            return likelihood.within(*self.follow_up_, transform)
+        return likelihood.within(float(target.time.min()), float(target.time.max()), transform)
 
     def _make_network(
         self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
@@ -95,7 +157,7 @@ feature_names_in_
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> NormalLikelihood:
-        return NormalLikelihood()
+        return self._bounded(NormalLikelihood(), target, transform)
 
 
 class WeibullNN(LogTimeRegressor):
@@ -135,7 +197,7 @@ feature_names_in_
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> GumbelLikelihood:
-        return GumbelLikelihood(mirrored=transform.mirror)
+        return self._bounded(GumbelLikelihood(mirrored=transform.mirror), target, transform)
 
 
 class AsymmetricLaplaceNN(ParametricRegressor):
@@ -178,4 +240,4 @@ feature_names_in_
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> AsymmetricLaplaceLikelihood:
-        return AsymmetricLaplaceLikelihood()
+        return self._bounded(AsymmetricLaplaceLikelihood(), target, transform)
