@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.quantiles import Distribution
+from censquant.objectives import FormulaDistribution
 from censquant.survival import TimeTransform
 
 Floats = NDArray[np.float64]
@@ -18,19 +18,19 @@ class UserTimes:
 
     Parameters
     ----------
-    inner : Distribution
+    inner : FormulaDistribution
         In model units.
     transform : TimeTransform
         Its logarithm is taken without a floor: small times have small levels here.
     """
 
-    inner: Distribution
+    inner: FormulaDistribution
     transform: TimeTransform
 
     def quantile(self, levels: Floats) -> Floats:
         """Return quantiles in the user's unit."""
         if self.transform.mirror:
-            return self.transform.inverse(self.inner.quantile(1.0 - levels))
+            return self.transform.inverse(self.inner.inverse_survival(levels))
         return self.transform.inverse(self.inner.quantile(levels))
 
     def cdf(self, times: Floats) -> Floats:
@@ -40,7 +40,7 @@ class UserTimes:
             with np.errstate(divide="ignore", invalid="ignore"):
                 u = np.where(times > 0, np.log(times), -np.inf)
         z = (u - self.transform.center) / self.transform.scale
-        return 1.0 - self.inner.cdf(-z) if self.transform.mirror else self.inner.cdf(z)
+        return self.inner.survival(-z) if self.transform.mirror else self.inner.cdf(z)
 
     def take(self, rows: Any) -> "UserTimes":
         """Return the distributions of some of the individuals."""
