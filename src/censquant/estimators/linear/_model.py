@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators._features import check_features, feature_names, refuse_overflow
-from censquant.estimators._follow_up import FollowUp
+from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._summary import CoefficientSummary, pandas_for
-from censquant.quantiles import QuantileCurve, reach_until
+from censquant.quantiles import QuantileCurve
 from censquant.survival import TimeTransform
 
 
@@ -74,16 +74,11 @@ class LinearModel(FeatureModel):
         # Where no time was negative, none is predicted.
         lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
         curve = QuantileCurve.adopt(times, self._curve_levels, lower)
-        return curve.with_reach(
-            lambda curve: reach_until(curve, self._followed_until(features), lowest=left),
-            lowest=left,
-        )
+        return curve.with_reach(ReachRule(self, features), lowest=left)
 
-    def _followed_until(self, features: NDArray[Any]) -> Floats:
-        """Return the time up to which individuals like these were followed."""
-        if self._follow_up is None:
-            return np.full(len(features), -np.inf if self.time_transform_.mirror else np.inf)
-        return self.time_transform_.inverse(self._follow_up.limit(features))
+    def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return how long individuals were followed, and the level reached by then."""
+        return followed(self._follow_up, features, self.time_transform_)
 
     # Reporting
 

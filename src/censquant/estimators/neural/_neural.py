@@ -14,7 +14,7 @@ from censquant._seeds import seed_sequence
 from censquant._validation import check_sizes
 from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import check_features, dense, feature_names, feature_range
-from censquant.estimators._follow_up import FollowUp
+from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
@@ -25,7 +25,7 @@ from censquant.estimators.neural._preparation import (
     in_unit_free_order,
     warn_of_constant_features,
 )
-from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining, ReachRule
+from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining
 from censquant.estimators.neural._trained_model import (
     TrainedModel,
     ensemble_curve,
@@ -375,14 +375,10 @@ class NeuralRegressor(FeatureModel):
         """
         return ensemble_raw_quantiles(self.models_, dense(self._read_features(X)))
 
-    def _followed_until(self, features: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the time up to which individuals like these were followed, in the user's unit."""
-        left = self.time_transform_.mirror
-        if self._follow_up is None:
-            return np.full(len(features), -np.inf if left else np.inf)
+    def _followed(self, features: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how long individuals were followed, and the level reached by then."""
         scaled = self.models_[0].feature_scale.apply(features)
-        limit = self._follow_up.limit(scaled.reshape(len(scaled), -1))
-        return self.time_transform_.inverse(limit)
+        return followed(self._follow_up, scaled.reshape(len(scaled), -1), self.time_transform_)
 
     def _lowest_time(self) -> float:
         """Return the lowest time that is predicted: where none was negative, none will be."""

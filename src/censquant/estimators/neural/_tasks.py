@@ -1,15 +1,13 @@
-"""Parts of a fit and of a prediction as objects, which can be pickled where closures cannot."""
+"""Parts of a fit as objects, which can be pickled where closures cannot."""
 
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from censquant.estimators._follow_up import FollowUp
 from censquant.networks import Network
-from censquant.quantiles import QuantileCurve, reach_until
 from censquant.training import Objective, Rows, TrainingConfig
 
 if TYPE_CHECKING:
@@ -47,15 +45,3 @@ class FollowUpTraining:
         return FollowUp.fit(
             rows.x.reshape(len(rows), -1), rows.time, rows.event, rows.weight, self.rng
         )
-
-
-@dataclass(frozen=True)
-class ReachRule:
-    """The rule that gives a curve its reach when it is asked for."""
-
-    estimator: "NeuralRegressor"
-    features: NDArray[Any]
-
-    def __call__(self, curve: QuantileCurve) -> NDArray[np.float64]:
-        limit = self.estimator._followed_until(self.features)
-        return reach_until(curve, limit, lowest=curve.reach_is_lowest)

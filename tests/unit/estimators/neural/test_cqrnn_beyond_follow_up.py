@@ -113,8 +113,9 @@ class Limited(CQRNN):
 
     until = np.inf
 
-    def _followed_until(self, features):
-        return np.broadcast_to(self.until, (len(features),))
+    def _followed(self, features):
+        level = 0.0 if self.censoring == "left" else 1.0
+        return np.broadcast_to(self.until, (len(features),)), np.full(len(features), level)
 
 
 def limited(model, until):

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._follow_up_trees import (
+from censquant.estimators._follow_up._trees import (
     MOST_ROWS_PER_TREE,
     N_BINS,
     bin_edges,

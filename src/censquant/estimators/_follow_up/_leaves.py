@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from censquant.estimators._follow_up_trees import kernel
+from censquant.estimators._follow_up._trees import kernel
 
 _ROUNDING = 1e-9  # weight at risk below this share of the whole is rounding
 

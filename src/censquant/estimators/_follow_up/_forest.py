@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._follow_up_leaves import censoring_curve, leaf_curves, leaf_limits
-from censquant.estimators._follow_up_rows import (
+from censquant.estimators._follow_up._leaves import censoring_curve, leaf_curves, leaf_limits
+from censquant.estimators._follow_up._rows import (
     CENSORING,
     EVENT,
     Growth,
@@ -16,8 +16,8 @@ from censquant.estimators._follow_up_rows import (
     bins_of,
     take_columns,
 )
-from censquant.estimators._follow_up_state import FORESTS, State, checked_forests, forest_state
-from censquant.estimators._follow_up_trees import N_BINS
+from censquant.estimators._follow_up._state import FORESTS, State, checked_forests, forest_state
+from censquant.estimators._follow_up._trees import N_BINS
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class FollowUp:
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant.estimators._follow_up_forest import FollowUp
+    >>> from censquant.estimators._follow_up._forest import FollowUp
     >>> rng = np.random.default_rng(0)
     >>> x, time = rng.uniform(-1, 1, size=(1000, 2)), rng.exponential(size=1000)
     >>> end = np.where(x[:, 0] > 0, 0.5, 5.0)

@@ -12,7 +12,8 @@ Kernels write into arrays that the caller makes: allocating is most of what they
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from censquant._compile import compiled_with, exact
 
 N_BINS = 128
 MOST_ROWS_PER_TREE = 20_000
@@ -25,9 +26,9 @@ _MIN_JUMPS = 5
 _FIELD = 24
 _STEPS = 256
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+kernel = exact
 # For the innermost functions: passing many arrays on costs more than they do.
-inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+inlined = compiled_with(error_model="numpy", inline="always")
 
 
 @kernel

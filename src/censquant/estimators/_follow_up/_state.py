@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._follow_up_rows import Trees
-from censquant.estimators._follow_up_trees import N_BINS, NO_BIN
+from censquant.estimators._follow_up._rows import Trees
+from censquant.estimators._follow_up._trees import N_BINS, NO_BIN
 
 State = Mapping[str, NDArray[Any]]
 

@@ -1,0 +1,6 @@
+"""How long individuals like a given one were followed: a forest of censoring curves."""
+
+from censquant.estimators._follow_up._forest import FollowUp
+from censquant.estimators._follow_up._reach import ReachRule, followed
+
+__all__ = ["FollowUp", "ReachRule", "followed"]

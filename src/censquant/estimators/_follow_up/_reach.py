@@ -1,0 +1,54 @@
+"""From the follow-up of individuals to the reach of their curves."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators._follow_up._forest import FollowUp
+from censquant.quantiles import QuantileCurve, reach_until
+from censquant.survival import TimeTransform
+
+Floats = NDArray[np.float64]
+
+
+def followed(
+    follow_up: FollowUp | None, x: NDArray[Any], transform: TimeTransform
+) -> tuple[Floats, Floats]:
+    """Return the time up to which individuals were followed, and the level reached by then.
+
+    Both are in the user's terms: for left-censored times the earliest time and the lowest level.
+    ``follow_up`` is None where nothing was censored.
+    """
+    if follow_up is None:
+        n, left = len(x), transform.mirror
+        return np.full(n, -np.inf if left else np.inf), np.full(n, 0.0 if left else 1.0)
+    limit = follow_up.limit(x)
+    level = follow_up.level(x, limit)
+    return transform.inverse(limit), 1.0 - level if transform.mirror else level
+
+
+class Followed(Protocol):
+    """A fitted model that knows how long individuals were followed."""
+
+    def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]: ...
+
+
+@dataclass(frozen=True)
+class ReachRule:
+    """The rule that gives a curve its reach when it is asked for.
+
+    A curve is trusted up to its own level at the end of follow-up, but no further than the share of
+    similar individuals that had the event by then: a curve that is too early, as overfitted ones
+    are, cannot vouch for itself.
+    """
+
+    model: Followed
+    features: NDArray[Any]
+
+    def __call__(self, curve: QuantileCurve) -> Floats:
+        limit, level = self.model._followed(self.features)
+        lowest = curve.reach_is_lowest
+        reach = reach_until(curve, limit, lowest=lowest)
+        return np.maximum(reach, level) if lowest else np.minimum(reach, level)
