@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators._follow_up._forest import FollowUp
+from censquant.estimators._follow_up._state import State
 from censquant.quantiles import QuantileCurve, reach_until
 from censquant.survival import TimeTransform
 
@@ -27,6 +28,16 @@ def followed(
     limit = follow_up.limit(x)
     level = follow_up.level(x, limit)
     return transform.inverse(limit), 1.0 - level if transform.mirror else level
+
+
+def stored_follow_up(state: State, n_features: int) -> FollowUp:
+    """Return the model of a file; ValueError unless it fits together and takes the features."""
+    model = FollowUp.from_state(state)
+    if model.n_features != n_features:
+        raise ValueError(
+            f"a model of follow-up must take {n_features} features, got {model.n_features}."
+        )
+    return model
 
 
 class Followed(Protocol):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from censquant._validation import check_flag, check_number
-from censquant.estimators._follow_up import FollowUp
+from censquant.estimators._follow_up import stored_follow_up
 from censquant.estimators._parts import Arrays, Part, check_arrays, expect
 from censquant.estimators._persistence import fitted_part, own_arrays, restored
 from censquant.exceptions import ModelFileError
@@ -80,8 +80,8 @@ def restored_linear(cls: type[Linear], part: Part, network: Callable[..., Any] |
     if bool(follow_up) != check_flag("any_censored", entries["any_censored"]):
         raise ModelFileError("does not hold the model of the follow-up that it describes.")
     if follow_up:
-        estimator._follow_up = FollowUp.from_state(
-            {k.removeprefix(_FOLLOW_UP): v for k, v in follow_up.items()}
+        estimator._follow_up = stored_follow_up(
+            {k.removeprefix(_FOLLOW_UP): v for k, v in follow_up.items()}, estimator.n_features_in_
         )
     return estimator
 

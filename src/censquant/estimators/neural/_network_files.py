@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._validation import check_flag, check_integer, check_sizes
-from censquant.estimators._follow_up import FollowUp
+from censquant.estimators._follow_up import stored_follow_up
 from censquant.estimators._parts import Arrays, Part, check_arrays, expect
 from censquant.estimators._persistence import (
     fitted_part,
@@ -93,7 +93,9 @@ def restored_networks(cls: type[Neural], part: Part, network: Callable[..., Any]
     stored = _checked_arrays(entries, own_arrays(part), shape, objective.n_outputs)
     scale = FeatureScale(**stored.scale)
     estimator._feature_range = stored.feature_range
-    estimator._follow_up = FollowUp.from_state(stored.follow_up) if stored.follow_up else None
+    estimator._follow_up = None
+    if stored.follow_up:
+        estimator._follow_up = stored_follow_up(stored.follow_up, math.prod(shape))
     estimator.models_ = []
     for state in stored.members:
         built = build_network(entries["network"], shape, network, estimator.device)

@@ -107,6 +107,7 @@ def test_levels_of_training_rows_are_not_stored(path):
         "smallest and largest time",
         "distinct event times (at most 1000)",
         "smallest and largest value of each feature",
+        "shares of the training rows still under observation, in groups",
     ]
 
 
@@ -158,9 +159,7 @@ DAMAGED = "does not hold the arrays that its model needs: it is damaged, or netw
         {"intercept": np.ones(1)},
         {"standard_errors": np.ones((3, 2))},
         {"confidence_intervals": np.ones((3, 3, 1))},
-        {"follow_up.coefficients": np.ones((13, 2))},
-        {"follow_up.low": np.ones(1)},
-        {"follow_up.high": np.ones(2, dtype=np.float32)},
+        {"range": np.ones((2, 1))},
         {"crossing_levels": np.ones(80)},
         {"colour": np.ones(1)},
     ],
@@ -172,14 +171,14 @@ def test_an_array_of_the_wrong_shape_is_refused(path, arrays):
     refused(path, DAMAGED)
 
 
-@pytest.mark.parametrize("name", ["coef", "intercept", "follow_up.high"])
+@pytest.mark.parametrize("name", ["coef", "intercept", "range"])
 def test_a_missing_array_is_refused(path, name):
     fitted().save(path)
     rewrite(path, drop=[name])
     refused(path, DAMAGED)
 
 
-@pytest.mark.parametrize("name", ["coef", "intercept", "follow_up.coefficients"])
+@pytest.mark.parametrize("name", ["coef", "intercept", "range"])
 def test_numbers_that_are_not_finite_are_refused(path, name):
     fitted().save(path)
     _, arrays = read_arrays(path, "model")
@@ -205,7 +204,7 @@ INCONSISTENT = "is not a consistent model file ("
             INCONSISTENT + "TypeError: has_intercept must be True or False, got",
         ),
         ({"any_censored": None}, INCONSISTENT + "TypeError: any_censored must be True or False"),
-        ({"any_censored": False}, DAMAGED),
+        ({"any_censored": False}, "does not hold the model of the follow-up that it describes."),
         ({"stopped_at": ...}, INCONSISTENT + "KeyError: 'stopped_at')."),
         ({"stopped_at": "x"}, INCONSISTENT + "TypeError: stopped_at must be a number, got 'x')."),
         ({"note": None}, "has an entry 'note' that is not str: None."),
