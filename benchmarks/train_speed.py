@@ -132,11 +132,11 @@ def main() -> None:
         f"{steps} steps, {options.rounds} rounds, Python {platform.python_version()}, "
         f"numpy {np.__version__}, numba {numba.__version__}, torch {torch.__version__}"
     )
-    print(f"{'':32s}{'us a member-step':>18s}{'times the plain loop':>22s}")
+    print(f"{'':32s}{'us per network and step':>24s}{'speed-up per network':>22s}")
     for name, values in times.items():
         # Ratios within a round: what slows the machine for a while slows both.
         ratio = statistics.median(p / v for p, v in zip(plain, values, strict=True))
-        print(f"{name:32s}{statistics.median(values):18.1f}{ratio:22.2f}")
+        print(f"{name:32s}{statistics.median(values):24.1f}{ratio:22.2f}")
 
 
 if __name__ == "__main__":

@@ -146,11 +146,9 @@ def run_cell(
     with warnings.catch_warnings(), noticed_interrupts() as interrupted:
         # What censoring hides is part of the experiment; ten runs need not warn ten times.
         warnings.simplefilter("ignore")
+        tasks = [_fit_task(cell, seed, data[seed], interrupted) for seed in seeds]
         start = time.perf_counter()
-        fits = side_by_side(
-            [_fit_task(cell, seed, data[seed], interrupted) for seed in seeds],
-            n_threads if cell.threadsafe else 1,
-        )
+        fits = side_by_side(tasks, n_threads if cell.threadsafe else 1)
         together = time.perf_counter() - start
     # So many fits ran at a time, by the clock: three of them on two threads are not two.
     n_slots = n_workers * float(np.nansum([fit.seconds for fit in fits])) / together
@@ -210,16 +208,18 @@ def _warm_up(cell: BenchmarkCell, data: TrainTestData) -> None:
 def _fit_task(
     cell: BenchmarkCell, seed: int, data: TrainTestData, interrupted: threading.Event
 ) -> Callable[[threading.Event], _Fit]:
+    """Return a fit that is ready to start: nothing but it is timed."""
+    X, y = training_rows(cell.method, data)
+    X = _as_given(cell, data, X)
+    model = cell.method.build(cell.dataset, cell.options, seed)
+    cell.conventions.prepare(model, cell, y)
+    taus = _levels(cell)
+    trace = QuantileTrace(data, taus) if cell.traced else None
+    extra = {} if trace is None else {"callbacks": [trace]}
+
     def task(stopping: threading.Event) -> _Fit:
         if interrupted.is_set():
             raise KeyboardInterrupt
-        X, y = training_rows(cell.method, data)
-        X = _as_given(cell, data, X)
-        model = cell.method.build(cell.dataset, cell.options, seed)
-        cell.conventions.prepare(model, cell, y)
-        taus = _levels(cell)
-        trace = QuantileTrace(data, taus) if cell.traced else None
-        extra = {} if trace is None else {"callbacks": [trace]}
         with _alone_if_needed(cell):
             start = time.perf_counter()
             try:

@@ -173,7 +173,7 @@ def chosen_methods(
     return list(found.values())
 
 
-def _methods_of(suite: Suite) -> tuple[str, ...]:
+def _methods_of(suite: Suite) -> tuple[str | BenchmarkMethod, ...]:
     return suite.methods + (available_peers() if suite.with_peers else ())
 
 

@@ -60,10 +60,10 @@ class Suite:
         What commands and results call it.
     title : str
         What it shows, in a sentence.
-    datasets : tuple of str
-        Names in `DATASETS`.
-    methods : tuple of str
-        Names in `METHODS`.
+    datasets : tuple of str or BenchmarkDataset
+        Names in `DATASETS`, or sets of your own.
+    methods : tuple of str or BenchmarkMethod
+        Names in `METHODS`, or methods of your own.
     n_runs : mapping of str to int
         Usual number of runs by kind of set; 10 for kinds that it does not name.
     variants : tuple of Variant
@@ -94,8 +94,8 @@ class Suite:
 
     name: str
     title: str
-    datasets: tuple[str, ...]
-    methods: tuple[str, ...]
+    datasets: tuple[str | BenchmarkDataset, ...]
+    methods: tuple[str | BenchmarkMethod, ...]
     n_runs: Mapping[str, int] = field(default_factory=dict)
     variants: tuple[Variant, ...] = (Variant(),)
     grouped: bool = False

@@ -142,6 +142,13 @@ def test_a_suite_of_pictures_has_no_cells():
         plan("figures")
 
 
+def test_a_suite_of_ones_own_may_hold_own_data_and_methods():
+    X, y = load_gbsg2(as_frame=False)
+    study, median = own_dataset("study", X, y), own_method("median", Median())
+    (one,) = plan(Suite("mine", "Mine.", (study,), (median,)))
+    assert (one.dataset, one.method) == (study, median)
+
+
 def test_a_suite_of_ones_own_is_planned_with_its_conventions():
     class Mine(RunConventions):
         pass
