@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeVar
 import threadpoolctl
 from joblib import effective_n_jobs
 
+from censquant.training._interrupts import held_interrupts
+
 Result = TypeVar("Result")
 
 _PATIENCE = 0.1  # seconds between two checks for Ctrl-C
@@ -63,8 +65,10 @@ def single_blas_thread() -> Iterator[None]:
                 _take_control()
 
 
-def _wait_for(futures: list[Future[Result]], stopping: threading.Event) -> None:
-    """Wait until all are done; the first that fails asks the others to stop."""
+def _wait_for(
+    futures: list[Future[Result]], stopping: threading.Event, release: Callable[[], None]
+) -> None:
+    """Wait until all are done, or until Ctrl-C; the first that fails asks the others to stop."""
     left: set[Future[Result]] = set(futures)
     while left:
         # A signal may reach any thread and wakes only that one: this one must wake by itself to
@@ -72,6 +76,7 @@ def _wait_for(futures: list[Future[Result]], stopping: threading.Event) -> None:
         done, left = wait(left, timeout=_PATIENCE, return_when=FIRST_EXCEPTION)
         if any(future.exception() is not None for future in done):
             stopping.set()
+        release()
 
 
 def side_by_side(
@@ -106,13 +111,16 @@ def side_by_side(
     with single_blas_thread():
         if n_threads == 1:
             return [task(stopping) for task in tasks]
-        with ThreadPoolExecutor(n_threads, thread_name_prefix="censquant") as pool:
+        with (
+            held_interrupts() as release,
+            ThreadPoolExecutor(n_threads, thread_name_prefix="censquant") as pool,
+        ):
             futures: list[Future[Result]] = []
             try:
                 # Within the guard: the first tasks run, and Ctrl-C may come, while others are sent.
                 for task in tasks:
                     futures.append(pool.submit(task, stopping))
-                _wait_for(futures, stopping)
+                _wait_for(futures, stopping, release)
             except KeyboardInterrupt:
                 stopping.set()
                 if on_interrupt == "raise":

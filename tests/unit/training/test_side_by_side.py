@@ -9,7 +9,14 @@ import pytest
 import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from censquant.training import Checkpoint, TrainingConfig, _parallel, side_by_side, train
+from censquant.training import (
+    Checkpoint,
+    TrainingConfig,
+    _interrupts,
+    _parallel,
+    side_by_side,
+    train,
+)
 from toys import censored_rows, dense, portnoy_objective
 
 PATIENCE = 30  # seconds after which a thread that should have moved counts as stuck
@@ -125,6 +132,92 @@ def test_ctrl_c_is_raised_where_half_a_result_is_none(monkeypatch):
     # Those that ran were waited for; those that had not begun never did.
     assert 2 <= len(ended) < 5
     assert all(ended)
+
+
+@pytest.mark.parametrize("on_interrupt", ["keep", "raise"])
+def test_ctrl_c_never_breaks_into_the_pool(monkeypatch, on_interrupt):
+    undisturbed, handler = [], signal.getsignal(signal.SIGINT)
+
+    class Pool(_parallel.ThreadPoolExecutor):
+        def submit(self, task, stopping):
+            if not undisturbed:
+                signal.raise_signal(signal.SIGINT)
+            undisturbed.append(True)  # a lock that was taken here would have been released
+            return super().submit(task, stopping)
+
+    monkeypatch.setattr(_parallel, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(_parallel, "_PATIENCE", 0.01)
+    tasks = [lambda stopping: stopping.wait(PATIENCE)] * 3
+    if on_interrupt == "keep":
+        assert side_by_side(tasks, n_jobs=3) == [True] * 3
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            side_by_side(tasks, n_jobs=3, on_interrupt="raise")
+    assert len(undisturbed) == 3
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_second_ctrl_c_is_raised_at_once(monkeypatch):
+    class Pool(_parallel.ThreadPoolExecutor):
+        def submit(self, task, stopping):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            pytest.fail("nothing was raised")
+
+    monkeypatch.setattr(_parallel, "ThreadPoolExecutor", Pool)
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([lambda stopping: None] * 2, n_jobs=2, on_interrupt="raise")
+
+
+def test_ctrl_c_at_the_very_end_is_not_lost(monkeypatch):
+    class Pool(_parallel.ThreadPoolExecutor):
+        def __exit__(self, *error):
+            signal.raise_signal(signal.SIGINT)
+            return super().__exit__(*error)
+
+    monkeypatch.setattr(_parallel, "ThreadPoolExecutor", Pool)
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([lambda stopping: None] * 2, n_jobs=2)
+
+
+def test_a_users_own_handler_is_called_and_put_back():
+    calls = []
+
+    def own(number, frame):
+        calls.append(number)
+
+    def task(stopping):
+        return stopping.is_set()
+
+    before = signal.signal(signal.SIGINT, own)
+    try:
+        with _interrupts.held_interrupts() as release:
+            signal.raise_signal(signal.SIGINT)
+            assert calls == []
+            release()
+            release()
+            assert calls == [signal.SIGINT]
+        assert signal.getsignal(signal.SIGINT) is own
+        assert side_by_side([task] * 2, n_jobs=2) == [False, False]
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with _interrupts.held_interrupts() as release:
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            release()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_handlers_are_left_alone_outside_the_main_thread():
+    found = []
+
+    def run():
+        with _interrupts.held_interrupts():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(PATIENCE)
+    assert found == [signal.getsignal(signal.SIGINT)]
 
 
 def test_ctrl_c_while_tasks_are_sent_stops_them_all(monkeypatch):
