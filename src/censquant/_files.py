@@ -46,6 +46,7 @@ _DTYPES = {
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _LONGEST_HEADER = 100_000_000  # bytes, as safetensors has it
 _LONGEST_INTEGER = 40  # digits: the state of a random generator has integers of 128 bits
+_LONGEST_REASON = 300  # characters
 _ABANDONED_SECONDS = 3_600.0
 
 
@@ -265,6 +266,12 @@ def _incomplete(path: Path, reason: str) -> ModelFileError:
         f"{str(path)!r} is not a complete safetensors file ({reason}); it may be "
         "truncated or written by another program."
     )
+
+
+def in_one_line(error: Exception) -> str:
+    """Return kind and text of an error as part of a sentence; what a file says may be long."""
+    text = " ".join(f"{type(error).__name__}: {error}"[:_LONGEST_REASON].split())
+    return text.rstrip(".")
 
 
 def strict_json(text: str) -> Any:

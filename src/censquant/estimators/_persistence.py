@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._files import read_arrays, write_arrays
+from censquant._files import in_one_line, read_arrays, write_arrays
 from censquant._validation import check_integer, check_number
 from censquant.estimators._parts import (
     Arrays,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from censquant.estimators._base import QuantileRegressor
 
 _KIND = "model"
-_LONGEST_REASON = 300  # characters of what is wrong with a file: an entry of it may be long
 _TIMES = "unique_times"
 
 
@@ -140,9 +139,8 @@ def open_file(path: str | os.PathLike[str], make: Callable[[Part], Opened]) -> O
         TypeError,
         ValueError,
     ) as error:
-        reason = f"{type(error).__name__}: {error}"[:_LONGEST_REASON].rstrip(".")
         raise ModelFileError(
-            f"{os.fspath(path)!r} is not a consistent model file ({reason})."
+            f"{os.fspath(path)!r} is not a consistent model file ({in_one_line(error)})."
         ) from None
 
 
@@ -206,8 +204,8 @@ def parameters_of(
             if name not in getattr(estimator, "_unstored_parameters", ("random_state",)):
                 raise TypeError(
                     f"{type(estimator).__name__} cannot be saved: its parameter {name} is or "
-                    f"contains {error}, and a model file holds no code and no objects of "
-                    "other libraries."
+                    f"contains {error}, and a model file holds no code and no objects of other "
+                    "libraries."
                 ) from None
             parameters[name] = None
     return parameters, encode.parts

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from censquant._files import in_one_line
 from censquant.estimators._parts import (
     Decoder,
     Encoder,
@@ -94,7 +95,7 @@ def transformer_from_part(part: Part) -> Any:
         # Private attributes, and any of another version, may fail in any way.
         raise ModelFileError(
             f"holds a {part.class_name} of scikit-learn {version[:20]} that cannot be made again "
-            f"with scikit-learn {sklearn.__version__} ({type(error).__name__}: {str(error)[:200]})."
+            f"with scikit-learn {sklearn.__version__} ({in_one_line(error)})."
         ) from None
     return transformer
 

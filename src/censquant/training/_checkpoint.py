@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._files import read_arrays, write_arrays
+from censquant._files import in_one_line, read_arrays, write_arrays
 from censquant._validation import check_integer, check_number
 from censquant.exceptions import ModelFileError
 from censquant.training._fingerprint import fingerprint
@@ -106,9 +106,8 @@ class Checkpoint:
             TypeError,
             ValueError,
         ) as error:
-            reason = f"{type(error).__name__}: {error}"[:300].rstrip(".")
             raise ModelFileError(
-                f"{name} is damaged ({reason}); delete it or give another path."
+                f"{name} is damaged ({in_one_line(error)}); delete it or give another path."
             ) from None
 
 

@@ -132,14 +132,21 @@ def _reduced(value: Any) -> dict[str, Any]:
 
 def _attributes(value: Any) -> dict[str, Any]:
     """Return what an object holds: its attributes, without values that it merely remembers."""
-    left_out = {
-        name
-        for cls in type(value).__mro__
-        for name, entry in vars(cls).items()
-        if isinstance(entry, functools.cached_property)
-    }
     found = dict(getattr(value, "__dict__", ()) or _reduced(value))
+    kind: Any = type(value)
+    left_out = set(_remembered(kind))
     if is_dataclass(value):
         found.update({field.name: getattr(value, field.name) for field in fields(value)})
         left_out.update(field.name for field in fields(value) if not field.compare)
     return {name: entry for name, entry in found.items() if name not in left_out}
+
+
+@functools.cache
+def _remembered(cls: type) -> frozenset[str]:
+    """Return the names of the cached properties of a class."""
+    return frozenset(
+        name
+        for base in cls.__mro__
+        for name, entry in vars(base).items()
+        if isinstance(entry, functools.cached_property)
+    )
