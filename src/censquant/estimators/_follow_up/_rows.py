@@ -98,6 +98,8 @@ class TrainingTable:
     time: Floats
     keys: NDArray[np.int64]
     weight: Floats
+    mean: Floats
+    inverse: Floats
 
     @classmethod
     def from_rows(
@@ -118,14 +120,14 @@ class TrainingTable:
         columns = _columns(x, order, keys)
         x = take_columns(x[order], columns)
         edges = _edges(x[:: _stride(len(x), _ROWS_FOR_BINS)])
-        return cls(columns, edges, bins_of(x, edges), time, keys, weight[order].astype(np.float64))
+        codes, weight = bins_of(x, edges), weight[order].astype(np.float64)
+        return cls(columns, edges, codes, time, keys, weight, *_moments(codes))
 
     def grow(self, growth: Growth, rng: np.random.Generator) -> Trees:
         """Return trees that are each grown on random rows."""
         n, p = len(self.codes), len(self.columns)
         m, largest = growth.n_rows(n), 2 ** (growth.depth + 1)
         cumulative, uniform = np.cumsum(self.weight), rng.random((growth.n_trees, m))
-        mean, inverse = self._moments()
         rows, others, residual = np.empty(m, np.int64), np.empty(n, np.int64), np.empty(n)
         gradient = np.empty(p)
         own_codes, own_keys = np.empty((m, p + 1), np.uint8), np.empty(m, np.int64)
@@ -145,8 +147,8 @@ class TrainingTable:
                 self.codes,
                 self.keys,
                 growth.jump,
-                mean,
-                inverse,
+                self.mean,
+                self.inverse,
                 _ROWS_FOR_SCORES,
                 rows,
                 others,
@@ -165,7 +167,7 @@ class TrainingTable:
                 growth.min_leaf,
                 growth.min_split,
                 growth.critical_value(p),
-                int(uniform[k, 0] * 2.0**52),
+                int(uniform[k, 0] * 2.0**31),
                 orders,
                 packed,
                 hist,
@@ -176,16 +178,6 @@ class TrainingTable:
                 nodes,
             )
         return Trees(slope, constant, root, nodes[:n_nodes].copy(), growth.depth)
-
-    def _moments(self) -> tuple[Floats, Floats]:
-        """Return the mean of the bins and the inverse of their covariance."""
-        some = self.codes[:: _stride(len(self.codes), _ROWS_FOR_BINS), :-1].astype(np.float64)
-        mean: Floats = some.mean(axis=0)
-        some -= mean
-        covariance = some.T @ some / len(some)
-        # Features may be constant or copies of each other.
-        covariance += np.diag(1e-3 * np.diag(covariance) + 1e-6)
-        return mean, np.asarray(np.linalg.inv(covariance), np.float64)
 
 
 def take_columns(x: NDArray[Any], columns: NDArray[np.int64]) -> Floats:
@@ -212,6 +204,17 @@ def _drawn(weight: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp]:
     place = (np.arange(_MOST_ROWS) + rng.random(_MOST_ROWS)) * (cumulative[-1] / _MOST_ROWS)
     drawn: NDArray[np.intp] = np.searchsorted(cumulative[:-1], place, side="right")
     return drawn
+
+
+def _moments(codes: NDArray[np.uint8]) -> tuple[Floats, Floats]:
+    """Return the mean of the bins and the inverse of their covariance."""
+    some = codes[:: _stride(len(codes), _ROWS_FOR_BINS), :-1].astype(np.float64)
+    mean: Floats = some.mean(axis=0)
+    some -= mean
+    covariance = some.T @ some / len(some)
+    # Features may be constant or copies of each other.
+    covariance += np.diag(1e-3 * np.diag(covariance) + 1e-6)
+    return mean, np.asarray(np.linalg.inv(covariance), np.float64)
 
 
 def _order(time: NDArray[Any], event: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -223,7 +223,7 @@ def _best_split(
     square_early: float,
     square_late: float,
     min_leaf: int,
-    offset: Any,
+    offset: int,
     shift: int,
     hist: Any,
 ) -> tuple[float, int, int]:
@@ -327,7 +327,7 @@ def grow_tree(
         orders[0, i] = i
     spare = orders[depth_limit + 1]
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, 0, m, 0
-    n_waiting, size, state = 1, 1, np.uint64(seed)
+    n_waiting, size = 1, 1
     while n_waiting > 0:
         n_waiting -= 1
         node, start, end = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
@@ -343,8 +343,8 @@ def grow_tree(
         shift = 0
         while N_BINS >> shift > _FEWEST_BINS and (N_BINS >> shift) * _ROWS_PER_BIN > n:
             shift += 1
-        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        offset = np.int64(state >> np.uint64(40)) & ((1 << shift) - 1)
+        seed = (seed * 1103515245 + 12345) % 2**31
+        offset = (seed >> 16) & ((1 << shift) - 1)
         best, feature, cut = _best_split(
             order, start, end, codes, packed, early, late, min_leaf, offset, shift, hist
         )
