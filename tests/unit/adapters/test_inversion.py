@@ -32,6 +32,29 @@ def test_quantiles_are_those_worked_out_by_hand(level, time):
     np.testing.assert_allclose(inverted([0.9, 0.6, 0.4], level), [[time]], rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("level", "time"), [(0.05, 1.0), (0.1, 1.0), (0.25, 2.0), (0.4, 2.0), (0.5, 4.0), (0.9, 4.0)]
+)
+def test_a_step_function_takes_the_first_time_at_which_it_is_low_enough(level, time):
+    found = quantiles_from_survival(TIMES, [[0.9, 0.6, 0.4]], level, beyond="last", shape="step")
+    assert found == [[time]]
+
+
+def test_the_step_inverse_of_kaplan_meier_is_its_quantile():
+    rng = np.random.default_rng(0)
+    curve = kaplan_meier(rng.exponential(size=200), rng.uniform(size=200) < 0.8)
+    levels = np.arange(0.05, 1.0, 0.05)
+    found = quantiles_from_survival(
+        curve.time, curve.survival[None], levels, beyond="inf", shape="step"
+    )
+    np.testing.assert_array_equal(found[0], curve.quantile(levels))
+
+
+def test_an_unknown_shape_is_refused():
+    with pytest.raises(ValueError, match=r"^shape must be one of 'linear', 'step', got 'cubic'\.$"):
+        quantiles_from_survival(TIMES, [[0.9, 0.6, 0.4]], 0.5, beyond="last", shape="cubic")
+
+
 def test_rows_are_inverted_each_for_itself():
     curves = [[1.0, 0.5, 0.0], [1.0, 1.0, 0.5]]
     expected = [[1.5, 2.0, 3.0], [3.0, 4.0, 4.0]]

@@ -25,6 +25,7 @@ from censquant.adapters import (
     survival_curves_of,
     survival_of,
 )
+from censquant.adapters._libraries import accepts
 from censquant.quantiles import QuantileCurve, restricted_mean
 from censquant.survival import Surv
 
@@ -70,6 +71,11 @@ def test_no_option_is_demanded_of_an_object_with_quantiles():
     assert is_supported(Plain())
     levels = np.array([0.9, 0.1, 0.9])
     np.testing.assert_array_equal(predict_quantiles_of(Plain(), X, levels), X + levels)
+
+
+def test_a_function_that_does_not_show_its_signature_is_called_plainly():
+    assert not accepts(max, "beyond")
+    assert accepts(LINEAR.predict_quantiles, "beyond")
 
 
 def test_crossed_quantiles_are_sorted():
