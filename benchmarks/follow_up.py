@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from censquant import CQRNN
 from censquant.datasets import load, make_lognorm_8d, make_norm_4d
-from censquant.estimators._follow_up_forest import FollowUp
+from censquant.estimators._follow_up import FollowUp
 from censquant.survival import read_target
 
 Floats = NDArray[np.float64]
