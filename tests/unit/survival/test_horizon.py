@@ -27,3 +27,8 @@ def test_a_weight_counts_as_equal_individuals():
 def test_missing_times_are_refused():
     with pytest.raises(ValueError, match=r"^time contains NaN"):
         default_horizon([1.0, np.nan])
+
+
+def test_left_censored_times_have_their_horizon_at_the_other_end():
+    time = np.random.default_rng(0).exponential(size=300)
+    assert default_horizon(time, left=True) == -default_horizon(-time)

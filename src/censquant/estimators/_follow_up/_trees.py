@@ -365,7 +365,8 @@ def grow_tree(
         is_last = left >= 0 and tree[left, 0] < 0 and tree[left + 1, 0] < 0
         if is_last and statistic[node] < critical:
             tree[node, 0] = -1
-    return _append(tree, n_nodes, nodes, stack)
+    n_grown: int = _append(tree, n_nodes, nodes, stack)
+    return n_grown
 
 
 @kernel
