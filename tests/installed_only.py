@@ -20,8 +20,14 @@ NEEDS = {
     "censquant.plotting": "matplotlib",
     "censquant.torch": "torch",
 }
-# Tests that reach a package in another way than by an import of their own.
-REACHES = {"test_public_api": "torch", "test_docs_pages": "torch"}
+# Files, and folders of files, that reach a package in another way than by an import of their own.
+REACHES = {
+    "peers": "lifelines",
+    "test_docs_pages": "torch",
+    "test_methods": "torch",
+    "test_public_api": "torch",
+    "test_run": "torch",
+}
 INSTALLED = {*stdlib_module_names, *packages_distributions(), "censquant"}
 
 _left_out = {}
@@ -57,7 +63,8 @@ def needs_of(path):
         # The library imports inside a function what only some of its users have.
         tree.body = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
     yield from missing(tree, path.parent)
-    yield from {REACHES.get(path.stem, "censquant")} - INSTALLED
+    reached = {REACHES[name] for name in (path.stem, path.parent.name) if name in REACHES}
+    yield from reached - INSTALLED
 
 
 def pytest_ignore_collect(collection_path):
