@@ -11,6 +11,7 @@ from censquant.benchmark._conventions import RunConventions
 from censquant.benchmark._datasets import BenchmarkDataset
 from censquant.benchmark._train_test import TrainTestData
 from censquant.benchmark.paper._plain_loop import plain_step_seconds
+from censquant.estimators.neural import y_star_factor
 
 _PAST_LATEST = 1e-6
 
@@ -47,7 +48,7 @@ class PaperConventions(RunConventions):
         if not isinstance(factor, str) or cell.dataset.kind == "own":
             return
         latest = _latest_of_first_run(cell.dataset, cell.split, cell.n_train)
-        far = float(factor.removesuffix("max")) * latest
+        far = y_star_factor(factor) * latest
         # No row of this run may lie past it.
         model.set_params(y_star=max(far, (1.0 + _PAST_LATEST) * float(y["time"].max())))
 
