@@ -55,7 +55,6 @@ METHODS = {
     "LinearCQR, Peng-Huang": (LinearCQR, {"method": "peng-huang"}),
     "LinearCQR, Powell": (LinearCQR, {"method": "powell", "quantiles": LEVELS}),
     "exclude censored": (UncensoredOnlyNN, NETWORK),
-    "all observed": (UncensoredOnlyNN, NETWORK | {"censored_rows": "as_observed"}),
 }
 KNOW_CENSORING_TIMES = ("CQRNN, known censoring times", "LinearCQR, Powell")
 OWN_LAW = {
@@ -63,7 +62,7 @@ OWN_LAW = {
     "WeibullNN": "Weibull",
     "AsymmetricLaplaceNN": "asymmetric Laplace",
 }
-IGNORANT = ("exclude censored", "all observed")
+IGNORANT = ("exclude censored",)
 
 
 def relative_errors(method, law_name):
