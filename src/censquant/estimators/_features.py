@@ -1,11 +1,14 @@
 """Features as a user passes them: frames, arrays, sparse matrices; refused by the column's name."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
+
+from censquant.exceptions import ConstantFeatureWarning
 
 _SHOWN = 5
 # A value further outside the range of the fit than the range is wide has no neighbour there.
@@ -136,3 +139,16 @@ def note_of_far_features(
         "X has values far outside the range of the fit in the columns "
         f"{listed([names[int(column)] for column in far])}: predictions there are extrapolations."
     ]
+
+
+def warn_of_constant_features(x: NDArray[Any], names: Sequence[str], *, stacklevel: int) -> None:
+    """Warn of columns that are the same in all rows; ``stacklevel`` as if the caller warned."""
+    constant = np.flatnonzero((x == x[0]).all(axis=0))
+    if len(constant):
+        same = listed([names[int(column)] for column in constant])
+        warnings.warn(
+            f"X has {len(constant)} of {x.shape[1]} features that are the same in all rows "
+            f"({same}): nothing can be learned from them.",
+            ConstantFeatureWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -2,7 +2,13 @@
 
 from censquant.quantiles._curve import QuantileCurve
 from censquant.quantiles._distribution_curve import Distribution, DistributionCurve
-from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles, even_grid
+from censquant.quantiles._grid import (
+    CURVE_QUANTILES,
+    DEFAULT_QUANTILES,
+    check_levels,
+    check_quantiles,
+    even_grid,
+)
 from censquant.quantiles._matrix import sorted_rows
 from censquant.quantiles._reach import reach_until
 from censquant.quantiles._survival_function import (
@@ -12,6 +18,7 @@ from censquant.quantiles._survival_function import (
 )
 
 __all__ = [
+    "CURVE_QUANTILES",
     "DEFAULT_QUANTILES",
     "CumulativeHazardFunction",
     "Distribution",

@@ -13,17 +13,22 @@ from sklearn.utils.validation import check_is_fitted
 from censquant._seeds import seed_sequence
 from censquant._validation import check_sizes
 from censquant.estimators._feature_model import FeatureModel, default_times
-from censquant.estimators._features import check_features, dense, feature_names, feature_range
+from censquant.estimators._features import (
+    check_features,
+    dense,
+    feature_names,
+    feature_range,
+    warn_of_constant_features,
+)
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
+from censquant.estimators._row_order import arrangement
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
     FeatureScale,
-    arrangement,
     holdout,
     in_unit_free_order,
-    warn_of_constant_features,
 )
 from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining
 from censquant.estimators.neural._trained_model import (

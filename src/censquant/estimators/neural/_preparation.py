@@ -1,16 +1,12 @@
 """From the user's arrays to the rows that a network trains on."""
 
-import math
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators.neural._row_order import canonical_order, copies_of
-from censquant.exceptions import ConstantFeatureWarning
+from censquant.estimators._row_order import canonical_order
 from censquant.training import Rows
 
 # A spread below this share of the values' size is rounding: the feature is constant.
@@ -61,56 +57,6 @@ class FeatureScale:
         if self.center is None:
             return x
         return (x - self.center) / self.scale
-
-
-def warn_of_constant_features(x: NDArray[Any], names: Sequence[str], *, stacklevel: int) -> None:
-    """Warn of columns that are the same in all rows; ``stacklevel`` as if the caller warned."""
-    constant = np.flatnonzero((x == x[0]).all(axis=0))
-    if len(constant):
-        listed = ", ".join(repr(names[column]) for column in constant[:5])
-        more = ", ..." if len(constant) > 5 else ""
-        warnings.warn(
-            f"X has {len(constant)} of {x.shape[1]} features that are the same in all rows "
-            f"({listed}{more}): nothing can be learned from them.",
-            ConstantFeatureWarning,
-            stacklevel=stacklevel + 1,
-        )
-
-
-def arrangement(
-    weight: NDArray[np.float64], *columns: NDArray[Any]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return an order of the rows that depends only on their content, and their new weights.
-
-    Rows of weight 0 are left out. Weights that are counts become repeated rows, so that a weighted
-    fit is identical to repeating the rows; other weights are scaled to 1 on average.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n,)
-    *columns : arrays of shape (n,) or (n, ...)
-        Together the content of the rows.
-
-    Returns
-    -------
-    order : ndarray of int
-        Indices of rows.
-    weight : ndarray
-        The weight at each place of ``order``.
-    """
-    used = np.flatnonzero(weight > 0)
-    weight, columns = weight[used], tuple(column[used] for column in columns)
-    copies = copies_of(weight)
-    if copies is not None:
-        order = canonical_order(*columns)
-        order = used[np.repeat(order, copies[order])]
-        return order, np.ones(len(order))
-    # An exact sum does not depend on the order, and float32 hides the rounding of the division:
-    # the same ratios give the same order and the same bits.
-    scaled = weight / (math.fsum(weight) / len(weight))
-    weight = scaled.astype(np.float32).astype(np.float64)
-    order = canonical_order(*columns, weight)
-    return used[order], weight[order]
 
 
 def in_unit_free_order(rows: Rows) -> Rows:

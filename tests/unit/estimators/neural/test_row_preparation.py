@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from censquant.estimators.neural._preparation import (
-    FeatureScale,
+from censquant.estimators._row_order import (
+    _hash_rows,
     arrangement,
-    holdout,
-    in_unit_free_order,
+    canonical_order,
+    copies_of,
 )
-from censquant.estimators.neural._row_order import _hash_rows, canonical_order, copies_of
+from censquant.estimators.neural._preparation import FeatureScale, holdout, in_unit_free_order
 from censquant.estimators.neural._y_star import push_limit, read_y_star, y_star_factor
 from censquant.training import Rows
 

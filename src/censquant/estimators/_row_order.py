@@ -1,5 +1,6 @@
 """An order of rows that depends on their content, not on their position."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def canonical_order(*columns: NDArray[Any]) -> NDArray[np.intp]:
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant.estimators.neural._row_order import canonical_order
+    >>> from censquant.estimators._row_order import canonical_order
     >>> a, b = np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])
     >>> bool((a[canonical_order(a)] == b[canonical_order(b)]).all())
     True
@@ -57,3 +58,39 @@ def copies_of(weight: NDArray[np.float64]) -> NDArray[np.intp] | None:
     if not whole or weight.sum() > _LARGEST_COPIES * len(weight):
         return None
     return weight.astype(np.intp)
+
+
+def arrangement(
+    weight: NDArray[np.float64], *columns: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return an order of the rows that depends only on their content, and their new weights.
+
+    Rows of weight 0 are left out. Weights that are counts become repeated rows, so that a weighted
+    fit is identical to repeating the rows; other weights are scaled to 1 on average.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,)
+    *columns : arrays of shape (n,) or (n, ...)
+        Together the content of the rows.
+
+    Returns
+    -------
+    order : ndarray of int
+        Indices of rows.
+    weight : ndarray
+        The weight at each place of ``order``.
+    """
+    used = np.flatnonzero(weight > 0)
+    weight, columns = weight[used], tuple(column[used] for column in columns)
+    copies = copies_of(weight)
+    if copies is not None:
+        order = canonical_order(*columns)
+        order = used[np.repeat(order, copies[order])]
+        return order, np.ones(len(order))
+    # An exact sum does not depend on the order, and float32 hides the rounding of the division:
+    # the same ratios give the same order and the same bits.
+    scaled = weight / (math.fsum(weight) / len(weight))
+    weight = scaled.astype(np.float32).astype(np.float64)
+    order = canonical_order(*columns, weight)
+    return used[order], weight[order]

@@ -1,0 +1,206 @@
+"""Estimators that learn from a table in one go: what surrounds their own fit and prediction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from censquant._seeds import seed_sequence
+from censquant._validation import check_choice, check_flag
+from censquant.estimators._feature_model import FeatureModel, default_times
+from censquant.estimators._features import (
+    check_features,
+    dense,
+    feature_names,
+    feature_range,
+    refuse_overflow,
+    warn_of_constant_features,
+)
+from censquant.estimators._follow_up import FollowUp, ReachRule, followed, stored_follow_up
+from censquant.estimators._parts import Arrays, Part, check_arrays
+from censquant.estimators._persistence import fitted_part, own_arrays, restored
+from censquant.estimators._row_order import arrangement
+from censquant.exceptions import ModelFileError
+from censquant.quantiles import CURVE_QUANTILES, QuantileCurve, check_quantiles
+from censquant.survival import (
+    TimeTransform,
+    default_horizon,
+    read_target,
+    read_weights,
+    require_events,
+)
+
+Floats = NDArray[np.float64]
+_FOLLOW_UP = "follow_up."
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """The rows of a fit, in an order that depends on their content alone.
+
+    Whole-number weights have become repeated rows. Left-censored times are negated, so that every
+    row is observed or right-censored.
+    """
+
+    x: Floats
+    time: Floats
+    event: NDArray[np.bool_]
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def take(self, rows: Any) -> "TableRows":
+        """Return some of the rows."""
+        return TableRows(self.x[rows], self.time[rows], self.event[rows], self.weight[rows])
+
+
+class TabularRegressor(FeatureModel):
+    """An estimator that fits features and censored times at once, without a training loop.
+
+    A subclass has the parameters ``quantiles``, ``censoring`` and ``random_state`` and implements
+    ``_fit_rows`` and ``_model_curve``, both for right-censored times, as well as ``_fitted_state``
+    and ``_restore_state`` for files. Everything around them is here: reading and ordering rows,
+    mirroring of left-censored times, the model of follow-up, the reach of curves, saving.
+    """
+
+    quantiles: ArrayLike | None
+    censoring: str
+    random_state: Any
+    n_features_in_: int
+    time_transform_: TimeTransform
+    _follow_up: FollowUp | None
+    # A pool of estimators has one model of follow-up for all of them.
+    _fits_follow_up: bool = True
+
+    # What a subclass implements
+
+    def _check_parameters(self) -> None:
+        """Refuse wrong parameters; extended by subclasses."""
+        check_choice("censoring", self.censoring, ("right", "left"))
+
+    def _fit_rows(self, rows: TableRows, rng: np.random.Generator) -> None:
+        """Learn from right-censored rows."""
+        raise NotImplementedError
+
+    def _model_curve(self, x: Floats) -> QuantileCurve:
+        """Return the curves of right-censored times."""
+        raise NotImplementedError
+
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
+        """Return what was learned: plain data, arrays, and what these say of the training data."""
+        raise NotImplementedError
+
+    def _restore_state(self, description: dict[str, Any], arrays: Arrays) -> None:
+        """Take what :meth:`_fitted_state` returned; refuse arrays that do not fit together."""
+        raise NotImplementedError
+
+    # Fitting
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to features and possibly censored times.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+        y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
+            Times and whether the event was observed; a plain array means that all were.
+        sample_weight : array-like of shape (n,), optional
+            Whole numbers count a row so many times; other weights scale its contribution.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        taus = check_quantiles(self.quantiles)
+        features = dense(check_features(self, X, reset=True))
+        target = read_target(y, n_samples=len(features))
+        weight = read_weights(sample_weight, len(features))
+        order, weight = arrangement(weight, features, target.time, target.event)
+        features, target = features[order], target.take(order)
+        require_events(target)
+        warn_of_constant_features(features, feature_names(self), stacklevel=2)
+
+        left = self.censoring == "left"
+        transform = TimeTransform(mirror=left)
+        rows = TableRows(features, transform.forward(target.time), target.event, weight)
+        own_seed, follow_up_seed = seed_sequence(self.random_state).spawn(2)
+        self.quantiles_ = taus
+        self.time_transform_ = transform
+        self.follow_up_ = (float(target.time.min()), float(target.time.max()))
+        self.horizon_ = default_horizon(target.time, weight, left=left)
+        self.unique_times_ = default_times(target.time[target.event])
+        self._feature_range = feature_range(features)
+        self._fit_rows(rows, np.random.default_rng(own_seed))
+        self._follow_up = None
+        if self._fits_follow_up and not rows.event.all():
+            self._follow_up = FollowUp.fit(
+                rows.x, rows.time, rows.event, rows.weight, np.random.default_rng(follow_up_seed)
+            )
+        return self
+
+    # Predicting
+
+    def _curve_levels(self) -> Floats:
+        """Return the levels of :meth:`_model_curve`: the fitted ones and a grid that has tails."""
+        return self.time_transform_.levels(np.union1d(self.quantiles_, CURVE_QUANTILES))
+
+    def _lowest_time(self) -> float:
+        """Return the lowest time that is predicted: where none was negative, none will be."""
+        return 0.0 if self.follow_up_[0] >= 0 else -np.inf
+
+    def _read_features(self, X: Any) -> Any:
+        check_is_fitted(self, "quantiles_")
+        return check_features(self, X, reset=False)
+
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        curve = self._model_curve(features)
+        refuse_overflow(curve.values, features, feature_names(self))
+        left = self.time_transform_.mirror
+        if left:
+            # The quantile of -T at 1 - tau is minus the quantile of T at tau.
+            curve = QuantileCurve.from_predictions(
+                -curve.values[:, ::-1], 1.0 - curve.taus[::-1], self._lowest_time()
+            )
+        return curve.with_reach(ReachRule(self, features), lowest=left)
+
+    def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return how long individuals were followed, and the level reached by then."""
+        return followed(self._follow_up, features, self.time_transform_)
+
+    # Saving
+
+    def _to_part(self) -> Part:
+        description, arrays, contents = self._fitted_state()
+        arrays = {**arrays, "range": np.asarray(self._feature_range)}
+        contents = (*contents, "smallest and largest value of each feature")
+        if self._follow_up is not None:
+            arrays |= {_FOLLOW_UP + name: value for name, value in self._follow_up.state().items()}
+            contents = (*contents, "shares of the training rows still under observation, in groups")
+        any_censored = {"any_censored": self._follow_up is not None}
+        return fitted_part(self, {**description, **any_censored}, arrays, contents=contents)
+
+    @classmethod
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        estimator = restored(cls, part, network)
+        estimator._check_parameters()
+        own = own_arrays(part)
+        known = {"range": own.pop("range")}
+        check_arrays(known, {"range": ("f8", (2, estimator.n_features_in_))})
+        estimator._feature_range = known["range"]
+        follow_up = {
+            name.removeprefix(_FOLLOW_UP): own.pop(name)
+            for name in list(own)
+            if name.startswith(_FOLLOW_UP)
+        }
+        if bool(follow_up) != check_flag("any_censored", part.description["any_censored"]):
+            raise ModelFileError("does not hold the model of the follow-up that it describes.")
+        estimator._follow_up = None
+        if follow_up:
+            estimator._follow_up = stored_follow_up(follow_up, estimator.n_features_in_)
+        estimator._restore_state(part.description, own)
+        return estimator
