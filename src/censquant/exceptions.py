@@ -1,6 +1,7 @@
 """Errors and warnings that a caller may want to catch by name."""
 
 __all__ = [
+    "CalibrationWarning",
     "ConstantFeatureWarning",
     "ExtrapolationWarning",
     "IdentifiabilityWarning",
@@ -9,6 +10,17 @@ __all__ = [
     "TrainingDivergedError",
     "TruncationWarning",
 ]
+
+
+class CalibrationWarning(UserWarning):
+    """Rows that were held out of a fit contradict the probabilities that it states.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import CalibrationWarning
+    >>> issubclass(CalibrationWarning, UserWarning)
+    True
+    """
 
 
 class ConstantFeatureWarning(UserWarning):

@@ -22,10 +22,16 @@ def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, outpu
         import polars as pl
 
         return pl.DataFrame(dict(zip(names, values.T, strict=True)))
+    pd = pandas_for("output='frame'")
+    return pd.DataFrame(values, columns=names, index=getattr(X, "index", None))
+
+
+def pandas_for(what: str) -> Any:
+    """Return pandas, or raise with the command that installs it."""
     try:
         import pandas as pd
     except ImportError:
         raise ImportError(
-            "output='frame' needs pandas. Install it with: pip install \"censquant[pandas]\""
+            f'{what} needs pandas: install it with pip install "censquant[pandas]".'
         ) from None
-    return pd.DataFrame(values, columns=names, index=getattr(X, "index", None))
+    return pd
