@@ -85,11 +85,16 @@ class CQRNN(NeuralRegressor):
     ----------
     quantiles_ : ndarray of shape (n_levels,)
         Fitted levels.
+    models_ : list of TrainedModel
+        One per member: everything that leads from features to times.
     history_ : list of dict
-        One record an epoch: ``epoch``, ``loss``, ``learning_rate``, with early stopping
+        One record per epoch: ``epoch``, ``loss``, ``learning_rate``, with early stopping
         ``validation_loss``, with several members ``member``.
     follow_up_ : tuple of float
         Smallest and largest time seen.
+    horizon_ : float
+        Default horizon of restricted means: the last time at which one in twenty of the training
+        rows is still at risk.
     time_transform_ : TimeTransform
     unique_times_ : ndarray
         Default times of survival functions: distinct event times, at most a thousand.

@@ -1,13 +1,12 @@
 """What every estimator that trains a network shares: from data to trained members and back."""
 
 import threading
-import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
@@ -23,6 +22,7 @@ from censquant.estimators._features import (
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
+from censquant.estimators.neural._convergence import warn_of_absurd_medians
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
@@ -30,7 +30,7 @@ from censquant.estimators.neural._preparation import (
     holdout,
     in_unit_free_order,
 )
-from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining
+from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining, joined
 from censquant.estimators.neural._trained_model import (
     TrainedModel,
     ensemble_curve,
@@ -60,14 +60,38 @@ from censquant.training import (
 )
 
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
-# Medians this many times the range of the times outside it, for most training rows, are no fit.
-_ABSURD, _ROWS_LOOKED_AT = 10.0, 200
 
 
 class NeuralRegressor(FeatureModel):
     """Training, prediction and saving for estimators whose model is a network.
 
-    A method is a subclass with a constructor and ``_make_objective``.
+    A method is a subclass with ``_make_objective``, and a constructor if it has own parameters.
+
+    Parameters
+    ----------
+    quantiles, hidden_layer_sizes, activation, dropout, head, network, standardize, \
+time_transform, learning_rate, weight_decay, batch_size, max_epochs, early_stopping, \
+validation_fraction, n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
+        As in :class:`CQRNN`.
+
+    Attributes
+    ----------
+    quantiles_, models_, history_, follow_up_, horizon_, time_transform_, unique_times_, \
+n_features_in_, feature_names_in_
+        As in :class:`CQRNN`.
+
+    Examples
+    --------
+    >>> from censquant.datasets import make_norm_linear
+    >>> from censquant.estimators import NeuralRegressor
+    >>> from censquant.objectives import Portnoy
+    >>> class InterpolatingNN(NeuralRegressor):
+    ...     def _make_objective(self, taus, target, transform):
+    ...         return Portnoy(taus, "interpolate")
+    >>> data = make_norm_linear(100, random_state=0)
+    >>> model = InterpolatingNN([0.25, 0.5], max_epochs=2, random_state=0).fit(data.X, data.y)
+    >>> model.predict_quantiles(data.X[:3], beyond="extrapolate").shape
+    (3, 2)
     """
 
     _unstored_parameters = ("network", "random_state")  # by a model file
@@ -119,6 +143,7 @@ class NeuralRegressor(FeatureModel):
         self.device = device
         self.verbose = verbose
 
+    @abstractmethod
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> Objective:
@@ -127,7 +152,6 @@ class NeuralRegressor(FeatureModel):
         ``taus`` are levels on the scale of training, to which ``transform`` leads; ``target`` is in
         the user's unit of time. It is None for a model read from a file, which only predicts.
         """
-        raise NotImplementedError
 
     # Fitting
 
@@ -189,15 +213,15 @@ class NeuralRegressor(FeatureModel):
             warn_of_constant_features(features, feature_names(self), stacklevel=3)
 
         transform = self._fit_transform(target, weight, mirror=left)
+        if limit is not None:
+            limit = np.clip(transform.forward(limit[order]), -_NEVER, _NEVER)
         scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
         rows = Rows.from_arrays(
             scale.apply(features),
             time=transform.forward(target.time),
             event=target.event,
             weight=weight,
-            limit=None
-            if limit is None
-            else np.clip(transform.forward(limit[order]), -_NEVER, _NEVER),
+            limit=limit,
         )
         rows = in_unit_free_order(rows)
         inner = tuple(transform.levels(taus).tolist())
@@ -218,11 +242,7 @@ class NeuralRegressor(FeatureModel):
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
         self.horizon_ = default_horizon(target.time, weight, left=left)
         self.unique_times_ = default_times(target.time[target.event])
-        self.history_ = [
-            record if len(networks) == 1 else {"member": member, **record}
-            for member, history in enumerate(histories)
-            for record in history
-        ]
+        self.history_ = joined(histories)
         self.models_ = [
             TrainedModel(scale, network, objective, transform, self.quantiles_, self._lowest_time())
             for network in networks
@@ -230,22 +250,8 @@ class NeuralRegressor(FeatureModel):
         self._fit_parameters = self.get_params(deep=False)
         self._feature_range = feature_range(features) if features.ndim == 2 else None
         self._follow_up = follow_up
-        self._warn_of_absurd_fit(features[:_ROWS_LOOKED_AT])
+        warn_of_absurd_medians(self, features, stacklevel=4)
         return self
-
-    def _warn_of_absurd_fit(self, features: NDArray[Any]) -> None:
-        """Say that a training ended at values that no data support; called by ``fit`` methods."""
-        low, high = self.follow_up_
-        curve = ensemble_curve(self.models_, features)
-        middle = curve.values[:, curve.values.shape[1] // 2]
-        margin = _ABSURD * (high - low)
-        if (high > low) and np.mean((middle < low - margin) | (middle > high + margin)) > 0.5:
-            warnings.warn(
-                f"The training of {type(self).__name__} did not converge: most predicted medians "
-                "of the training rows lie far outside their times; try a smaller learning_rate.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
     def _fit_transform(
         self, target: Target, weight: NDArray[np.float64], *, mirror: bool

@@ -112,4 +112,7 @@ def test_a_fixed_prior_needs_a_weight_for_each_candidate():
         FixedPrior.read({"a": 1.0}, ["a", "b"])
     with pytest.raises(ValueError, match=r"^prior\['a'\] must be"):
         FixedPrior.read({"a": 0.0, "b": 1.0}, ["a", "b"])
-    assert FixedPrior.read({"a": 1.0, "b": 3.0}, ["a", "b"])(["a", "b"], {}).tolist() == [0.25, 0.75]
+    assert FixedPrior.read({"a": 1.0, "b": 3.0}, ["a", "b"])(["a", "b"], {}).tolist() == [
+        0.25,
+        0.75,
+    ]

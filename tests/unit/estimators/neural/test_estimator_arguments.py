@@ -290,15 +290,17 @@ def test_an_unknown_column_is_refused():
 
 
 def test_what_a_subclass_must_provide_is_named_by_an_error():
-    from censquant.estimators import NeuralRegressor, QuantileRegressor
+    from censquant.estimators import NeuralRegressor, ParametricRegressor, QuantileRegressor
     from censquant.estimators._feature_model import FeatureModel
 
     with pytest.raises(TypeError, match=r"abstract method .*predict_curve"):
         QuantileRegressor()
+    for base in (NeuralRegressor, ParametricRegressor):
+        with pytest.raises(TypeError, match=r"abstract method .*_make_objective"):
+            base()
     for call in (
         lambda: FeatureModel._read_features(SimpleNamespace(), X),
         lambda: FeatureModel._curve_of(SimpleNamespace(), X),
-        lambda: NeuralRegressor._make_objective(SimpleNamespace(), (), None, None),
     ):
         with pytest.raises(NotImplementedError):
             call()
