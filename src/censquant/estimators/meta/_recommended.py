@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from censquant.estimators._encoding import FrameEncoder
+from censquant.estimators._encoding import EncodesFrames, FrameEncoder
 from censquant.estimators._parts import Part
 from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default_candidates
-from censquant.estimators.meta._pool import LikelihoodPrior, Pool, read_plain_features
+from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_plain_features
 from censquant.estimators.meta._pooled import checked_estimators
-from censquant.survival import Target
+from censquant.survival import Target, read_weights
 
 
-class CensoredQuantileRegressor(Pool):
+class CensoredQuantileRegressor(EncodesFrames, Pool):
     """Quantiles of a time to event from data as they are, with nothing to tune.
 
     The estimator to begin with. It pools a few models that fail on different data: a
@@ -109,3 +109,62 @@ class CensoredQuantileRegressor(Pool):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to features as they are and possibly censored times.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n, n_features)
+            Columns may be numbers, categories, text or booleans, with missing values.
+        y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
+            Times and whether the event was observed; a plain array means that all were.
+        sample_weight : array-like of shape (n,), optional
+            Whole numbers count a row so many times; other weights scale its contribution.
+        groups : array-like of shape (n,), optional
+            Rows of one group (a patient, an engine) are held out together.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        prior: Prior = DEFAULT_PRIOR
+        named = None
+        if self.candidates is not None:
+            named, prior = checked_estimators(self.candidates, self.censoring), LikelihoodPrior()
+        features = self._fit_features(X, sample_weight)
+
+        def candidates_for(target: Target) -> list[tuple[str, Any]]:
+            return named or default_candidates(target, self.censoring)
+
+        return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
+
+    def _fit_features(self, X: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
+        """Return features as numbers; images and sequences are left as they are."""
+        if np.ndim(X) > 2:
+            self.encoder_ = None
+            return read_plain_features(self, X, allow_nd=True)
+        weight = None if sample_weight is None else read_weights(sample_weight, len(X))
+        return self._fit_encoder(X, weight)
+
+    def _read_features(self, X: Any) -> Any:
+        check_is_fitted(self, "estimators_")
+        return super()._read_features(X) if self.encoder_ is None else self._encode(X)
+
+    def _to_part(self) -> Part:
+        part = super()._to_part()
+        return part if self.encoder_ is None else self._with_encoder(part)
+
+    @classmethod
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        model = super()._from_part(part, network)
+        model._restore_encoder(part)
+        return model
