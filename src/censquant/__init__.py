@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from censquant.estimators import (
         CQRNN,
         AsymmetricLaplaceNN,
+        CoxQuantileRegressor,
         DeepQuantReg,
         LinearCQR,
         LogNormalNN,
@@ -31,6 +32,7 @@ _HOME = {
     "AsymmetricLaplaceNN": "censquant.estimators",
     "CQRNN": "censquant.estimators",
     "Checkpoint": "censquant.training",
+    "CoxQuantileRegressor": "censquant.estimators",
     "DeepQuantReg": "censquant.estimators",
     "LinearCQR": "censquant.estimators",
     "LogNormalNN": "censquant.estimators",
@@ -65,6 +67,7 @@ __all__ = [
     "CQRNN",
     "AsymmetricLaplaceNN",
     "Checkpoint",
+    "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",
     "LogNormalNN",

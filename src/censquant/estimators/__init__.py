@@ -2,6 +2,7 @@
 
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._persistence import load
+from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearCQR
 from censquant.estimators.meta import (
     AdaptedModel,
@@ -26,6 +27,7 @@ __all__ = [
     "CQRNN",
     "AdaptedModel",
     "AsymmetricLaplaceNN",
+    "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",
     "LogNormalNN",
