@@ -35,6 +35,9 @@ class FeatureModel(QuantileRegressor):
     follow_up_: tuple[float, float]
     horizon_: float
     _feature_range: Floats | None
+    # False inside a pool, which has one model of follow-up, and warnings of its own, for all.
+    _stands_alone: bool = True
+    _stopping: Event | None = None  # asks a fit inside a pool to end
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -73,7 +73,6 @@ class TabularRegressor(FeatureModel):
     n_features_in_: int
     time_transform_: TimeTransform
     _follow_up: FollowUp | None
-    _stands_alone: bool = True  # False inside a pool, which has follow-up and warnings of its own
 
     # What a subclass implements
 

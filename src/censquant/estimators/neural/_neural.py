@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
-from censquant._validation import check_sizes
 from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import (
     check_features,
@@ -22,6 +21,7 @@ from censquant.estimators._features import (
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
+from censquant.estimators.neural._architecture import new_network
 from censquant.estimators.neural._convergence import warn_of_absurd_medians
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
@@ -36,7 +36,7 @@ from censquant.estimators.neural._trained_model import (
     ensemble_curve,
     ensemble_raw_quantiles,
 )
-from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
+from censquant.networks import Network
 from censquant.objectives import Powell
 from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
@@ -153,6 +153,10 @@ n_features_in_, feature_names_in_
         the user's unit of time. It is None for a model read from a file, which only predicts.
         """
 
+    def _training_config(self) -> TrainingConfig:
+        """Check the parameters and return those of the training loop."""
+        return checked_config(self)
+
     # Fitting
 
     def fit(
@@ -196,7 +200,7 @@ n_features_in_, feature_names_in_
         censoring_time: ArrayLike | None = None,
     ) -> Self:
         """Fit; with ``censoring_time`` every row's is known."""
-        config = checked_config(self)
+        config = self._training_config()
         taus = check_quantiles(self.quantiles)
         features = dense(self._check_features(X, reset=True))
         target = read_target(y, n_samples=len(features))
@@ -209,7 +213,7 @@ n_features_in_, feature_names_in_
         order, weight = arrangement(weight, features, target.time, target.event, *known)
         features, target = features[order], target.take(order)
         require_events(target)
-        if features.ndim == 2:
+        if features.ndim == 2 and self._stands_alone:
             warn_of_constant_features(features, feature_names(self), stacklevel=3)
 
         transform = self._fit_transform(target, weight, mirror=left)
@@ -250,7 +254,8 @@ n_features_in_, feature_names_in_
         self._fit_parameters = self.get_params(deep=False)
         self._feature_range = feature_range(features) if features.ndim == 2 else None
         self._follow_up = follow_up
-        warn_of_absurd_medians(self, features, stacklevel=4)
+        if self._stands_alone:
+            warn_of_absurd_medians(self, features, stacklevel=4)
         return self
 
     def _fit_transform(
@@ -298,11 +303,11 @@ n_features_in_, feature_names_in_
             )
             for member, rng in enumerate(rngs)
         ]
-        if not all_rows.event.all():
+        if self._stands_alone and not all_rows.event.all():
             tasks.append(FollowUpTraining(all_rows, follow_up_rng))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
-        results = side_by_side(tasks, n_jobs)
+        results = side_by_side(tasks, n_jobs, stopping=self._stopping)
         trained, follow_up = results[: self.n_members], (*results[self.n_members :], None)[0]
         # Ctrl-C may come before some members have begun: those know nothing and are left out.
         begun = [result for result in trained if result[1]] or trained[:1]
@@ -317,7 +322,7 @@ n_features_in_, feature_names_in_
         **options: Any,
     ) -> tuple[Network, History]:
         """Train one network; ``options`` go to :func:`censquant.training.train`."""
-        network = self._make_network(rows.x.shape[1:], objective, rng)
+        network = self._make_network(rows, objective, rng)
         return network, train(network, objective, rows, config, rng, **options)
 
     def _n_runs(self) -> int:
@@ -325,24 +330,10 @@ n_features_in_, feature_names_in_
         return self.n_members
 
     def _make_network(
-        self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
+        self, rows: Rows, objective: Objective, rng: np.random.Generator
     ) -> Network:
-        network: Network
-        n_outputs = objective.n_outputs
-        if self.network is None:
-            sizes = [shape[0], *check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)]
-            network = DenseNetwork(
-                [*sizes, n_outputs], activation=self.activation, dropout=self.dropout, rng=rng
-            )
-        else:
-            from censquant.torch import TorchNetwork
-
-            network = TorchNetwork.from_factory(
-                self.network, shape, n_outputs, device=self.device, rng=rng
-            )
-        if self.head == "increasing":
-            network = HeadedNetwork(network, IncreasingHead(n_outputs))
-        return network
+        """Return a network for the rows that it will be trained on."""
+        return new_network(self, rows.x.shape[1:], objective.n_outputs, rng)
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:
         """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""
@@ -369,8 +360,12 @@ n_features_in_, feature_names_in_
         return self._check_features(X, reset=False)
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
-        curve = ensemble_curve(self.models_, features)
+        curve = ensemble_curve(self.models_, features, self._curve_levels())
         return curve.with_reach(ReachRule(self, features), lowest=self.time_transform_.mirror)
+
+    def _curve_levels(self) -> NDArray[np.float64]:
+        """Return the levels that curves list; a method that predicts a distribution may add some."""
+        return self.quantiles_
 
     def raw_quantiles(self, X: Any) -> NDArray[np.float64]:
         """Return the quantiles as the networks give them, which may cross.
