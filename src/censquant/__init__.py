@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from censquant.estimators import (
         CQRNN,
         AsymmetricLaplaceNN,
+        CensoredQuantileForest,
         DeepQuantReg,
         LinearCQR,
         LogNormalNN,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AsymmetricLaplaceNN": "censquant.estimators",
     "CQRNN": "censquant.estimators",
+    "CensoredQuantileForest": "censquant.estimators",
     "Checkpoint": "censquant.training",
     "DeepQuantReg": "censquant.estimators",
     "LinearCQR": "censquant.estimators",
@@ -64,6 +66,7 @@ _SUBPACKAGES = (
 __all__ = [
     "CQRNN",
     "AsymmetricLaplaceNN",
+    "CensoredQuantileForest",
     "Checkpoint",
     "DeepQuantReg",
     "LinearCQR",

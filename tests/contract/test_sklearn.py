@@ -26,6 +26,7 @@ from sksurv.util import Surv as SksurvSurv
 from censquant import (
     CQRNN,
     AsymmetricLaplaceNN,
+    CensoredQuantileForest,
     DeepQuantReg,
     LinearCQR,
     LogNormalNN,
@@ -65,6 +66,8 @@ def quantiles(model, rows=X):
         LinearCQR(),
         LinearCQR(method="peng-huang"),
         LinearCQR(method="powell"),
+        CensoredQuantileForest(),
+        CensoredQuantileForest(max_samples=20, max_features=2, n_jobs=2),
     ]
 )
 # One check has more features than rows, which a linear fit cannot tell apart and says so.

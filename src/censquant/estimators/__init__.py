@@ -21,11 +21,13 @@ from censquant.estimators.neural import (
     UncensoredOnlyNN,
     WeibullNN,
 )
+from censquant.estimators.trees import CensoredQuantileForest
 
 __all__ = [
     "CQRNN",
     "AdaptedModel",
     "AsymmetricLaplaceNN",
+    "CensoredQuantileForest",
     "DeepQuantReg",
     "LinearCQR",
     "LogNormalNN",
