@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from censquant.estimators import (
         CQRNN,
         AsymmetricLaplaceNN,
+        CensoredQuantileForest,
         CoxQuantileRegressor,
         DeepQuantReg,
         LinearCQR,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AsymmetricLaplaceNN": "censquant.estimators",
     "CQRNN": "censquant.estimators",
+    "CensoredQuantileForest": "censquant.estimators",
     "Checkpoint": "censquant.training",
     "CoxQuantileRegressor": "censquant.estimators",
     "DeepQuantReg": "censquant.estimators",
@@ -68,6 +70,7 @@ _SUBPACKAGES = (
 __all__ = [
     "CQRNN",
     "AsymmetricLaplaceNN",
+    "CensoredQuantileForest",
     "Checkpoint",
     "CoxQuantileRegressor",
     "DeepQuantReg",

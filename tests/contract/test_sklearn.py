@@ -27,6 +27,7 @@ from censquant import (
     CQRNN,
     AsymmetricLaplaceNN,
     CoxQuantileRegressor,
+    CensoredQuantileForest,
     DeepQuantReg,
     LinearCQR,
     LogNormalNN,
@@ -68,6 +69,8 @@ def quantiles(model, rows=X):
         LinearCQR(method="powell"),
         CoxQuantileRegressor(),
         CoxQuantileRegressor(ties="breslow", censoring="left"),
+        CensoredQuantileForest(),
+        CensoredQuantileForest(max_samples=20, max_features=2, n_jobs=2),
     ]
 )
 # One check has more features than rows, which a linear fit cannot tell apart and says so.

@@ -23,11 +23,13 @@ from censquant.estimators.neural import (
     UncensoredOnlyNN,
     WeibullNN,
 )
+from censquant.estimators.trees import CensoredQuantileForest
 
 __all__ = [
     "CQRNN",
     "AdaptedModel",
     "AsymmetricLaplaceNN",
+    "CensoredQuantileForest",
     "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",

@@ -35,6 +35,7 @@ from censquant.survival import (
 
 Floats = NDArray[np.float64]
 _FOLLOW_UP = "follow_up."
+_SAME_LEVEL = 1e-9  # levels that differ by less differ by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,10 @@ class TabularRegressor(FeatureModel):
 
     def _curve_levels(self) -> Floats:
         """Return the levels of :meth:`_model_curve`: the fitted ones and a grid that has tails."""
-        return self.time_transform_.levels(np.union1d(self.quantiles_, CURVE_QUANTILES))
+        grid = np.array(CURVE_QUANTILES)
+        # 1 - 0.9 is not 0.1 in binary, and mirrored they would be the same level.
+        new = np.abs(grid[:, None] - self.quantiles_).min(axis=1) > _SAME_LEVEL
+        return self.time_transform_.levels(np.union1d(self.quantiles_, grid[new]))
 
     def _lowest_time(self) -> float:
         """Return the lowest time that is predicted: where none was negative, none will be."""

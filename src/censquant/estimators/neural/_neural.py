@@ -329,9 +329,7 @@ n_features_in_, feature_names_in_
         """Return the number of trainings of a fit."""
         return self.n_members
 
-    def _make_network(
-        self, rows: Rows, objective: Objective, rng: np.random.Generator
-    ) -> Network:
+    def _make_network(self, rows: Rows, objective: Objective, rng: np.random.Generator) -> Network:
         """Return a network for the rows that it will be trained on."""
         return new_network(self, rows.x.shape[1:], objective.n_outputs, rng)
 

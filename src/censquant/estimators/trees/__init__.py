@@ -1,0 +1,5 @@
+"""Estimators made of trees: a forest with Kaplan-Meier leaves, and boosted trees."""
+
+from censquant.estimators.trees._forest import CensoredQuantileForest
+
+__all__ = ["CensoredQuantileForest"]

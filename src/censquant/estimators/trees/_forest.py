@@ -1,0 +1,214 @@
+"""A forest whose leaves are Kaplan-Meier curves."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._validation import check_choice, check_integer, check_n_jobs, check_number
+from censquant.estimators._parts import Arrays
+from censquant.estimators._tabular import TableRows, TabularRegressor
+from censquant.estimators.trees._beran import beran_quantiles
+from censquant.estimators.trees._feature_units import FeatureUnits
+from censquant.estimators.trees._forest_files import forest_arrays, restored_forest
+from censquant.estimators.trees._growth import ForestGrowth
+from censquant.estimators.trees._leaves import Leaves
+from censquant.estimators.trees._log_rank import log_rank_scores
+from censquant.estimators.trees._time_bins import TimeBins
+from censquant.quantiles import QuantileCurve
+
+Floats = NDArray[np.float64]
+
+_AUTO_ROWS = 50_000  # rows per tree; see benchmarks/tree_speed.py
+
+
+class CensoredQuantileForest(TabularRegressor):
+    """Forest of survival trees that predicts by the Kaplan-Meier curve of similar individuals.
+
+    Extremely randomised trees are grown on log-rank scores. Two individuals are similar as often as
+    they share a leaf, and a prediction is the Kaplan-Meier curve of the training rows weighted by
+    similarity. It assumes nothing about the distribution of times, keeps their discreteness, and
+    needs no scaling of features. It knows nothing beyond the last event of similar rows: above it
+    the curve is continued exponentially, which is a guess (see :meth:`identified_level`).
+
+    Parameters
+    ----------
+    quantiles : array-like of levels in (0, 1), optional
+        Levels to predict; by default 0.05, 0.1, ..., 0.95. Any other level can be asked for later.
+    n_estimators : int, default 100
+        Number of trees.
+    min_samples_leaf : int, default 5
+        Fewest rows in a leaf. More make curves smoother and predictions less local.
+    max_features : int or float in (0, 1], default 1.0
+        How many features a split chooses from, or which share of them.
+    max_samples : int, "auto" or None, default "auto"
+        Most rows that one tree is grown on, drawn for each tree; ``"auto"`` means 50,000, None all.
+    n_jobs : int, optional
+        Threads of ``fit`` and of predictions; None means 1, -1 uses all cores. The result is the
+        same.
+    censoring : {"right", "left"}, default "right"
+        Which side of the recorded time the true one lies on where no event was observed.
+    random_state : int, Generator or RandomState, optional
+        Source of all randomness.
+
+    Attributes
+    ----------
+    quantiles_ : ndarray
+        Levels that are predicted by default.
+    unique_times_ : ndarray
+        Distinct event times of the fit, at most 1,000.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if the features had names
+
+    See Also
+    --------
+    BoostedQuantileRegressor : Trees one after the other; smoother, and better beyond follow-up.
+
+    Notes
+    -----
+    More than 512 distinct event times are cut into 512 bins of equal weight, so a prediction costs
+    the same however many rows were fitted.
+
+    References
+    ----------
+    .. [1] R. Beran (1981). Nonparametric regression with randomly censored survival data.
+       Technical report, University of California, Berkeley.
+    .. [2] P. Geurts, D. Ernst, L. Wehenkel (2006). Extremely randomized trees. *Machine Learning*
+       63.
+
+    Examples
+    --------
+    >>> from censquant import CensoredQuantileForest
+    >>> from censquant.datasets import make_norm_linear
+    >>> data = make_norm_linear(200, random_state=0)
+    >>> model = CensoredQuantileForest(n_estimators=20, random_state=0).fit(data.X, data.y)
+    >>> model.predict_quantiles(data.X[:2], [0.1, 0.5]).shape
+    (2, 2)
+    """
+
+    _units: FeatureUnits
+    _leaves: Leaves
+    _bins: TimeBins
+    _mean_rate: float
+
+    def __init__(
+        self,
+        quantiles: ArrayLike | None = None,
+        *,
+        n_estimators: int = 100,
+        min_samples_leaf: int = 5,
+        max_features: int | float = 1.0,
+        max_samples: int | str | None = "auto",
+        n_jobs: int | None = None,
+        censoring: str = "right",
+        random_state: Any = None,
+    ) -> None:
+        self.quantiles = quantiles
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_samples = max_samples
+        self.n_jobs = n_jobs
+        self.censoring = censoring
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer("n_estimators", self.n_estimators, minimum=1)
+        check_integer("min_samples_leaf", self.min_samples_leaf, minimum=1)
+        check_n_jobs(self.n_jobs)
+        if isinstance(self.max_features, float | np.floating):
+            at_most_one = np.nextafter(1.0, 2.0)
+            check_number(
+                "max_features",
+                self.max_features,
+                minimum=0.0,
+                below=float(at_most_one),
+                exclude_minimum=True,
+            )
+        else:
+            check_integer("max_features", self.max_features, minimum=1)
+        if isinstance(self.max_samples, str):
+            check_choice("max_samples", self.max_samples, ("auto",))
+        elif self.max_samples is not None:
+            check_integer("max_samples", self.max_samples, minimum=1)
+
+    def _fit_rows(self, rows: TableRows, rng: np.random.Generator) -> None:
+        self._units = FeatureUnits.fit(rows.x)
+        self._bins, codes = TimeBins.fit(rows.time, rows.event, rows.weight)
+        self._lowest = self._start_of(rows.time)
+        self._mean_rate = _mean_rate(rows, self._lowest)
+        scores = log_rank_scores(rows.time, rows.event, rows.weight)
+        x, growth = self._units(rows.x), self._growth(len(rows))
+        self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs)
+
+    def _start_of(self, time: Floats) -> float:
+        """Return the time at which the tail of a row without any similar event starts."""
+        lowest = float(time.min())
+        return min(lowest, 0.0) if self.censoring == "left" or lowest < 0 else 0.0
+
+    def _growth(self, n_rows: int) -> ForestGrowth:
+        most = _AUTO_ROWS if self.max_samples == "auto" else self.max_samples
+        share = self.max_features
+        if not isinstance(share, float | np.floating):
+            share = min(share, self.n_features_in_)
+        n_rows = n_rows if most is None else min(n_rows, int(most))
+        return ForestGrowth(self.n_estimators, self.min_samples_leaf, share, n_rows)
+
+    def _model_curve(self, x: Floats) -> QuantileCurve:
+        levels = self._curve_levels()
+        values, _, _ = self._beran(x, levels)
+        lowest = -np.inf if self.time_transform_.mirror else self._lowest_time()
+        return QuantileCurve.adopt(values, levels, lowest)
+
+    def _curve_end(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the time and the level at which the Kaplan-Meier curve of each row ends.
+
+        Both are of right-censored times, as in :meth:`_model_curve`. What the latter says of higher
+        levels is the exponential tail.
+        """
+        _, time, level = self._beran(x, np.zeros(0))
+        return time, level
+
+    def _beran(self, x: Floats, levels: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return quantiles, and time and level of the end of each row's curve."""
+        leaves, n_slots = self._leaves, len(self._bins.times) + 1
+        values = np.empty((len(x), len(levels)))
+        end_time, end_level = np.empty(len(x)), np.empty(len(x))
+        beran_quantiles(
+            leaves.leaves_of(self._units(x)),
+            leaves.start,
+            leaves.codes,
+            leaves.weights,
+            self._bins.times,
+            self._lowest,
+            self._mean_rate,
+            levels,
+            np.zeros(2 * n_slots),
+            np.empty(n_slots),
+            values,
+            end_time,
+            end_level,
+        )
+        return values, end_time, end_level
+
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
+        description = {"lowest": self._lowest, "mean_rate": self._mean_rate}
+        arrays = forest_arrays(self._units, self._bins, self._leaves)
+        return description, arrays, ("times and events of the training rows, in groups",)
+
+    def _restore_state(self, description: dict[str, Any], arrays: Arrays) -> None:
+        self._lowest = check_number("lowest", description["lowest"])
+        self._mean_rate = check_number(
+            "mean_rate", description["mean_rate"], minimum=0.0, exclude_minimum=True
+        )
+        self._units, self._bins, self._leaves = restored_forest(arrays, self.n_features_in_)
+
+
+def _mean_rate(rows: TableRows, lowest: float) -> float:
+    """Return events per unit of time under observation: the rate of an exponential law."""
+    span = float(rows.time.max()) - lowest
+    if span <= 0.0:  # all times are the same, and nothing says how fast time goes
+        return 1.0 / (abs(lowest) or 1.0)
+    exposure = rows.weight @ ((rows.time - lowest) / span)
+    return float(rows.weight[rows.event].sum() / exposure) / span
