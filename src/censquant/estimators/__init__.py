@@ -6,6 +6,7 @@ from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearCQR
 from censquant.estimators.meta import (
     AdaptedModel,
+    PooledQuantileRegressor,
     QuantilePipeline,
     adapt,
     make_quantile_pipeline,
@@ -36,6 +37,7 @@ __all__ = [
     "LogNormalNN",
     "NeuralRegressor",
     "ParametricRegressor",
+    "PooledQuantileRegressor",
     "QuantilePipeline",
     "QuantileRegressor",
     "SequentialGridNN",

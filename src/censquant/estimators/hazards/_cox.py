@@ -186,10 +186,10 @@ class CoxQuantileRegressor(TabularRegressor):
 
     # Predicting
 
-    @property
-    def _last_event_time(self) -> float:
-        """The time, in model units, after which the curve rests on no data."""
-        return float(self._baseline.time[-1])
+    def _curve_end(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the time and the level after which the curve of each row rests on no data."""
+        last = np.full(len(x), float(self._baseline.time[-1]))
+        return last, self._model_curve(x).cdf(last)
 
     def _log_ratio(self, x: Floats) -> Floats:
         """Return the logarithms of hazard ratios to the mean individual."""

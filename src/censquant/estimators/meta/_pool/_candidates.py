@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from censquant.exceptions import TrainingDivergedError
-from censquant.quantiles import DEFAULT_QUANTILES
+from censquant.quantiles import CURVE_QUANTILES
 from censquant.survival import Target
 
 Floats = NDArray[np.float64]
 
-# Far below the first fitted level there are early events that decide between individuals where
-# most are censored.
-LEVELS: Floats = np.array([0.001, 0.002, 0.005, 0.01, 0.025, *DEFAULT_QUANTILES, 0.975, 0.99])
+LEVELS: Floats = np.array(CURVE_QUANTILES)
 """Levels at which candidates are read and pooled."""
 
 _BLOCK_ROWS = 4_096
