@@ -63,6 +63,14 @@ def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, mo
     (*linear, network), (*bent, curved) = found["straight"].values()
     assert all(fit.sum() < network.sum() for fit in linear)
     assert all(fit.sum() > 5 * curved.sum() for fit in bent)
+    (early, worn), network = found["crossing"]["CoxQuantileRegressor"], found["crossing"]["CQRNN"]
+    np.testing.assert_allclose(early, worn, rtol=0.1)
+    assert network[0, 0] < 0.5 * early[0]
+    assert early[2] < 0.8 * network[0, 2]
+    cox, network = found["proportional"]["make_exponential"]
+    assert (cox < network).all()
+    cox, network = found["proportional"]["make_norm_nonlinear"]
+    assert (cox > 5 * network).all()
 
 
 def test_code_of_the_page_on_adding_a_method_runs(tmp_path, monkeypatch):
@@ -186,6 +194,8 @@ def test_every_method_has_a_row_and_a_section(name):
         ("LinearCQR", '`method="portnoy"`'),
         ("LinearCQR", '`method="peng-huang"`'),
         ("LinearCQR", '`method="powell"`'),
+        ("CoxQuantileRegressor", "`ties`"),
+        ("CoxQuantileRegressor", "`penalty`"),
     ],
 )
 def test_options_that_change_a_method_have_a_section(name, heading):

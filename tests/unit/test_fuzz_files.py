@@ -105,6 +105,7 @@ def models():
     )
     yield censquant.LogNormalNN([0.3, 0.6], hidden_layer_sizes=(2,), censoring="left", **TINY), X
     yield censquant.LinearCQR([0.2, 0.3], n_bootstrap=2, random_state=0), X
+    yield censquant.CoxQuantileRegressor([0.2, 0.3], random_state=0), X
 
 
 def predictions(model, rows):

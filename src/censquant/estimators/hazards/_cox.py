@@ -12,12 +12,11 @@ from censquant.estimators._features import dense
 from censquant.estimators._parts import Arrays, check_arrays
 from censquant.estimators._tabular import Floats, TableRows, TabularRegressor
 from censquant.estimators.hazards._baseline import Baseline, PiecewiseHazard
-from censquant.estimators.hazards._distribution import ProportionalHazards
+from censquant.estimators.hazards._distribution import HazardCurve, ProportionalHazards
 from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
 from censquant.estimators.hazards._ridge import RidgeFit, fit_ridge
 from censquant.estimators.hazards._standardization import standardize
 from censquant.exceptions import IdentifiabilityWarning, ModelFileError
-from censquant.quantiles import DistributionCurve
 from censquant.survival import read_target
 from censquant.training import side_by_side
 
@@ -162,7 +161,7 @@ class CoxQuantileRegressor(TabularRegressor):
         if n_unknown > 0:
             warnings.warn(
                 f"X has {n_unknown} collinear columns or combinations of columns that the data say "
-                f"nothing about: with penalty=0 the coefficients of the smallest norm are taken; "
+                "nothing about: with penalty=0 the coefficients of the smallest norm are taken; "
                 "set penalty > 0 or drop columns.",
                 IdentifiabilityWarning,
                 stacklevel=4,
@@ -177,8 +176,8 @@ class CoxQuantileRegressor(TabularRegressor):
             )
         elif not fit.converged:
             warnings.warn(
-                f"Newton's method stopped after {fit.n_steps} steps before it converged, as hazards "
-                f"of some rows differ beyond all measure: set a larger penalty, got "
+                f"Newton's method stopped after {fit.n_steps} steps before it converged, since the "
+                "hazards of some rows differ beyond all measure: set a larger penalty, got "
                 f"{self.penalty!r}, or look for extreme values in X.",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -196,10 +195,10 @@ class CoxQuantileRegressor(TabularRegressor):
         eta = (np.clip(x, *self._limits) - self._center) @ self.coef_
         return np.clip(eta, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
 
-    def _model_curve(self, x: Floats) -> DistributionCurve:
+    def _model_curve(self, x: Floats) -> HazardCurve:
         lower = -np.inf if self.time_transform_.mirror else self._lowest_time()
         distribution = ProportionalHazards(np.exp(self._log_ratio(x)), self._baseline)
-        return DistributionCurve(distribution, self._curve_levels(), lower)
+        return HazardCurve(distribution, self._curve_levels(), lower)
 
     def log_likelihood(self, X: Any, y: Any) -> Floats:
         """Return the log-likelihood of each row: of its event, or of none until its time.
@@ -266,7 +265,7 @@ class CoxQuantileRegressor(TabularRegressor):
         ):
             raise ModelFileError("holds a baseline or limits that are not in order.")
         if hazard[0] != 0 or (np.diff(hazard) < 0).any() or not hazard[-1] > 0 or (rate <= 0).any():
-            raise ModelFileError("holds a hazard that is negative.")
+            raise ModelFileError("holds a hazard that is not positive or falls.")
         self.n_iter_ = check_integer("n_iter", description["n_iter"], minimum=0)
         self.coef_, self._center = arrays["coef"], arrays["center"]
         self._limits = arrays["limits"]
