@@ -87,9 +87,7 @@ class ShapeHead:
     def forward(self, raw: FloatArray, parameters: FloatArray, out: FloatArray) -> None:
         """Write the quantiles into ``out``."""
         middle = self.knots[self.n_outputs // 2]
-        kernels.shape_forward(
-            raw, parameters, self._steps[raw.dtype], middle, _SMALLEST_GAP, out
-        )
+        kernels.shape_forward(raw, parameters, self._steps[raw.dtype], middle, _SMALLEST_GAP, out)
 
     def backward(
         self,

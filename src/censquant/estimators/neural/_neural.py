@@ -307,9 +307,7 @@ class NeuralRegressor(FeatureModel):
         """Return the number of trainings of a fit."""
         return self.n_members
 
-    def _make_network(
-        self, rows: Rows, objective: Objective, rng: np.random.Generator
-    ) -> Network:
+    def _make_network(self, rows: Rows, objective: Objective, rng: np.random.Generator) -> Network:
         """Return a network for the rows that it will be trained on."""
         network: Network
         shape, n_outputs = rows.x.shape[1:], objective.n_outputs
