@@ -1,4 +1,4 @@
-"""Likelihood and check loss of quantiles that bend a standard distribution, mixed in one gradient."""
+"""Likelihood and check loss, in one gradient, of quantiles that bend a standard distribution."""
 
 import math
 
@@ -103,8 +103,8 @@ def shape_log_likelihood(values, time, event, knots, family, out):
     --------
     >>> import numpy as np
     >>> from censquant.losses import NORMAL, shape_log_likelihood
-    >>> knots, out = np.array([-1.0, 0.0, 1.0]), np.empty(1)
-    >>> shape_log_likelihood(3 + knots[None], np.array([3.0]), np.array([False]), knots, NORMAL, out)
+    >>> knots, event, out = np.array([-1.0, 0.0, 1.0]), np.array([False]), np.empty(1)
+    >>> shape_log_likelihood(3 + knots[None], np.array([3.0]), event, knots, NORMAL, out)
     >>> np.exp(out)
     array([0.5])
     """

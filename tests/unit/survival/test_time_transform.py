@@ -173,7 +173,9 @@ def test_a_logarithm_without_a_floor_needs_positive_times():
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
-    message = "time_transform must be None, 'standardize' or 'log', got 'sqrt'."
+    message = (
+        "time_transform must be None, 'standardize', 'log', 'tobit' or 'log-tobit', got 'sqrt'."
+    )
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         fitted([1.0], "sqrt")
 
