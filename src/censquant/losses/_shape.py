@@ -69,13 +69,14 @@ def _check_row(values, y, event, level, taus, limit, bounded, scale, gradient):
         tau = taus[k]
         value = values[k]
         kept = one if event else max((tau - start) * rest, zero)
-        near = (one if value > y else zero) - tau
         if bounded:
+            near = (one if value > y else zero) - tau
             far = (one if value > wall else zero) - tau
             slope = kept * near + (one - kept) * far
             total += kept * near * (value - y) + (one - kept) * far * (value - wall)
         else:
             cut = min(value, wall)
+            near = (one if cut > y else zero) - tau
             slope = zero if value > wall else kept * near - (one - kept) * tau
             total += kept * near * (cut - y) - (one - kept) * tau * cut
         gradient[k] = slope * share
