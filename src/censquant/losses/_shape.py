@@ -1,8 +1,8 @@
-"""Likelihood and check loss of quantiles that bend a standard distribution, mixed in one gradient."""
+"""Likelihood and check loss, in one gradient, of quantiles that bend a standard distribution."""
 
 import math
 
-from censquant._compile import exact
+from censquant._compile import exact, fast
 from censquant.losses._standard import standard_loss
 
 # Exact and not fast, as the likelihoods of two or three outputs: extreme rows must give exact
@@ -34,7 +34,7 @@ def _row(values, y, event, knots, family):
             below += 1
     segment = min(max(below - 1, 0), n_gaps - 1)
     gap, step = _gap(values, knots, segment)
-    place = (y - float(values[segment])) / gap
+    place = (float(y) - float(values[segment])) / gap
     loss, by_u = standard_loss(knots[segment] + place * step, event, family, _LARGEST_EXPONENT)
     by_place = by_u * step
     neighbour = segment
@@ -52,6 +52,35 @@ def _row(values, y, event, knots, family):
         if 0.0 < place < 1.0:
             by_place += side * (other - own)
     return loss, segment, place, by_place, neighbour, share
+
+
+@fast
+def _check_row(values, y, event, level, taus, limit, bounded, scale, gradient):
+    """Write the gradient of one row's check losses, and return their sum."""
+    # In the type of the arrays: a float64 number would widen the loop.
+    zero = values.dtype.type(0)
+    one = values.dtype.type(1)
+    wall = values.dtype.type(limit)
+    share = values.dtype.type(scale)
+    start = values.dtype.type(level)
+    rest = one / (one - start)
+    total = zero
+    for k in range(len(values)):
+        tau = taus[k]
+        value = values[k]
+        kept = one if event else max((tau - start) * rest, zero)
+        if bounded:
+            near = (one if value > y else zero) - tau
+            far = (one if value > wall else zero) - tau
+            slope = kept * near + (one - kept) * far
+            total += kept * near * (value - y) + (one - kept) * far * (value - wall)
+        else:
+            cut = min(value, wall)
+            near = (one if cut > y else zero) - tau
+            slope = zero if value > wall else kept * near - (one - kept) * tau
+            total += kept * near * (cut - y) - (one - kept) * tau * cut
+        gradient[k] = slope * share
+    return total
 
 
 @exact
@@ -75,13 +104,13 @@ def shape_log_likelihood(values, time, event, knots, family, out):
     --------
     >>> import numpy as np
     >>> from censquant.losses import NORMAL, shape_log_likelihood
-    >>> knots, out = np.array([-1.0, 0.0, 1.0]), np.empty(1)
-    >>> shape_log_likelihood(3 + knots[None], np.array([3.0]), np.array([False]), knots, NORMAL, out)
+    >>> knots, event, out = np.array([-1.0, 0.0, 1.0]), np.array([False]), np.empty(1)
+    >>> shape_log_likelihood(3 + knots[None], np.array([3.0]), event, knots, NORMAL, out)
     >>> np.exp(out)
     array([0.5])
     """
     for i in range(len(time)):
-        out[i] = -_row(values[i], float(time[i]), event[i], knots, family)[0]
+        out[i] = -_row(values[i], time[i], event[i], knots, family)[0]
 
 
 @exact
@@ -154,40 +183,26 @@ def shape_loss(
     >>> gradient
     array([[-0.25, -0.5 , -0.25]])
     """
-    n, n_levels = predicted.shape
-    # In the type of the arrays: a float64 number would widen the inner loop.
-    one = predicted.dtype.type(1)
-    zero = predicted.dtype.type(0)
-    wall = predicted.dtype.type(limit)
-    part = predicted.dtype.type(check_weight)
+    n = len(time)
     total = 0.0
     for i in range(n):
-        y = time[i]
         scale = weight[i] / n
         values = predicted[i]
         loss, segment, place, by_place, neighbour, share = _row(
-            values, float(y), event[i], knots, family
+            values, time[i], event[i], knots, family
         )
-        level = zero
-        rest = one
-        if not event[i]:
-            level = predicted.dtype.type(min(-math.expm1(-loss), _HIGHEST_LEVEL))
-            rest = one / (one - level)
-        check = zero
-        for k in range(n_levels):
-            tau = taus[k]
-            value = values[k]
-            kept = one if event[i] else max((tau - level) * rest, zero)
-            near = (one if value > y else zero) - tau
-            if bounded:
-                far = (one if value > wall else zero) - tau
-                slope = kept * near + (one - kept) * far
-                check += kept * near * (value - y) + (one - kept) * far * (value - wall)
-            else:
-                cut = min(value, wall)
-                slope = zero if value > wall else kept * near - (one - kept) * tau
-                check += kept * near * (cut - y) - (one - kept) * tau * cut
-            gradient[i, k] = part * slope * scale
+        level = 0.0 if event[i] else min(-math.expm1(-loss), _HIGHEST_LEVEL)
+        check = _check_row(
+            values,
+            time[i],
+            event[i],
+            level,
+            taus,
+            limit,
+            bounded,
+            check_weight * scale,
+            gradient[i],
+        )
         total += (check_weight * check + likelihood_weight * loss) * scale
         if likelihood_weight > 0:
             factor = likelihood_weight * scale

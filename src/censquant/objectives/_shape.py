@@ -47,7 +47,7 @@ class ShapeLikelihood:
     n_outputs: int = 19
     likelihood_weight: float = 1.0
     pinball_weight: float = 0.3
-    limit: float = np.inf
+    limit: float = 1e30
     bounded: bool = False
     cap: float = np.inf
 

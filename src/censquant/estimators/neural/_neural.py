@@ -362,7 +362,7 @@ n_features_in_, feature_names_in_
         return curve.with_reach(ReachRule(self, features), lowest=self.time_transform_.mirror)
 
     def _curve_levels(self) -> NDArray[np.float64]:
-        """Return the levels that curves list; a method that predicts a distribution may add some."""
+        """Return the levels that curves list; models of a whole distribution may add some."""
         return self.quantiles_
 
     def raw_quantiles(self, X: Any) -> NDArray[np.float64]:

@@ -84,7 +84,7 @@ WRONG_VALUES = {
     "em_epochs": (0, "em_epochs must be at least 1, got 0."),
     "time_transform": (
         "sqrt",
-        "time_transform must be None, 'standardize' or 'log', got 'sqrt'.",
+        "time_transform must be None, 'standardize', 'log', 'tobit' or 'log-tobit', got 'sqrt'.",
     ),
     "learning_rate": (0.0, "learning_rate must be finite and inside (0, inf), got 0.0."),
     "weight_decay": (-1, "weight_decay must be finite and inside [0, inf), got -1."),
