@@ -57,6 +57,12 @@ class CensoredQuantileForest(TabularRegressor):
         Levels that are predicted by default.
     unique_times_ : ndarray
         Distinct event times of the fit, at most 1,000.
+    follow_up_ : tuple of float
+        Smallest and largest time.
+    horizon_ : float
+        Last time at which one in twenty rows was still at risk.
+    time_transform_ : TimeTransform
+        Mirrors left-censored times, and leaves others as they are.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if the features had names
 
