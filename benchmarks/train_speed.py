@@ -1,6 +1,6 @@
 """Training speed: censquant's engine beside a plain torch loop, in one process and in turn.
 
-Every contender makes the same optimiser steps on the same data: 8 features, two hidden layers of
+Every contender but the shape head (GELU units, its own loss) makes the same optimiser steps on the same data: 8 features, two hidden layers of
 100 ReLU units, 19 quantiles, batches of 128 rows, Adam with L2 decay. The machine may be busy, so
 rounds alternate between contenders and the table shows medians and ratios of them; compare ratios,
 not times.
@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from numba import njit
 
-from censquant.networks import DenseNetwork
-from censquant.objectives import Portnoy
+from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
+from censquant.objectives import Portnoy, ShapeLikelihood, shape_knots
 from censquant.torch import TorchNetwork
 from censquant.torch.plain_loop import plain_module, plain_portnoy, plain_training
 from censquant.training import Rows, TrainingConfig, side_by_side, train
@@ -96,6 +96,19 @@ def engine(
     side_by_side([task(seed) for seed in range(members)], threads)
 
 
+def shape_head(rows: Rows, n_steps: int) -> None:
+    """Train the same network with ShapeNN's head, linear term, activation and loss."""
+    rng = np.random.default_rng(0)
+    head = ShapeHead(tuple(shape_knots("normal", len(TAUS)).tolist()), n_rows=len(rows))
+    sizes = [N_FEATURES, HIDDEN, HIDDEN, head.n_raw]
+    network = LinearSkip(DenseNetwork(sizes, activation="gelu", rng=rng), N_FEATURES)
+    objective = ShapeLikelihood("normal", len(TAUS), limit=float(rows.time.max()))
+    config = TrainingConfig(max_epochs=n_steps, max_steps=n_steps)
+    side_by_side(
+        [lambda stopping: train(HeadedNetwork(network, head), objective, rows, config, rng)]
+    )
+
+
 def main() -> None:
     """Time all contenders in turn and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -116,6 +129,7 @@ def main() -> None:
         "engine, 1 member, 1 thread": (1, ours()),
         "engine, 10 members, 1 thread": (10, ours(10)),
         "engine, 10 members, 2 threads": (10, ours(10, 2)),
+        "engine, shape head and loss": (1, lambda: shape_head(rows, steps)),
         "engine, torch network": (1, ours(use_torch=True)),
         "matrix products alone": (1, lambda: matrix_products(steps)),
     }

@@ -3,10 +3,7 @@
 from censquant.losses._bounds import bound_outputs, limit_rows
 from censquant.losses._crossing import add_crossing_penalty
 from censquant.losses._likelihood import (
-    GUMBEL,
     LARGEST_LOG,
-    MIRRORED_GUMBEL,
-    NORMAL,
     SMALLEST_SCALE,
     asymmetric_laplace,
     location_scale,
@@ -15,6 +12,8 @@ from censquant.losses._marginal import MarginalPinball
 from censquant.losses._pinball import pinball
 from censquant.losses._portnoy import LEVEL_RULES, levels_of, portnoy
 from censquant.losses._powell import powell
+from censquant.losses._shape import shape_log_likelihood, shape_loss
+from censquant.losses._standard import GUMBEL, MIRRORED_GUMBEL, NORMAL
 
 __all__ = [
     "GUMBEL",
@@ -33,4 +32,6 @@ __all__ = [
     "pinball",
     "portnoy",
     "powell",
+    "shape_log_likelihood",
+    "shape_loss",
 ]

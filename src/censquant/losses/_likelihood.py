@@ -3,63 +3,15 @@
 import math
 
 from censquant._compile import exact
+from censquant.losses._standard import LARGEST_EXPONENT, standard_loss
 
 # Exact and not fast: extreme rows must give exact limits, and two or three outputs cost little.
-
-NORMAL = 0
-"""Family of the normal distribution."""
-
-GUMBEL = 1
-"""Family of the minimum Gumbel distribution, the logarithm of a Weibull time."""
-
-MIRRORED_GUMBEL = 2
-"""Family of the maximum Gumbel distribution, minus the logarithm of a Weibull time."""
 
 SMALLEST_SCALE = 1e-6
 """Added to every scale, so that no row can be given all of the likelihood."""
 
 LARGEST_LOG = 15.0
 """Bound on the logarithms of an asymmetric Laplace distribution's scale and asymmetry."""
-
-_LARGEST_EXPONENT = 30.0  # above it the exponential is continued as a line
-
-
-@exact
-def _normal_hazard(u):
-    """Return ``phi(u) / (1 - Phi(u))`` and ``-log(1 - Phi(u))``, accurate far out in both tails."""
-    if u < 6.0:
-        density = math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
-        if u < 0.0:  # the survival function rounds to 1 there: its complement does not
-            below = 0.5 * math.erfc(-u / math.sqrt(2.0))
-            return density / (1.0 - below), -math.log1p(-below)
-        survival = 0.5 * math.erfc(u / math.sqrt(2.0))
-        return density / survival, -math.log(survival)
-    # Laplace's continued fraction for the tail, from the inside out.
-    fraction = u
-    for k in range(30, 0, -1):
-        fraction = u + k / fraction
-    return fraction, 0.5 * u * u + 0.5 * math.log(2.0 * math.pi) + math.log(fraction)
-
-
-@exact
-def _exponential(u):
-    """Return ``exp(u)`` and its derivative, continued as a line where it would explode."""
-    if u <= _LARGEST_EXPONENT:
-        value = math.exp(u)
-        return value, value
-    slope = math.exp(_LARGEST_EXPONENT)
-    return slope * (1.0 + u - _LARGEST_EXPONENT), slope
-
-
-@exact
-def _mirrored_gumbel_survival(u):
-    """Return ``-log(1 - exp(-exp(-u)))`` and its derivative, accurate far out in both tails."""
-    if u > _LARGEST_EXPONENT:
-        return u, 1.0
-    e, _ = _exponential(-u)
-    survival = -math.expm1(-e)
-    loss = -math.log1p(-math.exp(-e)) if e > 0.5 else -math.log(survival)
-    return loss, e * math.exp(-e) / survival
 
 
 @exact
@@ -116,23 +68,7 @@ def location_scale(output, time, event, weight, family, gradient):
         softplus, slope = _softplus(float(output[i, 1]))
         scale = softplus + SMALLEST_SCALE
         u = (float(time[i]) - float(output[i, 0])) / scale
-        # The loss and its derivative by u; an event adds log(scale).
-        if family == NORMAL:
-            if event[i]:
-                loss, by_u = 0.5 * u * u + 0.5 * math.log(2.0 * math.pi), u
-            else:
-                by_u, loss = _normal_hazard(u)
-        elif family == MIRRORED_GUMBEL:
-            if event[i]:
-                value, derivative = _exponential(-u)
-                loss, by_u = value + u, 1.0 - derivative
-            else:
-                loss, by_u = _mirrored_gumbel_survival(u)
-        else:
-            value, derivative = _exponential(u)
-            loss, by_u = value, derivative
-            if event[i]:
-                loss, by_u = value - u, derivative - 1.0
+        loss, by_u = standard_loss(u, event[i], family, LARGEST_EXPONENT)
         by_scale = -by_u * u / scale
         if event[i]:
             loss += math.log(scale)

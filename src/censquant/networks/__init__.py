@@ -4,6 +4,8 @@ from censquant.networks._dense import ACTIVATIONS, DenseNetwork
 from censquant.networks._heads import Head, HeadedNetwork, IncreasingHead
 from censquant.networks._network import FloatArray, Network, Optimizer, State
 from censquant.networks._optimizer import Adam
+from censquant.networks._shape import ShapeHead
+from censquant.networks._skip import LinearSkip
 from censquant.networks._stack import StackedNetwork
 
 __all__ = [
@@ -14,8 +16,10 @@ __all__ = [
     "Head",
     "HeadedNetwork",
     "IncreasingHead",
+    "LinearSkip",
     "Network",
     "Optimizer",
+    "ShapeHead",
     "StackedNetwork",
     "State",
 ]

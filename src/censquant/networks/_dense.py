@@ -66,6 +66,19 @@ class DenseNetwork:
         self._n_steps = 0
         self._set_up()
 
+    def shrink_last_layer(self, factor: float) -> None:
+        """Scale the weights of the last layer and remove its biases, before training.
+
+        Parameters
+        ----------
+        factor : float
+            At 0 every output is 0.
+        """
+        n_in, n_out = self.sizes[-2:]
+        last = self.parameters[-(n_in + 1) * n_out :]
+        last[:-n_out] *= factor
+        last[-n_out:] = 0.0
+
     def _set_up(self) -> None:
         """Make what follows from the parameters: codes for the kernels and empty work space."""
         self._layer_sizes = np.asarray(self.sizes, dtype=np.int64)

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.networks import _kernels as kernels
+from censquant.networks import _head_kernels as kernels
 from censquant.networks._network import FloatArray, Network, Optimizer, State
-from censquant.networks._optimizer import Adam
+from censquant.networks._optimizer import Adam, OptimizerPair
 
 
 class Head(Protocol):
@@ -20,11 +20,6 @@ class Head(Protocol):
     """
 
     @property
-    def kind(self) -> str:
-        """Name of the map in descriptions and model files."""
-        ...
-
-    @property
     def n_raw(self) -> int:
         """Number of raw outputs it takes from the network."""
         ...
@@ -32,6 +27,10 @@ class Head(Protocol):
     @property
     def n_outputs(self) -> int:
         """Number of quantiles it gives."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Return the map as plain data: its name at ``head``, and what else makes it."""
         ...
 
     def initial_parameters(self) -> NDArray[np.float32]:
@@ -76,14 +75,13 @@ class IncreasingHead:
     n_outputs: int
 
     @property
-    def kind(self) -> str:
-        """Name of the map in descriptions and model files."""
-        return "increasing"
-
-    @property
     def n_raw(self) -> int:
         """Number of raw outputs it takes from the network."""
         return self.n_outputs
+
+    def describe(self) -> dict[str, Any]:
+        """Return the map as plain data."""
+        return {"head": "increasing"}
 
     def initial_parameters(self) -> NDArray[np.float32]:
         """Return no parameters: the softplus has none."""
@@ -144,11 +142,7 @@ class HeadedNetwork:
 
     def describe(self) -> dict[str, Any]:
         """Return the architecture as plain data."""
-        return {
-            "kind": "headed",
-            "head": self.head.kind,
-            "network": self.network.describe(),
-        }
+        return {"kind": "headed", **self.head.describe(), "network": self.network.describe()}
 
     def forward(self, x: FloatArray, *, training: bool) -> FloatArray:
         """Return the quantiles ``(n, n_outputs)``."""
@@ -169,7 +163,7 @@ class HeadedNetwork:
         """Return an optimiser of network and head together; the head is not decayed."""
         inner = self.network.optimizer(weight_decay)
         own = Adam(self.parameters, self.gradient, weight_decay=0.0)
-        return _OptimizerPair(inner, own)
+        return OptimizerPair(inner, own, "head")
 
     def predict(self, x: FloatArray) -> NDArray[np.float64]:
         """Return the quantiles for any number of rows."""
@@ -189,24 +183,3 @@ class HeadedNetwork:
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_raw"}
-
-
-class _OptimizerPair:
-    """The network's optimiser and the head's, stepped together."""
-
-    def __init__(self, network: Optimizer, head: Optimizer) -> None:
-        self._network = network
-        self._head = head
-
-    def step(self, learning_rate: float) -> None:
-        self._network.step(learning_rate)
-        self._head.step(learning_rate)
-
-    def state(self) -> State:
-        head = {f"head.{name}": value for name, value in self._head.state().items()}
-        return {**self._network.state(), **head}
-
-    def load_state(self, state: State) -> None:
-        own = {name: value for name, value in state.items() if name.startswith("head.")}
-        self._network.load_state({name: v for name, v in state.items() if name not in own})
-        self._head.load_state({name.removeprefix("head."): v for name, v in own.items()})

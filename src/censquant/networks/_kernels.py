@@ -3,7 +3,8 @@
 Every kernel works on contiguous arrays of one floating type: float32 while training, float64 when
 predicting. A layer's weights ``(n_in, n_out)`` and then its biases ``(n_out,)`` follow each other
 in the flat vector. All of it is in this one file because numba's cache on disk notices a
-change of the file that holds a kernel, not of the files that hold the functions it calls.
+change of the file that holds a kernel, not of the files that hold the functions it calls; heads have
+kernels of their own.
 """
 
 import numpy as np
@@ -33,7 +34,7 @@ def _compiled_power_of_two(exponent, like):
 
 
 @fast
-def _exp_minus(z):
+def exp_minus(z):
     """``exp(-z)`` for ``z >= 0``, relative error below 2e-7.
 
     Constants are float32 throughout: a float64 one would widen the whole loop.
@@ -69,7 +70,7 @@ def _bias_gelu(z, bias, slope):
         for j in range(z.shape[1]):
             x = z[i, j] + bias[j]
             size = abs(x)
-            density = _exp_minus(np.float32(0.5) * size * size) * np.float32(0.3989422804014327)
+            density = exp_minus(np.float32(0.5) * size * size) * np.float32(0.3989422804014327)
             t = np.float32(1) / (np.float32(1) + np.float32(0.2316419) * size)
             p = np.float32(1.330274429)
             p = p * t + np.float32(-1.821255978)
@@ -88,7 +89,7 @@ def _bias_silu(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
             x = z[i, j] + bias[j]
-            e = _exp_minus(abs(x))
+            e = exp_minus(abs(x))
             sigmoid = np.float32(1) / (np.float32(1) + e)
             sigmoid = sigmoid if x > 0 else np.float32(1) - sigmoid
             z[i, j] = x * sigmoid
@@ -101,7 +102,7 @@ def _bias_tanh(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
             x = z[i, j] + bias[j]
-            e = _exp_minus(np.float32(2) * abs(x))
+            e = exp_minus(np.float32(2) * abs(x))
             size = (np.float32(1) - e) / (np.float32(1) + e)
             value = size if x > 0 else -size
             z[i, j] = value
@@ -278,45 +279,3 @@ def adam_step(parameters, gradient, mean, square, step, learning_rate, weight_de
         mean[i] = m
         square[i] = v
         parameters[i] -= rate * m / (np.sqrt(v) * correction + np.float32(1e-8))
-
-
-@fast
-def _softplus(x):
-    """``log(1 + exp(x))`` in plain arithmetic; error below 3e-7."""
-    e = _exp_minus(abs(x))
-    # log(1 + e) = 2 artanh(e / (2 + e)), whose argument is at most 1/3.
-    s = e / (np.float32(2) + e)
-    s2 = s * s
-    p = np.float32(1 / 13)
-    p = p * s2 + np.float32(1 / 11)
-    p = p * s2 + np.float32(1 / 9)
-    p = p * s2 + np.float32(1 / 7)
-    p = p * s2 + np.float32(1 / 5)
-    p = p * s2 + np.float32(1 / 3)
-    return max(x, x * np.float32(0)) + np.float32(2) * s * (p * s2 + np.float32(1))
-
-
-@fast
-def increasing_forward(raw, out):
-    """Write raw column 0 as it is, and each next one a softplus above the previous one."""
-    n, n_levels = raw.shape
-    for i in range(n):
-        level = raw[i, 0]
-        out[i, 0] = level
-        for k in range(1, n_levels):
-            level += _softplus(raw[i, k])
-            out[i, k] = level
-
-
-@fast
-def increasing_backward(raw, out_gradient, raw_gradient):
-    """Write the derivative by the raw values, given the derivative by the increasing ones."""
-    n, n_levels = raw.shape
-    for i in range(n):
-        above = raw[i, 0] * np.float32(0)
-        for k in range(n_levels - 1, 0, -1):
-            above += out_gradient[i, k]
-            x = raw[i, k]
-            sigmoid = np.float32(1) / (np.float32(1) + _exp_minus(abs(x)))
-            raw_gradient[i, k] = above * (sigmoid if x > 0 else np.float32(1) - sigmoid)
-        raw_gradient[i, 0] = above + out_gradient[i, 0]

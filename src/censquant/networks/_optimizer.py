@@ -1,10 +1,10 @@
-"""Adam over one flat parameter vector."""
+"""Adam over one flat parameter vector, and optimisers of networks made of two parts."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from censquant.networks import _kernels as kernels
-from censquant.networks._network import State
+from censquant.networks._network import Optimizer, State
 
 
 class Adam:
@@ -69,3 +69,35 @@ class Adam:
         self._mean[:] = state["mean"]
         self._square[:] = state["square"]
         self._n_steps = int(state["n_steps"][0])
+
+
+class OptimizerPair:
+    """The optimiser of a network and that of what was put around it, stepped together.
+
+    Parameters
+    ----------
+    inner, own : Optimizer
+    name : str
+        Stands before the names in the state of ``own``.
+    """
+
+    def __init__(self, inner: Optimizer, own: Optimizer, name: str) -> None:
+        self._inner = inner
+        self._own = own
+        self._prefix = f"{name}."
+
+    def step(self, learning_rate: float) -> None:
+        """Make one step with both."""
+        self._inner.step(learning_rate)
+        self._own.step(learning_rate)
+
+    def state(self) -> State:
+        """Return both states."""
+        own = {self._prefix + name: value for name, value in self._own.state().items()}
+        return {**self._inner.state(), **own}
+
+    def load_state(self, state: State) -> None:
+        """Restore what :meth:`state` returned."""
+        own = {name: value for name, value in state.items() if name.startswith(self._prefix)}
+        self._inner.load_state({name: v for name, v in state.items() if name not in own})
+        self._own.load_state({name.removeprefix(self._prefix): v for name, v in own.items()})

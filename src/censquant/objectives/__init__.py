@@ -19,6 +19,8 @@ from censquant.objectives._observed import ObservedPinball, WeightedPinball
 from censquant.objectives._pinball import Pinball
 from censquant.objectives._portnoy import Portnoy
 from censquant.objectives._powell import Powell
+from censquant.objectives._shape import ShapeLikelihood
+from censquant.objectives._shape_distribution import ShapeDistribution, shape_knots
 
 __all__ = [
     "AsymmetricLaplaceDistribution",
@@ -35,6 +37,9 @@ __all__ = [
     "Pinball",
     "Portnoy",
     "Powell",
+    "ShapeDistribution",
+    "ShapeLikelihood",
     "WeightedPinball",
     "average_of",
+    "shape_knots",
 ]

@@ -9,12 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant.survival._columns import quoted, read_weights
 from censquant.survival._target import read_columns
+from censquant.survival._tobit import censored_normal
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 # exp of it is 1e304: far above any time, and finite in float64.
 _LARGEST_LOG = 700.0
 # A standard deviation below this share of the largest time is rounding of equal times.
 _NO_SPREAD = 1e-14
+_NO_SPREAD_IN_UNITS = 1e-9  # of values whose standard deviation is 1 if they differ at all
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,14 @@ class TimeTransform:
         time : array-like of shape (n,)
             Time of the event or of the end of follow-up.
         event : array-like of shape (n,)
-            True where the event was observed; used by ``"log"`` alone.
-        kind : {None, "standardize", "log"}
+            True where the event was observed; not used by ``"standardize"``.
+        kind : {None, "standardize", "log", "tobit", "log-tobit"}
             None for the times as they are; ``"standardize"`` for mean 0 and standard deviation 1
             over all rows, censored ones included; ``"log"`` for the same on the logarithm, with
-            times of 0 replaced by half the smallest positive time of an event.
+            times of 0 replaced by half the smallest positive time of an event. ``"tobit"`` and
+            ``"log-tobit"`` take mean and standard deviation of the events behind censored rows
+            instead, as the censored normal likelihood estimates them: early censoring then moves
+            neither.
         mirror : bool, default=False
             Whether to negate, for left-censored rows.
         sample_weight : array-like of shape (n,), optional
@@ -105,25 +110,33 @@ class TimeTransform:
         -------
         transform : TimeTransform
         """
-        if kind not in (None, "standardize", "log"):
-            raise ValueError(f"time_transform must be None, 'standardize' or 'log', got {kind!r}.")
+        if kind not in (None, "standardize", "log", "tobit", "log-tobit"):
+            raise ValueError(
+                "time_transform must be None, 'standardize', 'log', 'tobit' or 'log-tobit', "
+                f"got {kind!r}."
+            )
         target = read_columns(time, event)
         weights = read_weights(sample_weight, len(target))
         if kind is None:
             return cls(mirror=mirror)
         target, weights = target.take(weights > 0), weights[weights > 0]
-        if kind == "standardize":
-            center, scale = _spread(target.time, weights)
-            return cls(center=center, scale=scale, mirror=mirror)
-        lowest = target.time.min()
-        if lowest < 0:
-            raise ValueError(
-                f"time must not be negative for time_transform='log', got a minimum of {lowest:g}: "
-                "use time_transform='standardize'."
+        log, values, floor = kind.startswith("log"), target.time, 0.0
+        if log:
+            lowest = values.min()
+            if lowest < 0:
+                other = "tobit" if kind == "log-tobit" else "standardize"
+                raise ValueError(
+                    f"time must not be negative for time_transform={kind!r}, got a minimum of "
+                    f"{lowest:g}: use time_transform={other!r}."
+                )
+            floor = _log_floor(values, target.event)
+            values = np.log(np.maximum(values, floor))
+        center, scale = _spread(values, weights)
+        if kind.endswith("tobit"):
+            center, scale = _censored_spread(
+                values, target.event, weights, center, scale, mirror=mirror
             )
-        floor = _log_floor(target.time, target.event)
-        center, scale = _spread(np.log(np.maximum(target.time, floor)), weights)
-        return cls(log=True, floor=floor, center=center, scale=scale, mirror=mirror)
+        return cls(log=log, floor=floor, center=center, scale=scale, mirror=mirror)
 
     def forward(self, time: ArrayLike) -> NDArray[np.float64]:
         """Values of times in model units.
@@ -164,6 +177,30 @@ class TimeTransform:
         with np.errstate(over="ignore"):
             u = (-values if self.mirror else values) * self.scale + self.center
         return np.exp(np.minimum(u, _LARGEST_LOG)) if self.log else u
+
+    def log_slope(self, time: ArrayLike) -> NDArray[np.float64]:
+        """Logarithms of the absolute derivatives of `forward`.
+
+        The logarithm of a density in model units plus this is the one in the user's unit. Times
+        below the floor have that of the floor.
+
+        Parameters
+        ----------
+        time : array-like of any shape
+
+        Returns
+        -------
+        log_slope : ndarray of the shape of ``time``
+
+        Examples
+        --------
+        >>> from censquant.survival import TimeTransform
+        >>> float(TimeTransform(log=True, floor=0.5).log_slope(1.0))
+        -0.0
+        """
+        u = np.asarray(time, dtype=np.float64)
+        by_log = np.log(np.maximum(u, self.floor)) if self.log else np.zeros_like(u)
+        return np.asarray(-np.log(self.scale) - by_log)
 
     def levels(self, taus: NDArray[np.float64]) -> NDArray[np.float64]:
         """Levels in model units: mirrored times have mirrored levels.
@@ -220,6 +257,24 @@ def _spread(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[
     deviation = float(np.sqrt(shares @ (relative - mean) ** 2))
     scale = deviation * peak
     return mean * peak, scale if deviation > _NO_SPREAD and scale > _SMALLEST else 1.0
+
+
+def _censored_spread(
+    values: NDArray[np.float64],
+    event: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    center: float,
+    scale: float,
+    *,
+    mirror: bool,
+) -> tuple[float, float]:
+    """Mean and standard deviation of events, given those of all values; 1 if these are equal."""
+    z = (values - center) / scale
+    if np.ptp(z) < _NO_SPREAD_IN_UNITS:
+        return center, scale
+    side = -1.0 if mirror else 1.0
+    mean, deviation = censored_normal(side * z, event, weights)
+    return center + side * mean * scale, deviation * scale
 
 
 def _log_floor(time: NDArray[np.float64], event: NDArray[np.bool_]) -> float:

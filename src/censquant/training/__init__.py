@@ -6,7 +6,7 @@ from censquant.training._engine import Run, TrainingConfig, train
 from censquant.training._objective import Objective
 from censquant.training._parallel import side_by_side
 from censquant.training._rows import Rows
-from censquant.training._schedule import Schedule, StepDecay
+from censquant.training._schedule import Schedule, StepDecay, WarmupCosine
 
 __all__ = [
     "Callback",
@@ -18,6 +18,7 @@ __all__ = [
     "Schedule",
     "StepDecay",
     "TrainingConfig",
+    "WarmupCosine",
     "side_by_side",
     "train",
 ]

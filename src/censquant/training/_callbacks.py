@@ -56,7 +56,7 @@ class ProgressBar:
         """Open the display with the first run."""
         with self._lock:
             if self._display is None:
-                n_epochs = self._n_runs * run.config.max_epochs
+                n_epochs = self._n_runs * run.total_epochs
                 self._display = Bar("training", n_epochs, unit="epochs")
             self._display.advance(run.n_epochs)
 
@@ -74,7 +74,7 @@ class ProgressBar:
             self._n_ended += 1
             if self._display is None:
                 return
-            self._display.advance(run.config.max_epochs - run.n_epochs)
+            self._display.advance(run.total_epochs - run.n_epochs)
         if self._n_ended >= self._n_runs:
             self.close()
 

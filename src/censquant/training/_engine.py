@@ -142,8 +142,17 @@ class Run:
     @property
     def total_steps(self) -> int:
         """Number of steps that the whole training has, if nothing stops it."""
-        steps = self.config.max_epochs * -(-len(self.rows) // self.config.batch_size)
+        steps = self.config.max_epochs * self._steps_per_epoch
         return steps if self.config.max_steps is None else min(steps, self.config.max_steps)
+
+    @property
+    def total_epochs(self) -> int:
+        """Number of epochs that the whole training has, the last one perhaps not complete."""
+        return -(-self.total_steps // self._steps_per_epoch)
+
+    @property
+    def _steps_per_epoch(self) -> int:
+        return -(-len(self.rows) // self.config.batch_size)
 
     @property
     def is_finished(self) -> bool:

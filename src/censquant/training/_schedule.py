@@ -1,5 +1,6 @@
 """Learning rates over the course of a training."""
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,3 +38,27 @@ class StepDecay:
         """Return the factor at ``step``, counted from 0, of ``n_steps``."""
         passed = sum(step >= round(milestone * n_steps) for milestone in self.milestones)
         return self.factor**passed
+
+
+@dataclass(frozen=True)
+class WarmupCosine:
+    """A short linear rise, then half a cosine down to 0.
+
+    Parameters
+    ----------
+    warmup : int
+        Steps of the rise.
+
+    Examples
+    --------
+    >>> from censquant.training import WarmupCosine
+    >>> [round(WarmupCosine(warmup=2)(step, 8), 3) for step in (0, 1, 4, 7)]
+    [0.5, 0.962, 0.5, 0.038]
+    """
+
+    warmup: int = 20
+
+    def __call__(self, step: int, n_steps: int) -> float:
+        """Return the factor at ``step``, counted from 0, of ``n_steps``."""
+        rise = min(1.0, (step + 1) / max(self.warmup, 1))
+        return rise * 0.5 * (1.0 + math.cos(math.pi * step / n_steps))

@@ -10,6 +10,7 @@ from censquant.estimators.neural._parametric import (
     WeibullNN,
 )
 from censquant.estimators.neural._sequential_grid import SequentialGridNN
+from censquant.estimators.neural._shape import ShapeNN
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.estimators.neural._uncensored_only import UncensoredOnlyNN
 from censquant.estimators.neural._y_star import y_star_factor
@@ -22,6 +23,7 @@ __all__ = [
     "NeuralRegressor",
     "ParametricRegressor",
     "SequentialGridNN",
+    "ShapeNN",
     "TrainedModel",
     "UncensoredOnlyNN",
     "WeibullNN",

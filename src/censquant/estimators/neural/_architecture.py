@@ -1,5 +1,6 @@
 """Networks as plain data: described, compared with stored arrays, and only then built."""
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,9 @@ from censquant.networks import (
     DenseNetwork,
     HeadedNetwork,
     IncreasingHead,
+    LinearSkip,
     Network,
+    ShapeHead,
     StackedNetwork,
 )
 
@@ -44,10 +47,18 @@ def check_network(description: Any, arrays: Arrays, n_inputs: int) -> int:
             raise ModelFileError(f"has a network of sizes {sizes} for {n_inputs} inputs.")
         return sizes[-1]
     if kind == "headed":
-        check_choice("head", description["head"], ("increasing",))
-        inner = {name: array for name, array in arrays.items() if name != "head"}
-        check_arrays({"head": arrays["head"]}, {"head": ("f4", (0,))})
-        return check_network(description["network"], inner, n_inputs)
+        check_choice("head", description["head"], ("increasing", "shape"))
+        n_raw = check_network(description["network"], _without(arrays, "head"), n_inputs)
+        n_own, n_outputs = 0, n_raw
+        if description["head"] == "shape":
+            n_own, n_outputs = len(_knots(description)) - 1, len(_knots(description))
+            if n_raw != n_outputs + 1:
+                raise ModelFileError(f"has {n_raw} outputs for a head of {n_outputs} quantiles.")
+        check_arrays({"head": arrays["head"]}, {"head": ("f4", (n_own,))})
+        return n_outputs
+    if kind == "skip":
+        check_arrays({"skip": arrays["skip"]}, {"skip": ("f4", (n_inputs,))})
+        return check_network(description["network"], _without(arrays, "skip"), n_inputs)
     if kind == "stacked":
         levels = expect("networks", description["networks"], list)
         states = [with_prefix(arrays, f"{place}.") for place in range(len(levels))]
@@ -82,7 +93,12 @@ def build_network(
         )
     if kind == "headed":
         inner = build_network(description["network"], shape, factory, device)
+        if description["head"] == "shape":
+            return HeadedNetwork(inner, ShapeHead(_knots(description)))
         return HeadedNetwork(inner, IncreasingHead(inner.n_outputs))
+    if kind == "skip":
+        inner = build_network(description["network"], shape, factory, device)
+        return LinearSkip(inner, math.prod(shape))
     if kind == "stacked":
         levels = description["networks"]
         return StackedNetwork([build_network(level, shape, factory, device) for level in levels])
@@ -103,3 +119,12 @@ def load_state(network: Network, arrays: Arrays) -> None:
 def with_prefix(arrays: Arrays, prefix: str) -> Arrays:
     """Return the arrays whose names have a prefix, without it."""
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+
+def _knots(description: Description) -> tuple[float, ...]:
+    """Return the knots of a shape head, which it checks again when it is built."""
+    return tuple(check_number("knots", value) for value in description["knots"])
+
+
+def _without(arrays: Arrays, name: str) -> Arrays:
+    return {other: array for other, array in arrays.items() if other != name}

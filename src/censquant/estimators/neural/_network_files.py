@@ -24,7 +24,6 @@ from censquant.estimators.neural._architecture import (
     load_state,
     with_prefix,
 )
-from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.exceptions import ModelFileError
@@ -79,7 +78,7 @@ def restored_networks(cls: type[Neural], part: Part, network: Callable[..., Any]
             )
         estimator.network = network
     estimator._fit_parameters = estimator.get_params(deep=False)
-    checked_config(estimator)
+    estimator._training_config()
     transform = estimator.time_transform_
     objective = estimator._make_objective(
         tuple(transform.levels(estimator.quantiles_).tolist()), None, transform

@@ -1,13 +1,11 @@
 """What every estimator that trains a network shares: from data to trained members and back."""
 
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
@@ -23,6 +21,7 @@ from censquant.estimators._features import (
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
+from censquant.estimators.neural._convergence import warn_of_absurd_fit
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
@@ -60,8 +59,6 @@ from censquant.training import (
 )
 
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
-# Medians this many times the range of the times outside it, for most training rows, are no fit.
-_ABSURD, _ROWS_LOOKED_AT = 10.0, 200
 
 
 class NeuralRegressor(FeatureModel):
@@ -71,6 +68,8 @@ class NeuralRegressor(FeatureModel):
     """
 
     _unstored_parameters = ("network", "random_state")  # by a model file
+    # A pool of estimators has one model of follow-up for all of them.
+    _fits_follow_up: bool = True
 
     def __init__(
         self,
@@ -129,6 +128,10 @@ class NeuralRegressor(FeatureModel):
         """
         raise NotImplementedError
 
+    def _training_config(self) -> TrainingConfig:
+        """Check the parameters and return those of the training loop."""
+        return checked_config(self)
+
     # Fitting
 
     def fit(
@@ -172,7 +175,7 @@ class NeuralRegressor(FeatureModel):
         censoring_time: ArrayLike | None = None,
     ) -> Self:
         """Fit; with ``censoring_time`` every row's is known."""
-        config = checked_config(self)
+        config = self._training_config()
         taus = check_quantiles(self.quantiles)
         features = dense(self._check_features(X, reset=True))
         target = read_target(y, n_samples=len(features))
@@ -230,22 +233,8 @@ class NeuralRegressor(FeatureModel):
         self._fit_parameters = self.get_params(deep=False)
         self._feature_range = feature_range(features) if features.ndim == 2 else None
         self._follow_up = follow_up
-        self._warn_of_absurd_fit(features[:_ROWS_LOOKED_AT])
+        warn_of_absurd_fit(self, features)
         return self
-
-    def _warn_of_absurd_fit(self, features: NDArray[Any]) -> None:
-        """Say that a training ended at values that no data support; called by ``fit`` methods."""
-        low, high = self.follow_up_
-        curve = ensemble_curve(self.models_, features)
-        middle = curve.values[:, curve.values.shape[1] // 2]
-        margin = _ABSURD * (high - low)
-        if (high > low) and np.mean((middle < low - margin) | (middle > high + margin)) > 0.5:
-            warnings.warn(
-                f"The training of {type(self).__name__} did not converge: most predicted medians "
-                "of the training rows lie far outside their times; try a smaller learning_rate.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
     def _fit_transform(
         self, target: Target, weight: NDArray[np.float64], *, mirror: bool
@@ -292,7 +281,7 @@ class NeuralRegressor(FeatureModel):
             )
             for member, rng in enumerate(rngs)
         ]
-        if not all_rows.event.all():
+        if self._fits_follow_up and not all_rows.event.all():
             tasks.append(FollowUpTraining(all_rows, follow_up_rng))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
@@ -311,18 +300,17 @@ class NeuralRegressor(FeatureModel):
         **options: Any,
     ) -> tuple[Network, History]:
         """Train one network; ``options`` go to :func:`censquant.training.train`."""
-        network = self._make_network(rows.x.shape[1:], objective, rng)
+        network = self._make_network(rows, objective, rng)
         return network, train(network, objective, rows, config, rng, **options)
 
     def _n_runs(self) -> int:
         """Return the number of trainings of a fit."""
         return self.n_members
 
-    def _make_network(
-        self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
-    ) -> Network:
+    def _make_network(self, rows: Rows, objective: Objective, rng: np.random.Generator) -> Network:
+        """Return a network for the rows that it will be trained on."""
         network: Network
-        n_outputs = objective.n_outputs
+        shape, n_outputs = rows.x.shape[1:], objective.n_outputs
         if self.network is None:
             sizes = [shape[0], *check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)]
             network = DenseNetwork(
@@ -363,8 +351,12 @@ class NeuralRegressor(FeatureModel):
         return self._check_features(X, reset=False)
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
-        curve = ensemble_curve(self.models_, features)
+        curve = ensemble_curve(self.models_, features, self._curve_levels())
         return curve.with_reach(ReachRule(self, features), lowest=self.time_transform_.mirror)
+
+    def _curve_levels(self) -> NDArray[np.float64]:
+        """Return the levels that curves list; a method that predicts a distribution may add some."""
+        return self.quantiles_
 
     def raw_quantiles(self, X: Any) -> NDArray[np.float64]:
         """Return the quantiles as the networks give them, which may cross.

@@ -16,7 +16,7 @@ from censquant.objectives import (
     NormalLikelihood,
 )
 from censquant.survival import Target, TimeTransform
-from censquant.training import Objective
+from censquant.training import Objective, Rows
 
 Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, AsymmetricLaplaceLikelihood)
 
@@ -83,15 +83,13 @@ class ParametricRegressor(NeuralRegressor):
             return likelihood.within(*self.follow_up_, transform)
         return likelihood.within(float(target.time.min()), float(target.time.max()), transform)
 
-    def _make_network(
-        self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
-    ) -> Network:
+    def _make_network(self, rows: Rows, objective: Objective, rng: np.random.Generator) -> Network:
         if self.head != "free":
             raise ValueError(
                 f"head must be 'free' for {type(self).__name__}, whose outputs are parameters of a "
                 f"distribution, got {self.head!r}."
             )
-        return super()._make_network(shape, objective, rng)
+        return super()._make_network(rows, objective, rng)
 
 
 class LogTimeRegressor(ParametricRegressor):

@@ -124,19 +124,13 @@ n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
             return Portnoy(taus)
         return Portnoy(taus, **far_times(self.y_star, target, transform))
 
-    def _make_network(
-        self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
-    ) -> StackedNetwork:
-        """Return one network a level; a model file is read into it."""
-        return StackedNetwork([self._one_level(shape, rng) for _ in range(objective.n_outputs)])
-
-    def _one_level(self, shape: tuple[int, ...], rng: np.random.Generator) -> Network:
+    def _one_level(self, rows: Rows, rng: np.random.Generator) -> Network:
         if self.head != "free":
             raise ValueError(
                 "head must be 'free' for SequentialGridNN, whose networks have one output each, "
                 f"got {self.head!r}."
             )
-        return super()._make_network(shape, Portnoy((0.5,)), rng)
+        return self._make_network(rows, Portnoy((0.5,)), rng)
 
     def _train_member(
         self,
@@ -153,7 +147,7 @@ n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
         networks: list[Network] = []
         history: History = []
         for place, tau in enumerate(objective.taus):
-            networks.append(self._one_level(rows.x.shape[1:], rng))
+            networks.append(self._one_level(rows, rng))
             records = train(
                 networks[-1],
                 replace(objective, taus=(tau,)),

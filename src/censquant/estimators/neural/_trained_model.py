@@ -127,16 +127,24 @@ class TrainedModel:
         return state
 
 
-def ensemble_curve(models: Sequence[TrainedModel], features: NDArray[Any]) -> QuantileCurve:
+def ensemble_distribution(models: Sequence[TrainedModel], features: NDArray[Any]) -> Any:
+    """Return the distributions, in model units, whose quantiles are the means of the members'."""
+    objective: Any = models[0].objective
+    return average_of([objective.distribution(model.outputs(features)) for model in models])
+
+
+def ensemble_curve(
+    models: Sequence[TrainedModel], features: NDArray[Any], levels: Floats | None = None
+) -> QuantileCurve:
     """Return the curves whose quantiles, in model units, are the means of the members'.
 
-    A model that predicts a distribution answers by its formula.
+    A model that predicts a distribution answers by its formula, and may list other ``levels`` than
+    those that were fitted.
     """
     first = models[0]
     if hasattr(first.objective, "distribution"):
-        parts = [first.objective.distribution(model.outputs(features)) for model in models]
-        times = UserTimes(average_of(parts), first.time_transform)
-        return DistributionCurve(times, first.quantiles, first.lower)
+        times = UserTimes(ensemble_distribution(models, features), first.time_transform)
+        return DistributionCurve(times, first.quantiles if levels is None else levels, first.lower)
     if len(models) == 1:
         return first.in_user_units(first.raw_quantiles(features))
     # Crossed quantiles are put in order before they are averaged.

@@ -1,0 +1,240 @@
+"""ShapeNN: a family of distributions that a network moves, stretches and, where data ask, bends."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._validation import check_choice, check_integer, check_number, check_sizes
+from censquant.estimators._features import dense
+from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._trained_model import ensemble_distribution
+from censquant.estimators.neural._y_star import far_times
+from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
+from censquant.objectives import ShapeLikelihood, shape_knots
+from censquant.quantiles import CURVE_QUANTILES
+from censquant.survival import Target, TimeTransform, read_target
+from censquant.training import Objective, Rows, TrainingConfig, WarmupCosine
+
+_FAMILIES = ("normal", "log-normal", "weibull")
+_TAILS = ("family", "bounded")
+_N_KNOTS = 19
+# Quantiles further beyond the last time, in standard deviations, are moved back to there.
+_FARTHEST = 3.0
+_FAR_TIME = "1.2max"
+_FIRST_OUTPUTS = 0.3  # on the usual initial weights: training starts near the family
+
+
+class ShapeNN(NeuralRegressor):
+    """Quantiles of a family, moved, stretched and bent by a network.
+
+    The network predicts the middle of 19 quantiles and the gaps between them, relative to those of
+    a normal distribution or of a Weibull distribution's logarithm. It is trained by the censored
+    likelihood plus a share of CQRNN's loss. Penalties that fade as rows become many keep the shape
+    near the family's: few rows are fitted like a parametric model, many as flexibly as by CQRNN.
+    Quantiles cannot cross, and any level is answered by a formula. Censoring is assumed independent
+    of the event time given the features.
+
+    Beyond the follow-up the family decides, or with ``tail="bounded"`` nothing: quantiles that no
+    data hold then gather at 1.2 times the longest time.
+
+    Parameters
+    ----------
+    quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
+        Levels of ``predict_quantiles`` by default; fitting does not depend on them.
+    family : {"normal", "log-normal", "weibull"}, default "normal"
+        What is bent. The latter two need events at positive times.
+    tail : {"family", "bounded"}, default "family"
+        What holds quantiles beyond the last time: the family's formula, or the pseudo-time 1.2
+        times the longest that ``CQRNN`` uses.
+    hidden_layer_sizes : sequence of int, default (64, 64)
+    activation : {"relu", "gelu", "silu", "tanh"}, default "gelu"
+    dropout : float in [0, 1), default 0.0
+    standardize : bool, default True
+        Whether features are centred and scaled inside ``fit``.
+    max_steps : int, default 400
+        Training steps of one batch each, whatever the number of rows.
+    learning_rate : float, default 0.02
+        Adam's, after a rise over twenty steps; it falls to 0 along a cosine.
+    weight_decay : float, default 6e-3
+        L2 decay inside Adam; a linear trend of the location and the shape common to all rows are
+        not decayed.
+    batch_size : int, default 128
+    likelihood_weight, pinball_weight : float, default 1.0 and 0.3
+        Weights of the two losses, not both 0. Large data that no family fits are better fitted with
+        the check loss in front, 0.3 and 1.
+    n_members : int, default 1
+        Networks trained side by side; their quantile functions are averaged.
+    n_jobs : int, optional
+        Threads over members; None is one, -1 is one per core. The result does not depend on it.
+    censoring : {"right", "left"}, default "right"
+        Whether a censored row's event lies after or before its time.
+    random_state : int, RandomState, Generator or None
+        The same integer gives the same bits.
+    verbose : int, default 0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
+feature_names_in_
+        As in :class:`CQRNN`.
+
+    Examples
+    --------
+    >>> from censquant import ShapeNN
+    >>> from censquant.datasets import load_gbsg2
+    >>> X, y = load_gbsg2()
+    >>> model = ShapeNN(family="log-normal", max_steps=100, random_state=0).fit(X, y)
+    >>> model.predict_quantiles(X[:2], quantiles=[0.1, 0.5], beyond="extrapolate").shape
+    (2, 2)
+    >>> model.score(X, y) > 0.65
+    True
+    """
+
+    def __init__(
+        self,
+        quantiles: ArrayLike | None = None,
+        *,
+        family: str = "normal",
+        tail: str = "family",
+        hidden_layer_sizes: Sequence[int] = (64, 64),
+        activation: str = "gelu",
+        dropout: float = 0.0,
+        standardize: bool = True,
+        max_steps: int = 400,
+        learning_rate: float = 0.02,
+        weight_decay: float = 6e-3,
+        batch_size: int = 128,
+        likelihood_weight: float = 1.0,
+        pinball_weight: float = 0.3,
+        n_members: int = 1,
+        n_jobs: int | None = None,
+        censoring: str = "right",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            quantiles,
+            hidden_layer_sizes=hidden_layer_sizes,
+            activation=activation,
+            dropout=dropout,
+            standardize=standardize,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            batch_size=batch_size,
+            n_members=n_members,
+            n_jobs=n_jobs,
+            censoring=censoring,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.family = family
+        self.tail = tail
+        self.max_steps = max_steps
+        self.likelihood_weight = likelihood_weight
+        self.pinball_weight = pinball_weight
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.family != "normal"
+        return tags
+
+    def _training_config(self) -> TrainingConfig:
+        check_choice("family", self.family, _FAMILIES)
+        check_choice("tail", self.tail, _TAILS)
+        weights = ("likelihood_weight", "pinball_weight")
+        if not any([check_number(name, getattr(self, name), minimum=0.0) for name in weights]):
+            raise ValueError(f"{' and '.join(weights)} must not both be 0, got 0 and 0.")
+        steps = check_integer("max_steps", self.max_steps, minimum=1)
+        # An epoch has at least one step.
+        return replace(
+            super()._training_config(), max_epochs=steps, max_steps=steps, schedule=WarmupCosine()
+        )
+
+    @property
+    def _base(self) -> str:
+        """Name of the distribution that is bent; left-censored times are mirrored."""
+        if self.family != "weibull":
+            return "normal"
+        return "mirrored gumbel" if self._left_censored else "gumbel"
+
+    def _fit_transform(
+        self, target: Target, weight: NDArray[np.float64], *, mirror: bool
+    ) -> TimeTransform:
+        kind = "tobit"
+        if self.family != "normal":
+            kind = "log-tobit"
+            smallest = float(target.time[target.event].min())
+            if smallest <= 0:
+                raise ValueError(
+                    f"Times of events must be positive for family={self.family!r}, got {smallest:g}: "
+                    "use family='normal' or shift the times."
+                )
+        return TimeTransform.fit(
+            target.time, target.event, kind, mirror=mirror, sample_weight=weight
+        )
+
+    def _make_objective(
+        self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
+    ) -> ShapeLikelihood:
+        ends = self.follow_up_ if target is None else (target.time.min(), target.time.max())
+        last = float(transform.forward(ends).max())
+        likelihood = ShapeLikelihood(
+            self._base,
+            _N_KNOTS,
+            likelihood_weight=self.likelihood_weight,
+            pinball_weight=self.pinball_weight,
+            limit=last,
+            cap=last + _FARTHEST,
+        )
+        if self.tail == "bounded" and target is not None:
+            limit = far_times(_FAR_TIME, target, transform)["cap"]
+            likelihood = replace(likelihood, limit=limit, bounded=True)
+        return likelihood
+
+    def _make_network(
+        self, rows: Rows, objective: Objective, rng: np.random.Generator
+    ) -> HeadedNetwork:
+        n_inputs = rows.x.shape[1]
+        head = ShapeHead(tuple(shape_knots(self._base, _N_KNOTS).tolist()), n_rows=len(rows))
+        network = DenseNetwork(
+            [n_inputs, *check_sizes("hidden_layer_sizes", self.hidden_layer_sizes), head.n_raw],
+            activation=self.activation,
+            dropout=self.dropout,
+            rng=rng,
+        )
+        network.shrink_last_layer(_FIRST_OUTPUTS)
+        return HeadedNetwork(LinearSkip(network, n_inputs), head)
+
+    def _curve_levels(self) -> NDArray[np.float64]:
+        return np.union1d(self.quantiles_, CURVE_QUANTILES)
+
+    def log_likelihood(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """Return each row's log-likelihood: log-density of an event, log-survival if censored.
+
+        Densities are per unit of time, so those of models in different families can be compared:
+        on rows that were not fitted, the higher sum is the better family. The density is smoothed
+        as in training, where that of piecewise curves would jump. With a family of positive times,
+        times below half the earliest event of the fit count as that.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+        y : target in any form that :meth:`fit` takes
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n,)
+            With ``censoring="left"`` a censored row has the logarithm of the probability of an
+            event before its time.
+        """
+        features = dense(self._read_features(X))
+        target = read_target(y, n_samples=len(features))
+        transform = self.time_transform_
+        values = ensemble_distribution(self.models_, features).log_likelihood(
+            transform.forward(target.time), target.event
+        )
+        return np.asarray(values + np.where(target.event, transform.log_slope(target.time), 0.0))
