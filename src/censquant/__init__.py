@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from censquant.estimators import (
         CQRNN,
         AsymmetricLaplaceNN,
+        BoostedQuantileRegressor,
         CensoredQuantileForest,
         DeepQuantReg,
         LinearCQR,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AsymmetricLaplaceNN": "censquant.estimators",
+    "BoostedQuantileRegressor": "censquant.estimators",
     "CQRNN": "censquant.estimators",
     "CensoredQuantileForest": "censquant.estimators",
     "Checkpoint": "censquant.training",
@@ -68,6 +70,7 @@ _SUBPACKAGES = (
 __all__ = [
     "CQRNN",
     "AsymmetricLaplaceNN",
+    "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "Checkpoint",
     "DeepQuantReg",

@@ -5,7 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._validation import check_choice, check_integer, check_n_jobs, check_number
+from censquant._validation import (
+    check_choice,
+    check_integer,
+    check_n_jobs,
+    check_number,
+    check_share,
+)
 from censquant.estimators._parts import Arrays
 from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._beran import beran_quantiles
@@ -124,14 +130,7 @@ class CensoredQuantileForest(TabularRegressor):
         check_integer("min_samples_leaf", self.min_samples_leaf, minimum=1)
         check_n_jobs(self.n_jobs)
         if isinstance(self.max_features, float | np.floating):
-            at_most_one = np.nextafter(1.0, 2.0)
-            check_number(
-                "max_features",
-                self.max_features,
-                minimum=0.0,
-                below=float(at_most_one),
-                exclude_minimum=True,
-            )
+            check_share("max_features", self.max_features)
         else:
             check_integer("max_features", self.max_features, minimum=1)
         if isinstance(self.max_samples, str):
