@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from censquant.estimators import (
         CQRNN,
         AsymmetricLaplaceNN,
+        BoostedQuantileRegressor,
         CensoredQuantileForest,
         CoxQuantileRegressor,
         DeepQuantReg,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AsymmetricLaplaceNN": "censquant.estimators",
+    "BoostedQuantileRegressor": "censquant.estimators",
     "CQRNN": "censquant.estimators",
     "CensoredQuantileForest": "censquant.estimators",
     "Checkpoint": "censquant.training",
@@ -72,6 +74,7 @@ _SUBPACKAGES = (
 __all__ = [
     "CQRNN",
     "AsymmetricLaplaceNN",
+    "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "Checkpoint",
     "CoxQuantileRegressor",

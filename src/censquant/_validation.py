@@ -40,6 +40,15 @@ def check_number(
     return number
 
 
+def check_share(name: str, value: Any) -> float:
+    """Return ``value`` as a float inside ``(0, 1]``."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    if not 0.0 < value <= 1.0:
+        raise ValueError(f"{name} must be inside (0, 1], got {value!r}.")
+    return float(value)
+
+
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     """Return ``value`` if it is one of the ``choices``."""
     allowed = list(choices)

@@ -24,12 +24,13 @@ from censquant.estimators.neural import (
     UncensoredOnlyNN,
     WeibullNN,
 )
-from censquant.estimators.trees import CensoredQuantileForest
+from censquant.estimators.trees import BoostedQuantileRegressor, CensoredQuantileForest
 
 __all__ = [
     "CQRNN",
     "AdaptedModel",
     "AsymmetricLaplaceNN",
+    "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "CoxQuantileRegressor",
     "DeepQuantReg",

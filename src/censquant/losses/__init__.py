@@ -13,7 +13,7 @@ from censquant.losses._pinball import pinball
 from censquant.losses._portnoy import LEVEL_RULES, levels_of, portnoy
 from censquant.losses._powell import powell
 from censquant.losses._shape import shape_log_likelihood, shape_loss
-from censquant.losses._standard import GUMBEL, MIRRORED_GUMBEL, NORMAL
+from censquant.losses._standard import GUMBEL, MIRRORED_GUMBEL, NORMAL, standard_loss
 
 __all__ = [
     "GUMBEL",
@@ -34,4 +34,5 @@ __all__ = [
     "powell",
     "shape_log_likelihood",
     "shape_loss",
+    "standard_loss",
 ]

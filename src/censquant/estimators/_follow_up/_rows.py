@@ -6,11 +6,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant.estimators._bins import bin_values, edges_of, stride
 from censquant.estimators._follow_up._trees import (
     MOST_ROWS_PER_TREE,
     N_BINS,
-    bin_edges,
-    bin_values,
     draw_rows,
     find_leaves,
     grow_tree,
@@ -119,7 +118,7 @@ class TrainingTable:
         keys = 2 * np.concatenate(([0], np.cumsum(time[1:] > time[:-1]))) + ~event[order]
         columns = _columns(x, order, keys)
         x = take_columns(x[order], columns)
-        edges = _edges(x[:: _stride(len(x), _ROWS_FOR_BINS)])
+        edges = edges_of(x[:: stride(len(x), _ROWS_FOR_BINS)], N_BINS)
         codes, weight = bins_of(x, edges), weight[order].astype(np.float64)
         return cls(columns, edges, codes, time, keys, weight, *_moments(codes))
 
@@ -193,11 +192,6 @@ def bins_of(x: Floats, edges: Floats) -> NDArray[np.uint8]:
     return codes
 
 
-def _stride(n: int, most: int) -> int:
-    """Return a step that leaves at most ``most`` of ``n`` rows."""
-    return max(1, -(-n // most))
-
-
 def _drawn(weight: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw rows by weight, one from each of equally heavy strata."""
     cumulative = np.cumsum(weight, dtype=np.float64)
@@ -208,7 +202,7 @@ def _drawn(weight: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp]:
 
 def _moments(codes: NDArray[np.uint8]) -> tuple[Floats, Floats]:
     """Return the mean of the bins and the inverse of their covariance."""
-    some = codes[:: _stride(len(codes), _ROWS_FOR_BINS), :-1].astype(np.float64)
+    some = codes[:: stride(len(codes), _ROWS_FOR_BINS), :-1].astype(np.float64)
     mean: Floats = some.mean(axis=0)
     some -= mean
     covariance = some.T @ some / len(some)
@@ -226,13 +220,6 @@ def _order(time: NDArray[Any], event: NDArray[np.bool_]) -> NDArray[np.intp]:
     return order
 
 
-def _edges(x: Floats) -> Floats:
-    """Return the edges of the bins of each column."""
-    edges = np.full((x.shape[1], N_BINS - 1), np.inf)
-    bin_edges(np.sort(np.ascontiguousarray(x.T)), edges)
-    return edges
-
-
 def _columns(
     x: NDArray[Any], order: NDArray[np.intp], keys: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -240,7 +227,7 @@ def _columns(
     n, p = x.shape
     if p <= _MOST_FEATURES:
         return np.arange(p)
-    some = np.arange(0, n, _stride(n, max(200, _CELLS_FOR_SCREENING // p)))
+    some = np.arange(0, n, stride(n, max(200, _CELLS_FOR_SCREENING // p)))
     residuals = np.empty((2, len(some)))
     for jump in (EVENT, CENSORING):
         martingale_residuals(keys, some, len(some), jump, residuals[jump])
@@ -248,7 +235,7 @@ def _columns(
     for start in range(0, p, _FEATURES_AT_A_TIME):
         block = slice(start, start + _FEATURES_AT_A_TIME)
         values = np.ascontiguousarray(x[order[some], block], dtype=np.float64)
-        bins = bins_of(values, _edges(values))[:, :-1].astype(np.float64)
+        bins = bins_of(values, edges_of(values, N_BINS))[:, :-1].astype(np.float64)
         spread = np.maximum(bins.std(axis=0), 1e-9)
         strength[:, block] = np.abs(residuals @ (bins - bins.mean(axis=0))) / spread
     strongest = np.argsort(-strength, axis=1, kind="stable")[:, : _MOST_FEATURES // 2]

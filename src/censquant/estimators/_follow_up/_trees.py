@@ -32,39 +32,6 @@ inlined = compiled_with(error_model="numpy", inline="always")
 
 
 @kernel
-def bin_edges(values: Any, edges: Any) -> None:
-    """Write edges between the sorted values of each feature, with equal counts between them.
-
-    An edge is halfway between two neighbours. Repeated values make fewer edges; others are kept.
-    """
-    p, n = values.shape
-    for f in range(p):
-        n_steps, count, passed = 0, 0, 0
-        for i in range(1, n):
-            if values[f, i] > values[f, i - 1]:
-                n_steps += 1
-        for i in range(1, n):
-            due = n_steps < N_BINS or i * N_BINS >= (passed + 1) * n
-            if due and values[f, i] > values[f, i - 1]:
-                edges[f, count] = values[f, i - 1] / 2.0 + values[f, i] / 2.0
-                count += 1
-                passed = i * N_BINS // n
-
-
-@kernel
-def bin_values(x: Any, edges: Any, codes: Any) -> None:
-    """Write how many edges of its feature each value exceeds."""
-    n, p = x.shape
-    for i in range(n):
-        for f in range(p):
-            value, code, step = x[i, f], np.uintp(0), np.uintp(N_BINS // 2)
-            while step > 0:
-                code += step * np.uintp(value > edges[f, code + step - np.uintp(1)])
-                step >>= np.uintp(1)
-            codes[i, f] = code
-
-
-@kernel
 def martingale_residuals(keys: Any, rows: Any, n: int, jump: int, residual: Any) -> None:
     """Write observed minus expected jumps of the first ``n`` of some rows, which are in order."""
     hazard, i = 0.0, 0

@@ -5,7 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._validation import check_choice, check_integer, check_n_jobs, check_number
+from censquant._validation import (
+    check_choice,
+    check_integer,
+    check_n_jobs,
+    check_number,
+    check_share,
+)
 from censquant.estimators._parts import Arrays
 from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._beran import beran_quantiles
@@ -57,6 +63,12 @@ class CensoredQuantileForest(TabularRegressor):
         Levels that are predicted by default.
     unique_times_ : ndarray
         Distinct event times of the fit, at most 1,000.
+    follow_up_ : tuple of float
+        Smallest and largest time.
+    horizon_ : float
+        Last time at which one in twenty rows was still at risk.
+    time_transform_ : TimeTransform
+        Mirrors left-censored times, and leaves others as they are.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if the features had names
 
@@ -118,14 +130,7 @@ class CensoredQuantileForest(TabularRegressor):
         check_integer("min_samples_leaf", self.min_samples_leaf, minimum=1)
         check_n_jobs(self.n_jobs)
         if isinstance(self.max_features, float | np.floating):
-            at_most_one = np.nextafter(1.0, 2.0)
-            check_number(
-                "max_features",
-                self.max_features,
-                minimum=0.0,
-                below=float(at_most_one),
-                exclude_minimum=True,
-            )
+            check_share("max_features", self.max_features)
         else:
             check_integer("max_features", self.max_features, minimum=1)
         if isinstance(self.max_samples, str):

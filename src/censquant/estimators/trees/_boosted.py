@@ -1,0 +1,215 @@
+"""Boosted trees for location and scale, with residuals of any shape."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._validation import (
+    check_flag,
+    check_integer,
+    check_n_jobs,
+    check_number,
+    check_share,
+)
+from censquant.estimators._parts import Arrays
+from censquant.estimators._tabular import TableRows, TabularRegressor
+from censquant.estimators.trees._boosted_files import restored_boosters
+from censquant.estimators.trees._boosters import Boosters, BoostingRule, cross_fitted
+from censquant.estimators.trees._residuals import residual_quantiles
+from censquant.quantiles import QuantileCurve
+from censquant.survival import TimeTransform
+
+Floats = NDArray[np.float64]
+
+_DEEPEST = 10
+# Predictions end so many standard deviations outside the times of the fit.
+_ROOM = 3.0
+
+
+class BoostedQuantileRegressor(TabularRegressor):
+    """Gradient-boosted trees that predict where and how wide a distribution is.
+
+    Two sequences of small trees predict location and logarithm of the scale of the time, or of its
+    logarithm if all times are positive, by Newton's steps on a censored normal likelihood. The
+    *shape* need not be normal: it is the Kaplan-Meier curve of the residuals. The rows are cut into
+    folds, one booster is trained without each of them, and the number of rounds and the residuals
+    come from the rows that a booster has not seen. The boosters' mean predicts.
+
+    It assumes that features move and stretch one shape. Where they change the shape itself, as
+    with several modes, :class:`CensoredQuantileForest` follows and this does not.
+
+    Parameters
+    ----------
+    quantiles : array-like of levels in (0, 1), optional
+        Levels to predict; by default 0.05, 0.1, ..., 0.95. Any other level can be asked for later.
+    max_depth : int, default 3
+        Splits between the root of a tree and its leaves, at most 10: how many features interact.
+    min_samples_leaf : int, default 10
+        Fewest rows in a leaf.
+    fit_scale : bool, default True
+        Whether the scale depends on the features.
+    learning_rate : float, default 0.1
+        What every tree is multiplied by; trees of the scale by half of it.
+    max_iter : int, default 300
+        Most rounds, each with a tree for the location and one for the scale.
+    subsample : float in (0, 1], default 0.7
+        Share of the rows that a round is grown on.
+    l2_regularization : float, default 1.0
+        Added to the curvature of each leaf, which shrinks its value.
+    cv : int, default 3
+        Number of folds.
+    n_jobs : int, optional
+        Threads: folds of ``fit`` and blocks of predictions. None means 1, -1 uses all cores. The
+        result is the same.
+    censoring : {"right", "left"}, default "right"
+        Which side of the recorded time the true one lies on where no event was observed.
+    random_state : int, Generator or RandomState, optional
+        Source of all randomness.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Rounds of each booster.
+    quantiles_ : ndarray
+        Levels that are predicted by default.
+    unique_times_ : ndarray
+        Distinct event times of the fit, at most 1,000.
+    follow_up_ : tuple of float
+        Smallest and largest time.
+    horizon_ : float
+        Last time at which one in twenty rows was still at risk.
+    time_transform_ : TimeTransform
+        Mirrors left-censored times, and leaves others as they are.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if the features had names
+
+    See Also
+    --------
+    CensoredQuantileForest : Trees that assume nothing about the shape.
+
+    References
+    ----------
+    .. [1] T. Duan et al. (2020). NGBoost: natural gradient boosting for probabilistic prediction.
+       *ICML*.
+
+    Examples
+    --------
+    >>> from censquant import BoostedQuantileRegressor
+    >>> from censquant.datasets import make_norm_linear
+    >>> data = make_norm_linear(200, random_state=0)
+    >>> model = BoostedQuantileRegressor(max_iter=50, random_state=0).fit(data.X, data.y)
+    >>> model.predict_quantiles(data.X[:2], [0.1, 0.5]).shape
+    (2, 2)
+    """
+
+    n_iter_: int
+    _transform: TimeTransform
+    _bounds: tuple[float, float]
+    _boosters: Boosters
+    _residual_quantiles: Floats
+
+    def __init__(
+        self,
+        quantiles: ArrayLike | None = None,
+        *,
+        max_depth: int = 3,
+        min_samples_leaf: int = 10,
+        fit_scale: bool = True,
+        learning_rate: float = 0.1,
+        max_iter: int = 300,
+        subsample: float = 0.7,
+        l2_regularization: float = 1.0,
+        cv: int = 3,
+        n_jobs: int | None = None,
+        censoring: str = "right",
+        random_state: Any = None,
+    ) -> None:
+        self.quantiles = quantiles
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.fit_scale = fit_scale
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.subsample = subsample
+        self.l2_regularization = l2_regularization
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.censoring = censoring
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._rule()
+        check_integer("cv", self.cv, minimum=2)
+        check_n_jobs(self.n_jobs)
+
+    def _rule(self) -> BoostingRule:
+        """Return the parameters of boosting; ValueError or TypeError if one is wrong."""
+        depth = check_integer("max_depth", self.max_depth, minimum=1)
+        if depth > _DEEPEST:
+            raise ValueError(f"max_depth must be at most {_DEEPEST}, got {depth}.")
+        return BoostingRule(
+            depth=depth,
+            min_leaf=check_integer("min_samples_leaf", self.min_samples_leaf, minimum=1),
+            fit_scale=check_flag("fit_scale", self.fit_scale),
+            rate=check_number(
+                "learning_rate", self.learning_rate, minimum=0.0, exclude_minimum=True
+            ),
+            max_rounds=check_integer("max_iter", self.max_iter, minimum=1),
+            share=check_share("subsample", self.subsample),
+            penalty=check_number("l2_regularization", self.l2_regularization, minimum=0.0),
+        )
+
+    def _fit_rows(self, rows: TableRows, rng: np.random.Generator) -> None:
+        time, left = self.time_transform_.inverse(rows.time), self.censoring == "left"
+        kind = "log-tobit" if time.min() > 0.0 else "tobit"
+        self._transform = TimeTransform.fit(
+            time, rows.event, kind, mirror=left, sample_weight=rows.weight
+        )
+        z = self._transform.forward(time)
+        self._bounds = (float(z.min()) - _ROOM, float(z.max()) + _ROOM)
+        fold_of = _folds(rows.event, min(self.cv, len(rows)), rng)
+        seeds = rng.integers(2**63, size=fold_of.max() + 1).tolist()
+        self._boosters, state = cross_fitted(
+            self._rule(), rows.x, z, rows.event, rows.weight, fold_of, seeds, self.n_jobs
+        )
+        self.n_iter_ = self._boosters.feature.shape[1]
+        residual = (z - state[0]) * np.exp(-state[1])
+        self._residual_quantiles = residual_quantiles(
+            residual, rows.event, rows.weight, self._curve_levels()
+        )
+
+    def _model_curve(self, x: Floats) -> QuantileCurve:
+        location, log_scale = self._boosters.predict(x)
+        z = location[:, None] + np.exp(log_scale)[:, None] * self._residual_quantiles
+        np.clip(z, *self._bounds, out=z)
+        values = self.time_transform_.forward(self._transform.inverse(z))
+        lowest = -np.inf if self.time_transform_.mirror else self._lowest_time()
+        return QuantileCurve.adopt(values, self._curve_levels(), lowest)
+
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
+        description = {"own_transform": self._transform.to_dict(), "bounds": list(self._bounds)}
+        arrays = {**self._boosters.arrays(), "residual_quantiles": self._residual_quantiles}
+        contents = (
+            "mean and standard deviation of the times or their logarithms",
+            "quantiles of each feature",
+        )
+        return description, arrays, contents
+
+    def _restore_state(self, description: dict[str, Any], arrays: Arrays) -> None:
+        self._transform = TimeTransform.from_dict(description["own_transform"])
+        low, high = (check_number("bounds", end) for end in description["bounds"])
+        self._bounds = (low, max(low, high))
+        self._residual_quantiles, self._boosters = restored_boosters(
+            arrays, self._rule(), self.n_features_in_, len(self._curve_levels())
+        )
+        self.n_iter_ = self._boosters.feature.shape[1]
+
+
+def _folds(event: NDArray[np.bool_], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a random fold for each row, with equal shares of events in each."""
+    place = np.empty(len(event), np.intp)
+    order = rng.permutation(len(event))
+    place[order[np.argsort(event[order], kind="stable")]] = np.arange(len(event))
+    return place % n_folds
