@@ -124,7 +124,7 @@ def standing(
     ...                       "iteration": 1, "harrell_c": float("nan"), "isbs": [0.15, 0.17]})
     >>> runs = {"field_lung": pd.Series({1: 0.16})}
     >>> standing(runs, "isbs", PublishedScores(table)).ranks.to_dict("records")
-    [{'CPH': 1.0, 'KM': 3.0, 'ours': 2.0}]
+    [{'KM': 3.0, 'CPH': 1.0, 'ours': 2.0}]
     """
     import pandas as pd
 
@@ -167,7 +167,7 @@ def critical_difference(n_learners: int, n_sets: int) -> float:
     --------
     >>> from censquant.benchmark.field import critical_difference
     >>> round(critical_difference(22, 34), 2)
-    4.79
+    4.78
     """
     from scipy.stats import norm
 

@@ -194,25 +194,22 @@ def _rank_table(standings: _Standings, labels: Labels) -> Table:
     """Mean rank and place of each method in each score."""
     lines = []
     for method in dict.fromkeys(method for method, _ in standings):
-        texts = [labels.method(method)]
-        for metric in _TITLES:
-            one = standings.get((method, metric))
-            if one is None:
-                texts += ["–"] * 2
-            else:
-                of = one.scores.shape[1]
-                texts += [str(len(one.scores))]
-                texts += [f"{number(one.mean_ranks[OURS], 1)} ({one.place} of {of})"]
+        own = [standings.get((method, metric)) for metric in _TITLES]
+        counts = {len(one.scores) for one in own if one is not None}
+        texts = [labels.method(method), " to ".join(str(count) for count in sorted(counts))]
+        texts += ["–" if one is None else _rank_and_place(one) for one in own]
         lines.append(tuple(TableCell(text) for text in texts))
-    columns = ["Method"]
-    for title in _TITLES.values():
-        columns += ["Data sets", f"{title}: mean rank (place)"]
+    columns = ["Method", "Data sets", *_TITLES.values()]
     return Table(
         "Mean ranks among the published learners",
         tuple(columns),
         tuple(lines),
         (_RANK_NOTE, *_missing_notes(standings)),
     )
+
+
+def _rank_and_place(one: Standing) -> str:
+    return f"{number(one.mean_ranks[OURS], 1)} ({one.place} of {one.scores.shape[1]})"
 
 
 def _missing_notes(standings: _Standings) -> list[str]:

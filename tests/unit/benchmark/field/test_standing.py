@@ -9,6 +9,12 @@ from scipy.stats import norm, rankdata, wilcoxon
 
 from censquant.benchmark.field import PublishedScores, Standing, critical_difference, standing
 from censquant.datasets import field_scores
+from field_study import made_study
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    return made_study(tmp_path, monkeypatch)
 
 
 def table(**scores):

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from data_folder import empty_folder
 
 N_ROWS = 150
 
 
-@pytest.fixture
-def study(tmp_path, monkeypatch):
+def made_study(tmp_path, monkeypatch):
     """Data folder with two sets of 150 rows, three folds of each, and scores of three learners."""
     folder = empty_folder(tmp_path, monkeypatch)
     rng = np.random.default_rng(0)
