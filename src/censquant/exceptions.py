@@ -4,6 +4,7 @@ __all__ = [
     "CalibrationWarning",
     "ConstantFeatureWarning",
     "ExtrapolationWarning",
+    "FeatureWarning",
     "IdentifiabilityWarning",
     "ModelFileError",
     "NoEventsError",
@@ -23,13 +24,27 @@ class CalibrationWarning(UserWarning):
     """
 
 
-class ConstantFeatureWarning(UserWarning):
+class FeatureWarning(UserWarning):
+    """Columns of a fit that were left out, or that are probably not what they seem.
+
+    Identifiers, columns without a value and copies of other columns are found in most tables; the
+    message names each of them.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import FeatureWarning
+    >>> issubclass(FeatureWarning, UserWarning)
+    True
+    """
+
+
+class ConstantFeatureWarning(FeatureWarning):
     """Features that are the same in all rows of a fit: nothing can be learned from them.
 
     Examples
     --------
-    >>> from censquant.exceptions import ConstantFeatureWarning
-    >>> issubclass(ConstantFeatureWarning, UserWarning)
+    >>> from censquant.exceptions import ConstantFeatureWarning, FeatureWarning
+    >>> issubclass(ConstantFeatureWarning, FeatureWarning)
     True
     """
 

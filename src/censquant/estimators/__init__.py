@@ -6,6 +6,7 @@ from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearCQR
 from censquant.estimators.meta import (
     AdaptedModel,
+    CensoredQuantileRegressor,
     PooledQuantileRegressor,
     QuantilePipeline,
     adapt,
@@ -32,6 +33,7 @@ __all__ = [
     "AsymmetricLaplaceNN",
     "BoostedQuantileRegressor",
     "CensoredQuantileForest",
+    "CensoredQuantileRegressor",
     "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",

@@ -48,6 +48,10 @@ class FeatureModel(QuantileRegressor):
         """Return ``X`` as a checked array or sparse matrix, one row per individual."""
         raise NotImplementedError
 
+    def _column_names(self) -> list[str]:
+        """Return the names of the columns that ``_read_features`` returns."""
+        return feature_names(self)
+
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         """Return the curves of some rows, with their reach, in the user's unit of time."""
         raise NotImplementedError
@@ -73,7 +77,7 @@ class FeatureModel(QuantileRegressor):
     def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
         features = self._read_features(X)
         if self._feature_range is not None:
-            notes += note_of_far_features(features, self._feature_range, feature_names(self))
+            notes += note_of_far_features(features, self._feature_range, self._column_names())
         n_rows = features.shape[0]
         blocks = [
             _Block(self, features, slice(start, start + _BLOCK_ROWS), ask)

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant.estimators._encoding import EncodesFrames, FrameEncoder
 from censquant.estimators._parts import Part
@@ -68,8 +68,6 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         The rows of ``X`` that they belong to.
     calibration_p_value_ : float or None
         Of the test of A-calibration on held-out rows.
-    encoder_ : FrameEncoder or None
-        What turns features into numbers; None for features that are images or sequences.
     quantiles_, follow_up_, horizon_, unique_times_, time_transform_
         As of every estimator here.
     n_features_in_, feature_names_in_
@@ -87,7 +85,7 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
     (2, 2)
     """
 
-    encoder_: FrameEncoder | None
+    _encoder: FrameEncoder | None  # None for features that are images or sequences
 
     def __init__(
         self,
@@ -150,21 +148,35 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
     def _fit_features(self, X: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
         """Return features as numbers; images and sequences are left as they are."""
         if np.ndim(X) > 2:
-            self.encoder_ = None
+            self._encoder = None
             return read_plain_features(self, X, allow_nd=True)
-        weight = None if sample_weight is None else read_weights(sample_weight, len(X))
-        return self._fit_encoder(X, weight)
+        weight = None if sample_weight is None else read_weights(sample_weight, _num_samples(X))
+        return _at_least_one_column(self._fit_encoder(X, weight))
 
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "estimators_")
-        return super()._read_features(X) if self.encoder_ is None else self._encode(X)
+        if self._encoder is None:
+            return super()._read_features(X)
+        return _at_least_one_column(self._encode(X))
+
+    def _column_names(self) -> list[str]:
+        if self._encoder is None:
+            return super()._column_names()
+        return self._encoder.feature_names_out or ["nothing"]
 
     def _to_part(self) -> Part:
         part = super()._to_part()
-        return part if self.encoder_ is None else self._with_encoder(part)
+        return part if self._encoder is None else self._with_encoder(part)
 
     @classmethod
     def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
         model = super()._from_part(part, network)
-        model._restore_encoder(part)
+        model._encoder = None
+        if model._feature_range is not None:
+            model._restore_encoder(part)
         return model
+
+
+def _at_least_one_column(features: NDArray[Any]) -> NDArray[Any]:
+    """Return features, or a column of zeros where no column was worth keeping."""
+    return features if features.shape[1] else np.zeros((len(features), 1))

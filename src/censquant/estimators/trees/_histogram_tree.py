@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from censquant._compile import exact
 
 N_BINS = 64

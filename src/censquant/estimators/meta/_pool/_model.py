@@ -15,7 +15,6 @@ from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import (
     check_features,
     dense,
-    feature_names,
     feature_range,
     refuse_overflow,
     warn_of_constant_features,
@@ -110,7 +109,7 @@ class Pool(FeatureModel):
         x, target, weight = features[order], target.take(order), weight[order]
         require_events(target)
         if x.ndim == 2:
-            warn_of_constant_features(x, feature_names(self), stacklevel=3)
+            warn_of_constant_features(x, self._column_names(), stacklevel=3)
         group_of = None if groups is None else _read_groups(groups, len(features))[order]
 
         left = self.censoring == "left"
@@ -278,7 +277,7 @@ class Pool(FeatureModel):
         mirror = self.time_transform_.mirror
         answers = [ask(models, features, mirror=mirror) for models in self.estimators_.values()]
         values = self._mixture.quantiles(answers, self._pool_levels())
-        refuse_overflow(values, features, feature_names(self))
+        refuse_overflow(values, features, self._column_names())
         return self._in_user_units(values).with_reach(ReachRule(self, features), lowest=mirror)
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
