@@ -9,7 +9,6 @@ from censquant import CQRNN
 from censquant.benchmark import DATASETS, METHODS, get_dataset, get_method, own_dataset
 from censquant.benchmark.paper import PAPER_METHODS, PUBLISHED_COLUMNS, published_table
 from censquant.benchmark.paper._methods import TUNED as TABLE
-from censquant.benchmark.peers import PEER_TITLES
 from censquant.datasets import make_norm_linear
 
 # The paper's tuning, a few cells of it read by hand: epochs, and whether dropout is on.
@@ -36,7 +35,7 @@ def test_settings_are_those_of_the_paper(method, dataset, epochs, dropout):
     assert model.random_state == 111
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in PEER_TITLES])
+@pytest.mark.parametrize("method", [one.name for one in PAPER_METHODS])
 def test_one_feature_sets_train_a_hundred_epochs_without_dropout(method):
     model = get_method(method).build(get_dataset("weibull"), {}, 111)
     assert (model.max_epochs, model.dropout) == (100, 0.0)
