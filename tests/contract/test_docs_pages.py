@@ -60,6 +60,10 @@ def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, mo
         for name in ("LogNormalNN", "WeibullNN", "AsymmetricLaplaceNN"):
             assert families[f"{name}, LIGHT", make][1] < families[name, make][1]
     assert (families["WeibullNN, LIGHT", "make_weibull"] < families["CQRNN", "make_weibull"]).all()
+    shapes = found["bent"]
+    for make in ("make_weibull", "make_norm_uniform", "make_lognorm"):
+        assert shapes["log-normal", make].sum() < shapes["CQRNN", make].sum()
+    assert max(found["held_out"], key=found["held_out"].get) == "log-normal"
     (*linear, network), (*bent, curved) = found["straight"].values()
     assert all(fit.sum() < network.sum() for fit in linear)
     assert all(fit.sum() > 5 * curved.sum() for fit in bent)

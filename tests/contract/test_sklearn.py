@@ -32,6 +32,7 @@ from censquant import (
     LinearCQR,
     LogNormalNN,
     SequentialGridNN,
+    ShapeNN,
     UncensoredOnlyNN,
     WeibullNN,
 )
@@ -64,6 +65,8 @@ def quantiles(model, rows=X):
         LogNormalNN(),
         WeibullNN(),
         AsymmetricLaplaceNN(),
+        ShapeNN(),
+        ShapeNN(family="weibull", tail="bounded", n_members=2),
         LinearCQR(),
         LinearCQR(method="peng-huang"),
         LinearCQR(method="powell"),

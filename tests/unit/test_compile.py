@@ -17,7 +17,7 @@ from numba.core import caching, event
 from numba.core.dispatcher import Dispatcher
 
 import censquant
-from censquant import CQRNN, CoxQuantileRegressor, LinearCQR, WeibullNN, _compile
+from censquant import CQRNN, CoxQuantileRegressor, LinearCQR, ShapeNN, WeibullNN, _compile
 
 FIT = """
 import numpy as np
@@ -206,6 +206,7 @@ def test_no_compiled_function_hands_python_a_new_array():
         LinearCQR([0.1, 0.2]),
         CQRNN(max_epochs=1),
         WeibullNN(max_epochs=1),
+        ShapeNN(max_steps=2),
         CoxQuantileRegressor(),
     ):
         model.fit(X, y).score(X, y)
@@ -218,7 +219,7 @@ def test_no_compiled_function_hands_python_a_new_array():
     }
     returned = {function.__name__: function.nopython_signatures for function in found}
     known = {"solve_from", "dense_forward", "portnoy", "sort_rows", "pair_weights", "tie_sums"}
-    assert known <= set(returned)
+    assert {*known, "shape_loss"} <= set(returned)
     for name, signatures in returned.items():
         for signature in signatures:
             assert "array" not in str(signature.return_type), name

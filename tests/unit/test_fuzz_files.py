@@ -99,6 +99,7 @@ def models():
         X,
     )
     yield censquant.LogNormalNN([0.3, 0.6], hidden_layer_sizes=(2,), censoring="left", **TINY), X
+    yield censquant.ShapeNN([0.3], hidden_layer_sizes=(2,), max_steps=1, random_state=0), X
     yield censquant.LinearCQR([0.2, 0.3], n_bootstrap=2, random_state=0), X
     yield censquant.CoxQuantileRegressor([0.2, 0.3], random_state=0), X
 

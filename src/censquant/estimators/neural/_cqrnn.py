@@ -55,8 +55,9 @@ class CQRNN(NeuralRegressor):
         step, which the paper finds to converge faster.
     standardize : bool, default True
         Whether features are centred and scaled inside ``fit``.
-    time_transform : {"standardize", "log", None}, default "standardize"
-        The scale on which times are fitted; predictions are in the user's unit always.
+    time_transform : {"standardize", "log", "tobit", "log-tobit", None}, default "standardize"
+        The scale on which times are fitted, see :meth:`censquant.survival.TimeTransform.fit`;
+        predictions are in the user's unit always.
     learning_rate : float, default 0.01
         Adam's; a tenth of it after 70 % of the epochs and a hundredth after 90 %.
     weight_decay : float, default 1e-4
