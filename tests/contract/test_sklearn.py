@@ -26,6 +26,7 @@ from sksurv.util import Surv as SksurvSurv
 from censquant import (
     CQRNN,
     AsymmetricLaplaceNN,
+    BoostedQuantileRegressor,
     CensoredQuantileForest,
     DeepQuantReg,
     LinearCQR,
@@ -66,6 +67,8 @@ def quantiles(model, rows=X):
         LinearCQR(),
         LinearCQR(method="peng-huang"),
         LinearCQR(method="powell"),
+        BoostedQuantileRegressor(),
+        BoostedQuantileRegressor(max_depth=5, fit_scale=False, cv=2, subsample=1.0, n_jobs=2),
         CensoredQuantileForest(),
         CensoredQuantileForest(max_samples=20, max_features=2, n_jobs=2),
     ]

@@ -105,6 +105,8 @@ def models():
     )
     yield censquant.LogNormalNN([0.3, 0.6], hidden_layer_sizes=(2,), censoring="left", **TINY), X
     yield censquant.LinearCQR([0.2, 0.3], n_bootstrap=2, random_state=0), X
+    yield censquant.CensoredQuantileForest([0.2, 0.3], n_estimators=2, random_state=0), X
+    yield censquant.BoostedQuantileRegressor([0.2, 0.3], max_iter=10, random_state=0), X
 
 
 def predictions(model, rows):

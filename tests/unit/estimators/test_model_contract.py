@@ -6,7 +6,14 @@ import pytest
 import scipy.sparse
 from scipy.integrate import trapezoid
 
-from censquant import CQRNN, LinearCQR, LogNormalNN, QuantileRegressor
+from censquant import (
+    CQRNN,
+    BoostedQuantileRegressor,
+    CensoredQuantileForest,
+    LinearCQR,
+    LogNormalNN,
+    QuantileRegressor,
+)
 from censquant.datasets import make_norm_linear
 from censquant.quantiles import QuantileCurve
 
@@ -17,6 +24,8 @@ TABLE = pd.DataFrame(X, columns=["age", "dose"], index=[f"p{row}" for row in ran
 MODELS = {
     "cqrnn": CQRNN(max_epochs=5, hidden_layer_sizes=(8,), random_state=0),
     "linear": LinearCQR([0.1, 0.3, 0.5]),
+    "forest": CensoredQuantileForest(n_estimators=10, random_state=0),
+    "boosted": BoostedQuantileRegressor(max_iter=30, random_state=0),
     "lognormal": LogNormalNN(max_epochs=5, hidden_layer_sizes=(8,), random_state=0),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
