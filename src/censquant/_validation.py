@@ -44,9 +44,10 @@ def check_share(name: str, value: Any) -> float:
     """Return ``value`` as a float inside ``(0, 1]``."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not 0.0 < value <= 1.0:
+    share = float(value)
+    if not 0.0 < share <= 1.0:
         raise ValueError(f"{name} must be inside (0, 1], got {value!r}.")
-    return float(value)
+    return share
 
 
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:

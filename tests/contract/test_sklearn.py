@@ -26,8 +26,9 @@ from sksurv.util import Surv as SksurvSurv
 from censquant import (
     CQRNN,
     AsymmetricLaplaceNN,
-    CoxQuantileRegressor,
+    BoostedQuantileRegressor,
     CensoredQuantileForest,
+    CoxQuantileRegressor,
     DeepQuantReg,
     LinearCQR,
     LogNormalNN,
@@ -72,6 +73,8 @@ def quantiles(model, rows=X):
         LinearCQR(method="powell"),
         CoxQuantileRegressor(),
         CoxQuantileRegressor(ties="breslow", censoring="left"),
+        BoostedQuantileRegressor(),
+        BoostedQuantileRegressor(max_depth=5, fit_scale=False, cv=2, subsample=1.0, n_jobs=2),
         CensoredQuantileForest(),
         CensoredQuantileForest(max_samples=20, max_features=2, n_jobs=2),
     ]

@@ -42,7 +42,7 @@ class EncodesFrames:
     """
 
     categorical_features: Any = FROM_DTYPE
-    _encoder: FrameEncoder
+    _encoder: FrameEncoder | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -65,10 +65,12 @@ class EncodesFrames:
 
     def _encode(self, X: Any) -> Floats:
         """Return rows encoded as in the fit."""
+        assert self._encoder is not None
         return self._encoder.transform(checked_table(self, X, reset=False))
 
     def _with_encoder(self, part: Part) -> Part:
         """Return the part of the estimator with that of its encoder inside."""
+        assert self._encoder is not None
         return replace(part, parts={**part.parts, _PART: encoder_part(self._encoder)})
 
     def _restore_encoder(self, part: Part) -> None:

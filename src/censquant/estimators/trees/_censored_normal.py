@@ -13,6 +13,7 @@ LOWEST_LOG_SCALE, HIGHEST_LOG_SCALE = -4.0, 2.0
 # no harder than at this hazard, whatever its time.
 _FURTHEST = 4.0
 _HIGHEST_HAZARD = 6.0
+_FURTHEST_LOSS = 30.0
 # Curvatures must be positive; of a censored row they may vanish.
 _LEAST_CURVATURE = (1e-3, 0.1)
 _HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
@@ -54,14 +55,13 @@ def write_derivatives(
 def total_loss(z: Any, event: Any, weight: Any, state: Any, rows: Any) -> float:
     """Return the sum of minus the log-likelihood of some rows.
 
-    Far from a prediction it goes on as a line, so that no single row decides when to stop.
+    Very far from a prediction it goes on as a line, so that nothing overflows.
     """
     total = 0.0
     for row in rows:
         log_scale = state[LOG_SCALE, row]
         distance = (z[row] - state[LOCATION, row]) * math.exp(-log_scale)
-        furthest = _FURTHEST if event[row] else _HIGHEST_HAZARD
-        near = min(max(distance, -furthest), furthest)
+        near = min(max(distance, -_FURTHEST_LOSS), _FURTHEST_LOSS)
         loss, steepness = standard_loss(near, event[row], NORMAL, 0.0)
         loss += steepness * (distance - near)
         total += weight[row] * (loss + log_scale if event[row] else loss)

@@ -108,9 +108,9 @@ def grow_tree(
     """Grow one tree on the first ``n_rows`` rows of ``orders[0]``, which is used up.
 
     Nodes are numbered level by level, the children of node k being 2 k + 1 and 2 k + 2. ``value``
-    receives Newton's step in each leaf times ``rate``. ``orders`` has three rows with one place more
-    than there are rows, ``starts`` two with one place more than there are leaves, and ``sums`` a
-    place for each feature, bin and three numbers.
+    receives Newton's step in each leaf times ``rate``. ``orders`` has three rows with places for
+    one row more, ``starts`` two with places for one leaf more, and ``sums`` a place for each
+    feature, bin and three numbers.
     """
     n_leaves = len(value)
     starts[0, 0], starts[0, 1] = 0, n_rows

@@ -109,7 +109,7 @@ def test_a_candidate_that_ends_is_continued_by_the_reference_given_survival():
     exact = -np.log1p(-LEVELS)[None] / rate
     ended = exact.copy()
     level = 1 - np.exp(-rate * 1.0)
-    ended[:, LEVELS > level] = 99.0
+    ended[:, level < LEVELS] = 99.0
     answers = [Answer(ended, (np.array([1.0]), np.array([level]))), Answer(exact, None)]
     mixture = Mixture(np.array([1.0, 0.0]), np.array([0.0, 1.0]), FAR, 0.0)
     # The same law before and after: continuing it changes nothing, up to straight segments.

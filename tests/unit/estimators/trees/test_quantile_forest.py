@@ -248,8 +248,8 @@ def test_awkward_data_give_finite_increasing_quantiles(awkward, censoring):
     [
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, got 0."),
         ({"min_samples_leaf": 0.5}, TypeError, "min_samples_leaf must be an integer, got 0.5."),
-        ({"max_features": 1.5}, ValueError, "max_features must be finite and inside"),
-        ({"max_features": 0.0}, ValueError, "max_features must be finite and inside"),
+        ({"max_features": 1.5}, ValueError, r"max_features must be inside \(0, 1\], got"),
+        ({"max_features": 0.0}, ValueError, r"max_features must be inside \(0, 1\], got"),
         ({"max_features": 0}, ValueError, "max_features must be at least 1, got 0."),
         ({"max_features": "all"}, TypeError, "max_features must be an integer, got 'all'."),
         ({"max_samples": "all"}, ValueError, "max_samples must be one of 'auto', got 'all'."),

@@ -1,0 +1,246 @@
+"""The parts of boosting: derivatives, trees, rounds, residual quantiles."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.tree import DecisionTreeRegressor
+
+from censquant.estimators._bins import edges_of
+from censquant.estimators.trees._boosters import BoostingRule, codes_of, cross_fitted
+from censquant.estimators.trees._censored_normal import total_loss, write_derivatives
+from censquant.estimators.trees._histogram_tree import N_BINS, NO_CUT, add_tree, grow_tree
+from censquant.estimators.trees._residuals import residual_quantiles
+from censquant.estimators.trees._rounds import _draw
+
+RNG = np.random.default_rng(0)
+RULE = BoostingRule(
+    depth=3, min_leaf=10, fit_scale=True, rate=0.1, max_rounds=200, share=0.7, penalty=1.0
+)
+
+
+def one_row(z, event, location, log_scale, weight=1.0):
+    return (
+        np.array([z]),
+        np.array([event]),
+        np.array([weight]),
+        np.array([[location], [log_scale]]),
+        np.zeros(1, np.int32),
+    )
+
+
+def derivatives(row, part):
+    slope, curvature = np.empty(1), np.empty(1)
+    write_derivatives(*row, part, slope, curvature)
+    return slope[0], curvature[0]
+
+
+@pytest.mark.parametrize("event", [True, False])
+@pytest.mark.parametrize("distance", [-3.5, -1.0, -0.1, 0.0, 0.7, 2.0, 3.5])
+@pytest.mark.parametrize("log_scale", [-1.0, 0.0, 0.8])
+def test_derivatives_are_those_of_the_loss(event, distance, log_scale):
+    location, step = 0.3, 1e-4
+    z = location + distance * np.exp(log_scale)
+    for part in (0, 1):
+        shifted = []
+        for sign in (-1, 0, 1):
+            place = [location, log_scale]
+            place[part] += sign * step
+            shifted.append(total_loss(*one_row(z, event, *place)))
+        first = (shifted[2] - shifted[0]) / (2 * step)
+        second = (shifted[2] - 2 * shifted[1] + shifted[0]) / step**2
+        slope, curvature = derivatives(one_row(z, event, location, log_scale), part)
+        assert slope == pytest.approx(first, rel=1e-5, abs=1e-6)
+        if event:  # expected curvature: that of the location is also the observed one
+            assert curvature == pytest.approx(2.0 if part else np.exp(-2 * log_scale))
+        else:
+            least = 0.1 if part else 1e-3 * np.exp(-2 * log_scale)
+            assert curvature == pytest.approx(max(second, least), rel=1e-3)
+
+
+def test_the_loss_is_minus_the_log_likelihood():
+    for z in (-3.0, 0.2, 5.0):
+        law = norm(0.4, 1.7)
+        for event, expected in ((True, -law.logpdf(z)), (False, -law.logsf(z))):
+            row = one_row(z, event, 0.4, np.log(1.7), weight=2.0)
+            assert total_loss(*row) == pytest.approx(2.0 * expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("event", [True, False])
+@pytest.mark.parametrize("z", [-1e9, 1e9])
+def test_no_row_pulls_without_bounds(event, z):
+    assert np.isfinite(total_loss(*one_row(z, event, 0.0, -4.0)))
+    for part in (0, 1):
+        slope, curvature = derivatives(one_row(z, event, 0.0, 0.0), part)
+        assert abs(slope) <= 24.0
+        assert 0.0 < curvature <= 240.0
+
+
+def grown(x, slope, curvature, depth=3, penalty=0.0, min_leaf=5, rate=1.0):
+    n, n_features = x.shape
+    edges = edges_of(x, N_BINS)
+    codes, n_leaves = codes_of(x, edges), 2**depth
+    orders = np.empty((3, n + 1), np.int32)
+    orders[0, :n] = np.arange(n)
+    feature, cut = np.empty(n_leaves - 1, np.int32), np.empty(n_leaves - 1, np.uint8)
+    value, starts = np.empty(n_leaves), np.empty((2, n_leaves + 1), np.int64)
+    sums = np.empty((n_features, N_BINS, 3))
+    grow_tree(
+        codes,
+        n,
+        slope,
+        curvature,
+        penalty,
+        min_leaf,
+        rate,
+        orders,
+        starts,
+        sums,
+        feature,
+        cut,
+        value,
+    )
+    out = np.zeros(n)
+    add_tree(codes, feature, cut, value, out)
+    return out, (feature, cut, value)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_a_tree_is_that_of_scikit_learn_where_all_curvatures_are_equal(depth):
+    # With curvature 1 and no penalty a Newton step is the mean, and the gain the variance.
+    x = RNG.integers(0, 40, (600, 4)).astype(float)
+    y = np.sin(x[:, 0]) + 0.02 * x[:, 1] * x[:, 2] + RNG.normal(size=600)
+    reference = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=5).fit(x, y)
+    found, _ = grown(x, -y, np.ones(600), depth)
+    np.testing.assert_allclose(found, reference.predict(x), atol=1e-10)
+
+
+def test_leaves_shrink_by_penalty_and_rate_and_weigh_by_curvature():
+    x = np.repeat([[0.0], [1.0]], 10, axis=0)
+    slope, curvature = RNG.normal(size=20) + 5.0 * x[:, 0], RNG.uniform(0.5, 2.0, 20)
+    found, _ = grown(x, slope, curvature, depth=1, penalty=3.0, rate=0.2)
+    for side in (slice(0, 10), slice(10, 20)):
+        expected = -0.2 * slope[side].sum() / (curvature[side].sum() + 3.0)
+        np.testing.assert_allclose(found[side], expected)
+
+
+def test_no_leaf_has_fewer_rows_than_allowed():
+    x = RNG.normal(size=(300, 3))
+    found, (_, _, value) = grown(x, RNG.normal(size=300), np.ones(300), depth=5, min_leaf=40)
+    counts = [(found == v).sum() for v in np.unique(value) if (found == v).any()]
+    assert min(counts) >= 40
+    assert len(counts) > 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_too_few_rows_are_not_split(n):
+    x = RNG.normal(size=(max(n, 1), 2))[:n].reshape(n, 2)
+    if n == 0:
+        x = np.zeros((0, 2))
+    found, (_, cut, _) = grown(x, np.ones(n), np.ones(n), min_leaf=5, penalty=1.0)
+    assert (cut == NO_CUT).all()
+    np.testing.assert_allclose(found, -n / (n + 1.0))
+
+
+def test_rows_are_drawn_with_the_asked_probability_in_order():
+    rows, drawn = np.arange(5, 20_005, dtype=np.int32), np.empty(20_001, np.int32)
+    seed = np.array([7], np.uint64)
+    first = drawn[: _draw(rows, 0.7, seed, drawn)].copy()
+    second = drawn[: _draw(rows, 0.7, seed, drawn)].copy()
+    for some in (first, second):
+        assert len(some) == pytest.approx(14_000, abs=4 * np.sqrt(20_000 * 0.21))
+        assert (np.diff(some) > 0).all()
+    both = len(np.intersect1d(first, second))
+    assert both == pytest.approx(9_800, abs=5 * np.sqrt(20_000 * 0.25))
+    assert _draw(rows, 1.0, seed, drawn) == 20_000
+
+
+def table(n=3_000, seed=0):
+    """Normal rows whose location and scale depend on features, under censoring at random."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, 3))
+    location, log_scale = 1.5 * x[:, 0], 0.8 * x[:, 1] - 0.5
+    z = location + np.exp(log_scale) * rng.normal(size=n)
+    end = rng.normal(1.0, 1.5, n)
+    return x, np.minimum(z, end), z <= end, np.ones(n), location, log_scale
+
+
+def folds(n, k=3):
+    return np.arange(n) % k
+
+
+def test_boosters_find_location_and_scale():
+    x, z, event, weight, location, log_scale = table()
+    boosters, held_out = cross_fitted(
+        RULE, x, z, event, weight, folds(len(z)), [1, 2, 3], n_jobs=None
+    )
+    for found in (held_out, boosters.predict(x)):
+        assert np.sqrt(np.mean((found[0] - location) ** 2)) < 0.15
+        assert np.sqrt(np.mean((found[1] - log_scale) ** 2)) < 0.2
+
+
+def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
+    x, z, event, weight, *_ = table(400)
+    fold_of = folds(400)
+    boosters, held_out = cross_fitted(RULE, x, z, event, weight, fold_of, [1, 2, 3], None)
+    for fold in range(3):
+        alone = type(boosters)(
+            boosters.edges,
+            *(part[fold : fold + 1] for part in list(boosters.arrays().values())[1:]),
+        )
+        own = fold_of == fold
+        np.testing.assert_allclose(alone.predict(x[own]), held_out[:, own], atol=1e-12)
+    # Other times in a fold change nothing of its own booster but the common number of rounds.
+    moved = np.where(fold_of == 0, z + 0.01, z)
+    others, _ = cross_fitted(RULE, x, moved, event, weight, fold_of, [1, 2, 3], None)
+    rounds = min(boosters.value.shape[1], others.value.shape[1])
+    assert rounds > 0
+    np.testing.assert_array_equal(boosters.value[0, :rounds], others.value[0, :rounds])
+    assert (boosters.value[1, :rounds] != others.value[1, :rounds]).any()
+
+
+def test_noise_is_not_learned():
+    rng = np.random.default_rng(3)
+    x, z = rng.normal(size=(300, 5)), rng.normal(size=300)
+    boosters, held_out = cross_fitted(
+        RULE, x, z, np.ones(300, bool), np.ones(300), folds(300), [1, 2, 3], None
+    )
+    assert boosters.value.shape[1] <= 20
+    assert np.abs(held_out).max() < 0.6
+
+
+def test_without_a_scale_all_scales_are_one():
+    x, z, event, weight, *_ = table(300)
+    rule = BoostingRule(**{**vars(RULE), "fit_scale": False})
+    boosters, held_out = cross_fitted(rule, x, z, event, weight, folds(300), [1, 2, 3], None)
+    assert boosters.value.shape[2] == 1
+    assert not held_out[1].any()
+
+
+def test_residual_quantiles_are_those_of_the_law_behind_censored_rows():
+    rng = np.random.default_rng(0)
+    value, end = rng.gumbel(size=20_000), rng.normal(1.5, 1.0, 20_000)
+    levels = np.array([0.05, 0.25, 0.5, 0.75])
+    found = residual_quantiles(np.minimum(value, end), value <= end, np.ones(20_000), levels)
+    np.testing.assert_allclose(found, -np.log(-np.log(levels)), atol=0.05)
+
+
+def test_above_the_end_of_the_curve_residuals_are_normal():
+    rng = np.random.default_rng(0)
+    value = rng.normal(size=20_000)
+    levels = np.array([0.3, 0.6, 0.7, 0.9, 0.99, 0.999])
+    found = residual_quantiles(np.minimum(value, 0.2), value <= 0.2, np.ones(20_000), levels)
+    np.testing.assert_allclose(found, norm.ppf(levels), atol=0.05)
+    assert (np.diff(found) > 0).all()
+
+
+def test_whole_weights_of_residuals_are_repeated_rows():
+    rng = np.random.default_rng(1)
+    residual, event = rng.normal(size=50), rng.random(50) < 0.7
+    weight, levels = rng.integers(1, 4, 50), np.array([0.1, 0.5, 0.9, 0.99])
+    np.testing.assert_allclose(
+        residual_quantiles(residual, event, weight.astype(float), levels),
+        residual_quantiles(
+            np.repeat(residual, weight), np.repeat(event, weight), np.ones(weight.sum()), levels
+        ),
+        rtol=1e-9,
+    )
