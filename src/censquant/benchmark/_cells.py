@@ -1,6 +1,7 @@
 """A cell of a table: one method on one data set, fitted and scored under several seeds."""
 
 import contextlib
+import inspect
 import math
 import platform
 import threading
@@ -215,7 +216,9 @@ def _fit_task(
     cell.conventions.prepare(model, cell, y)
     taus = _levels(cell)
     trace = QuantileTrace(data, taus) if cell.traced else None
-    extra = {} if trace is None else {"callbacks": [trace]}
+    extra: dict[str, Any] = {} if trace is None else {"callbacks": [trace]}
+    if data.groups is not None and "groups" in inspect.signature(model.fit).parameters:
+        extra["groups"] = data.groups
 
     def task(stopping: threading.Event) -> _Fit:
         if interrupted.is_set():

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from censquant._validation import look_up
 from censquant.benchmark._datasets import BenchmarkDataset
-from censquant.benchmark._methods import PEER_METHODS, BenchmarkMethod
+from censquant.benchmark._methods import PEER_METHODS, RECOMMENDED, BenchmarkMethod
 from censquant.benchmark._suites import Suite
 from censquant.benchmark.field import FIELD_BENCHMARK_DATASETS, FIELD_METHODS, FIELD_SUITE
 from censquant.benchmark.paper import (
@@ -26,9 +26,9 @@ DATASET_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Names of several sets at once: those of a kind, and the small ones."""
 
 METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType(
-    {one.name: one for one in (*PAPER_METHODS, *FIELD_METHODS, *PEER_METHODS)}
+    {one.name: one for one in (RECOMMENDED, *PAPER_METHODS, *FIELD_METHODS, *PEER_METHODS)}
 )
-"""The paper's five methods as they were run, the ones to use instead, estimators as they come, and
+"""The recommended estimator, the paper's five methods as they were run, the ones to use instead, estimators as they come, and
 peers, by name."""
 
 SUITES: Mapping[str, Suite] = MappingProxyType(

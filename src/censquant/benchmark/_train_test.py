@@ -35,6 +35,9 @@ class TrainTestData:
         Names of the columns, where the user gave any.
     frames : tuple of two DataFrames, optional
         `X` and `X_test` with categories instead of indicators, for estimators that take them.
+    groups : ndarray of shape (n,), optional
+        Which rows of `X` belong together, where rows are divided by groups; handed to the fit of
+        methods that take it.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class TrainTestData:
     true_quantiles: Callable[..., Floats] | None = None
     feature_names: tuple[str, ...] | None = None
     frames: tuple[Any, Any] | None = None
+    groups: NDArray[Any] | None = None
 
     def named(self, X: NDArray[Any]) -> Any:
         """Return features as the data frame that the user gave; an array where it was one."""

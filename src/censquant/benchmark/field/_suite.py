@@ -1,5 +1,6 @@
 """The suite of the field's comparison."""
 
+from censquant.benchmark._methods import RECOMMENDED
 from censquant.benchmark._suites import Suite
 from censquant.benchmark.field._conventions import FieldConventions
 from censquant.benchmark.field._datasets import FIELD_BENCHMARK_DATASETS
@@ -10,7 +11,7 @@ FIELD_SUITE = Suite(
     "field",
     "Estimators as they come on 17 sets of Burk et al., ranked among their 21 tuned learners.",
     tuple(dataset.name for dataset in FIELD_BENCHMARK_DATASETS),
-    tuple(method.name for method in FIELD_METHODS),
+    (RECOMMENDED.name, *(method.name for method in FIELD_METHODS)),
     n_runs={"field": 3},
     conventions=FieldConventions(),
     tables=field_tables,
