@@ -89,6 +89,16 @@ class TabularRegressor(FeatureModel):
         """Return the curves of right-censored times."""
         raise NotImplementedError
 
+    def _quantiles_and_end(
+        self, x: Floats, levels: Floats
+    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+        """Return quantiles of right-censored times, and where the data behind them end.
+
+        The end is a time and a level per row, past which a model rests on no data of its own; None
+        if it has a rule for all levels. A pool of models asks for both.
+        """
+        return self._model_curve(x).at(levels), None
+
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
         """Return what was learned: plain data, arrays, and what these say of the training data."""
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from censquant.estimators.meta._pool._files import pool_part, restored_pool
 from censquant.estimators.meta._pool._folds import NEVER, make_folds
 from censquant.estimators.meta._pool._mixture import Mixture
 from censquant.estimators.meta._pool._prior import Prior
+from censquant.estimators.meta._pool._rows import PoolRows, compared_rows
 from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
 from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning
@@ -124,19 +126,27 @@ class Pool(FeatureModel):
 
         named = candidates_for(target)
         fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
-        folds = make_folds(self.cv, x, target, group_of, np.random.default_rng(fold_seed))
-        timeline = Target(transform.forward(target.time), target.event)
         candidates = [
             Candidate(name, estimator, seed)
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
-        self._pool_candidates(candidates, prior, x, target, timeline, weight, folds, order)
+        rows = PoolRows(x, target, weight, transform)
+        chosen = compared_rows(len(x), group_of)
+        compared = rows.take(chosen)
+        folds = make_folds(
+            self.cv,
+            compared.x,
+            compared.target,
+            None if group_of is None else group_of[chosen],
+            np.random.default_rng(fold_seed),
+        )
+        self._pool_candidates(candidates, prior, rows, compared, folds, order[chosen])
         self._follow_up = None
         if not target.event.all():
             self._follow_up = FollowUp.fit(
                 x.reshape(len(x), -1),
-                timeline.time,
-                timeline.event,
+                transform.forward(target.time),
+                target.event,
                 weight,
                 np.random.default_rng(follow_up_seed),
             )
@@ -146,54 +156,44 @@ class Pool(FeatureModel):
         self,
         candidates: list[Candidate],
         prior: Prior,
-        x: NDArray[Any],
-        target: Target,
-        timeline: Target,
-        weight: Floats,
+        rows: PoolRows,
+        compared: PoolRows,
         folds: NDArray[np.int64],
         order: NDArray[np.intp],
     ) -> None:
-        """Cross-fit, weigh and keep candidates."""
-        n_folds = int(folds.max()) + 1
-        lower = -np.inf if self.time_transform_.mirror or self.follow_up_[0] < 0 else 0.0
-        first, last = float(timeline.time.min()), float(timeline.time.max())
+        """Cross-fit and weigh candidates on the rows to compare, then fit those used to all."""
+        n_folds, mirror = int(folds.max()) + 1, self.time_transform_.mirror
+        lower = -np.inf if mirror or self.follow_up_[0] < 0 else 0.0
+        first, last = rows.span
         limit = last + _ROOM * (last - min(first, 0.0))
         bar = Bar("candidates", len(candidates) * n_folds, unit="fits") if self.verbose else None
         try:
             held = np.flatnonzero(folds != NEVER)
-            score = BrierScore.of(timeline, weight)
-            fitting = CrossFit(
-                x,
-                target,
-                weight,
-                folds,
-                score,
-                self.time_transform_.mirror,
-                lower,
-                self.n_jobs,
-                bar,
-            )
+            score = BrierScore.of(compared.timeline, compared.weight)
+            fitting = CrossFit(compared, folds, score, mirror, lower, self.n_jobs, bar)
             kept = fitting.run(candidates) if n_folds else candidates
             if not kept:
                 raise ArithmeticError(
                     f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
                 )
-            mixture = _weighed(kept, prior, score, held, limit, lower, int(target.event.sum()))
+            n_events = compared.target.n_events
+            mixture = _weighed(kept, prior, score, held, limit, lower, n_events)
             needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
-            again = [each for each in needed if not n_folds or self._is_refitted(each.estimator)]
+            is_part = len(compared) < len(rows) or not n_folds
+            again = [each for each in needed if is_part or self._is_refitted(each.estimator)]
             if bar is not None:
                 bar.restart(len(again))
-            fitting.refit(again)
+            replace(fitting, rows=rows).refit(again)
         finally:
             if bar is not None:
                 bar.close()
         self._mixture = mixture.among(mixture.used)
-        self.estimators_ = {each.name: each.models for each in needed}
         self.weights_ = dict.fromkeys((each.name for each in candidates), 0.0)
         self.weights_ |= {
             each.name: float(w) for each, w in zip(needed, self._mixture.weights, strict=True)
         }
         self._keep_held_out(candidates, kept, mixture, score, held, order)
+        self.estimators_ = {each.name: each.models for each in needed}
 
     def _is_refitted(self, estimator: Any) -> bool:
         """Whether a candidate is fitted again to all rows, or the models of the folds are kept.
