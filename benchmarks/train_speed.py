@@ -1,7 +1,8 @@
 """Training speed: censquant's engine beside a plain torch loop, in one process and in turn.
 
-Every contender but the shape head (GELU units, its own loss) makes the same optimiser steps on the same data: 8 features, two hidden layers of
-100 ReLU units, 19 quantiles, batches of 128 rows, Adam with L2 decay. The machine may be busy, so
+Every contender makes the same optimiser steps on the same data: 8 features, two hidden layers of
+100 ReLU units, 19 quantiles, batches of 128 rows, Adam with L2 decay. The shape head is timed with
+what ShapeNN trains: its head, linear term and loss, and GELU units. The machine may be busy, so
 rounds alternate between contenders and the table shows medians and ratios of them; compare ratios,
 not times.
 

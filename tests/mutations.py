@@ -6,6 +6,8 @@ import json
 import numpy as np
 from safetensors.numpy import load, save
 
+from censquant._files import content_digest
+
 KEY = "censquant"
 
 # Stands in a JSON text for what json.dumps would never write.
@@ -143,6 +145,11 @@ def mutated_layout(content, rng):
         text = text.replace('"F32"', str(rng.choice(['"BF16"', '"F64"', '"F8_E4M3"', '"Q"'])), 1)
     data = text.encode(errors="surrogatepass")
     return len(data).to_bytes(8, "little") + data + content[8 + length :]
+
+
+def sign(text, arrays):
+    """Header with the digest of a changed content, as a forger would write it."""
+    return f'{{"digest": "{content_digest(text, arrays)}", {text[1:]}'
 
 
 def mutated_file(content, rng, sign=None):

@@ -169,6 +169,54 @@ def slow_location_scale(output, time, event, weight, family):
     return _value_and_gradient(sum(rows) / len(time), leaf)
 
 
+def standard_logs(family, u):
+    """Log-density and log-survival of a standard distribution as torch expressions.
+
+    Exponentials of Gumbel distributions go on as lines above 5, as the shape loss has it.
+    """
+
+    def exp(v):
+        return torch.exp(v) if v <= 5 else np.exp(5.0) * (1 + v - 5)
+
+    if family == "normal":
+        return -0.5 * u**2 - 0.5 * np.log(2 * np.pi), torch.special.log_ndtr(-u)
+    if family == "gumbel":
+        return u - exp(u), -exp(u)
+    return -u - exp(-u), torch.log(-torch.expm1(-torch.exp(-u)))
+
+
+def slow_shape_loss(
+    predicted, time, event, weight, taus, knots, family, *, likelihood, check, limit, bounded
+):
+    """Likelihood and check loss of bent quantiles by their definition, gradient by autograd."""
+    leaf = _leaf(predicted)
+    last = len(knots) - 2
+    total = 0.0
+    for i, y in enumerate(time.tolist()):
+        row = leaf[i]
+        gaps, steps = torch.diff(row), np.diff(knots)
+        j = min(max(sum(value < y for value in predicted[i].tolist()) - 1, 0), last)
+        place = (y - row[j]) / gaps[j]
+        density, survival = standard_logs(family, knots[j] + place * steps[j])
+        slopes = [torch.log(step / gap) for step, gap in zip(steps, gaps, strict=True)]
+        off = torch.clamp(place, 0, 1) - 0.5
+        other = min(max(j + (-1 if off < 0 else 1), 0), last)
+        slope = (1 - abs(off)) * slopes[j] + abs(off) * slopes[other]
+        loss = -likelihood * (density + slope if event[i] else survival)
+        q = min(-np.expm1(survival.item()), 0.999)
+        for k, tau in enumerate(taus.tolist()):
+            kept = 1.0 if event[i] else max((tau - q) / (1 - q), 0.0)
+            value = row[k] if bounded or row[k] <= limit else torch.tensor(limit, dtype=row.dtype)
+            term = kept * check_loss(y, value, tau)
+            if bounded:
+                term = term + (1 - kept) * check_loss(limit, value, tau)
+            else:
+                term = term - (1 - kept) * tau * value
+            loss = loss + check * term
+        total = total + weight.tolist()[i] * loss
+    return _value_and_gradient(total / len(time), leaf)
+
+
 def slow_asymmetric_laplace(output, time, event, weight):
     """Censored negative log-likelihood, written side by side, gradient by autograd."""
     leaf = _leaf(output)

@@ -88,3 +88,34 @@ def likelihood_rows(draw, n_outputs, *, dtype=np.float64, max_rows=5):
         event=np.array(draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows))),
         weight=column(0, 4, 0.5),
     )
+
+
+class ShapeRows(NamedTuple):
+    """What the shape loss takes of rows, all of one floating type."""
+
+    predicted: np.ndarray
+    time: np.ndarray
+    event: np.ndarray
+    weight: np.ndarray
+
+
+@st.composite
+def shape_rows(draw, n_levels, *, dtype=np.float64, max_rows=4):
+    """Rows with increasing quantiles.
+
+    Times lie an odd multiple of 1/64 off a grid that quantiles lie on: the loss has kinks where a
+    time meets a quantile or the middle of two, and rounding must not decide on which side it lies.
+    """
+    n_rows = draw(st.integers(1, max_rows))
+
+    def numbers(low, high, size):
+        return np.array(draw(st.lists(st.integers(low, high), min_size=size, max_size=size)))
+
+    gaps = numbers(1, 8, n_rows * n_levels).reshape(n_rows, n_levels) / 4
+    start = numbers(-24, 8, n_rows)[:, None] / 4
+    return ShapeRows(
+        predicted=(start + np.cumsum(gaps, axis=1)).astype(dtype),
+        time=(numbers(-24, 24, n_rows) / 4 + 1 / 64).astype(dtype),
+        event=np.array(draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows))),
+        weight=(numbers(0, 4, n_rows) / 2).astype(dtype),
+    )

@@ -22,6 +22,18 @@ def warn_once(message: str, category: type[Warning], *, stacklevel: int) -> None
     warnings.warn(message, category, stacklevel=stacklevel + 1)
 
 
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn as :func:`warn_once` does, at the line outside of this package that led here."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warn_once(message, category, stacklevel=level + 1)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == __name__.partition(".")[0]
+
+
 def _action(message: str, category: type[Warning], module: str, line: int) -> str:
     """Return what the first filter that applies says."""
     for action, text, kind, where, number in warnings.filters:

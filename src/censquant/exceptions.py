@@ -1,8 +1,10 @@
 """Errors and warnings that a caller may want to catch by name."""
 
 __all__ = [
+    "CalibrationWarning",
     "ConstantFeatureWarning",
     "ExtrapolationWarning",
+    "FeatureWarning",
     "IdentifiabilityWarning",
     "ModelFileError",
     "NoEventsError",
@@ -11,13 +13,38 @@ __all__ = [
 ]
 
 
-class ConstantFeatureWarning(UserWarning):
+class CalibrationWarning(UserWarning):
+    """Rows that were held out of a fit contradict the probabilities that it states.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import CalibrationWarning
+    >>> issubclass(CalibrationWarning, UserWarning)
+    True
+    """
+
+
+class FeatureWarning(UserWarning):
+    """Columns of a fit that were left out, or that are probably not what they seem.
+
+    Identifiers, columns without a value and copies of other columns are found in most tables; the
+    message names each of them.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import FeatureWarning
+    >>> issubclass(FeatureWarning, UserWarning)
+    True
+    """
+
+
+class ConstantFeatureWarning(FeatureWarning):
     """Features that are the same in all rows of a fit: nothing can be learned from them.
 
     Examples
     --------
-    >>> from censquant.exceptions import ConstantFeatureWarning
-    >>> issubclass(ConstantFeatureWarning, UserWarning)
+    >>> from censquant.exceptions import ConstantFeatureWarning, FeatureWarning
+    >>> issubclass(ConstantFeatureWarning, FeatureWarning)
     True
     """
 

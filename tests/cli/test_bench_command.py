@@ -226,4 +226,6 @@ class TestDatasets:
     def test_unknown_names_are_told_the_near_ones(self, command):
         result = run("datasets", command, "metabrik")
         assert result.returncode == 2
-        assert result.stderr == "Error: There is no data set 'metabrik'; did you mean metabric?\n"
+        assert result.stderr == (
+            "Error: There is no data set 'metabrik'; did you mean metabric or field_metabric?\n"
+        )

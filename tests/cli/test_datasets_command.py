@@ -104,7 +104,7 @@ def test_all_means_every_set_with_files(shell):
     assert result.returncode == 2
     expected = [place for place in places if "phm2008" not in place]
     assert result.stdout.splitlines() == expected
-    assert len(set(expected)) == 18
+    assert len(set(expected)) == 18 + 17
     assert result.stderr.startswith(
         f"Error: 1 of {len(DOWNLOADS)} data sets could not be fetched (phm2008); the reason"
     )
@@ -122,7 +122,10 @@ def test_a_wrong_name_is_told_before_anything_is_fetched(shell):
     result = shell.fetch("whas", "metabrik")
     assert result.returncode == 2
     assert result.stdout == ""
-    assert result.stderr == "Error: There is no data set 'metabrik'; did you mean metabric?\n"
+    assert (
+        result.stderr
+        == "Error: There is no data set 'metabrik'; did you mean metabric or field_metabric?\n"
+    )
 
 
 def test_drawn_and_bundled_sets_need_no_fetching(shell):

@@ -111,13 +111,14 @@ def test_private_modules_are_imported_inside_their_own_package_only(path):
     assert not list(private_imports(path))
 
 
-def test_only_the_registry_of_the_benchmark_knows_the_papers_part():
-    paper = PACKAGE / "benchmark" / "paper"
+@pytest.mark.parametrize("part", ["paper", "field"])
+def test_only_the_registry_of_the_benchmark_knows_its_parts(part):
+    home, name = PACKAGE / "benchmark" / part, f"censquant.benchmark.{part}."
     users = {
         str(path.relative_to(PACKAGE))
         for path in MODULES
         for module, _ in imports(path)
-        if not path.is_relative_to(paper) and f"{module}.".startswith("censquant.benchmark.paper.")
+        if not path.is_relative_to(home) and f"{module}.".startswith(name)
     }
     assert users == {"benchmark/_registry.py"}
 

@@ -47,15 +47,34 @@ def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, mo
     truth = 10.0 * np.log(2.0) ** 0.5
     assert abs(medians["CQRNN"] - truth).max() < 1.0
     assert medians["UncensoredOnlyNN"][0] < medians["DeepQuantReg"][0] < truth - 2.0
+    scaled, unscaled = map(np.ptp, found["final_losses"].values())
+    assert scaled < 0.1 < 0.5 < unscaled
+    by_default, light = found["concordances"]
+    assert by_default > light + 0.02
     families = found["families"]
-    assert (
-        families["LogNormalNN", "make_norm_uniform"][2]
-        > 5 * families["CQRNN", "make_norm_uniform"][2]
-    )
-    assert families["WeibullNN", "make_weibull"][2] < families["CQRNN", "make_weibull"][2]
+    for make in ("make_weibull", "make_norm_uniform"):
+        rival = families["CQRNN", make]
+        # The tail of a wrong family is wrong; regularisation by default does not help one feature.
+        assert families["LogNormalNN, LIGHT", make][2] > 3 * rival[2]
+        assert families["LogNormalNN", make][2] > 2 * rival[2]
+        for name in ("LogNormalNN", "WeibullNN", "AsymmetricLaplaceNN"):
+            assert families[f"{name}, LIGHT", make][1] < families[name, make][1]
+    assert (families["WeibullNN, LIGHT", "make_weibull"] < families["CQRNN", "make_weibull"]).all()
+    shapes = found["bent"]
+    for make in ("make_weibull", "make_norm_uniform", "make_lognorm"):
+        assert shapes["log-normal", make].sum() < shapes["CQRNN", make].sum()
+    assert max(found["held_out"], key=found["held_out"].get) == "log-normal"
     (*linear, network), (*bent, curved) = found["straight"].values()
     assert all(fit.sum() < network.sum() for fit in linear)
     assert all(fit.sum() > 5 * curved.sum() for fit in bent)
+    (early, worn), network = found["crossing"]["CoxQuantileRegressor"], found["crossing"]["CQRNN"]
+    np.testing.assert_allclose(early, worn, rtol=0.1)
+    assert network[0, 0] < 0.5 * early[0]
+    assert early[2] < 0.8 * network[0, 2]
+    cox, network = found["proportional"]["make_exponential"]
+    assert (cox < network).all()
+    cox, network = found["proportional"]["make_norm_nonlinear"]
+    assert (cox > 5 * network).all()
 
 
 def test_code_of_the_page_on_adding_a_method_runs(tmp_path, monkeypatch):
@@ -132,6 +151,10 @@ def test_examples_run_without_a_warning(path, tmp_path):
     assert done.stdout
 
 
+# The contract of all estimators, and the way to put others in front of one: no methods.
+AROUND_METHODS = ["QuantilePipeline", "QuantileRegressor"]
+
+
 def estimators():
     values = {name: getattr(censquant, name) for name in censquant.__all__}
     return [
@@ -146,8 +169,14 @@ def section(name):
     return re.search(rf"^## {name}\n(.*?)(?=^## )", METHODS, re.DOTALL | re.MULTILINE)[1]
 
 
-@pytest.mark.parametrize("name", estimators())
-def test_every_estimator_has_a_row_and_a_section(name):
+@pytest.mark.parametrize("name", AROUND_METHODS)
+def test_classes_around_the_methods_are_named_before_the_methods(name):
+    assert name in estimators()
+    assert f"`{name}`" in METHODS.split("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", [n for n in estimators() if n not in AROUND_METHODS])
+def test_every_method_has_a_row_and_a_section(name):
     table = METHODS.split("\n## ")[0]
     assert re.search(rf"^\|[^|]+\| `{name}` \|", table, re.MULTILINE)
     text = section(name)
@@ -169,6 +198,8 @@ def test_every_estimator_has_a_row_and_a_section(name):
         ("LinearCQR", '`method="portnoy"`'),
         ("LinearCQR", '`method="peng-huang"`'),
         ("LinearCQR", '`method="powell"`'),
+        ("CoxQuantileRegressor", "`ties`"),
+        ("CoxQuantileRegressor", "`penalty`"),
     ],
 )
 def test_options_that_change_a_method_have_a_section(name, heading):

@@ -17,7 +17,7 @@ from numba.core import caching, event
 from numba.core.dispatcher import Dispatcher
 
 import censquant
-from censquant import CQRNN, LinearCQR, WeibullNN, _compile
+from censquant import CQRNN, CoxQuantileRegressor, LinearCQR, ShapeNN, WeibullNN, _compile
 
 FIT = """
 import numpy as np
@@ -202,7 +202,13 @@ def test_functions_stay_plain_python_where_compiling_is_switched_off(monkeypatch
 def test_no_compiled_function_hands_python_a_new_array():
     X = np.linspace(0, 1, 40)[:, None]
     y = (1 + X[:, 0], X[:, 0] < 0.7)
-    for model in (LinearCQR([0.1, 0.2]), CQRNN(max_epochs=1), WeibullNN(max_epochs=1)):
+    for model in (
+        LinearCQR([0.1, 0.2]),
+        CQRNN(max_epochs=1),
+        WeibullNN(max_epochs=1),
+        ShapeNN(max_steps=2),
+        CoxQuantileRegressor(),
+    ):
         model.fit(X, y).score(X, y)
     found = {
         value
@@ -212,7 +218,8 @@ def test_no_compiled_function_hands_python_a_new_array():
         if isinstance(value, Dispatcher) and not value.__name__.startswith("_")
     }
     returned = {function.__name__: function.nopython_signatures for function in found}
-    assert {"solve_from", "dense_forward", "portnoy", "sort_rows", "pair_weights"} <= set(returned)
+    known = {"solve_from", "dense_forward", "portnoy", "sort_rows", "pair_weights", "tie_sums"}
+    assert {*known, "shape_loss"} <= set(returned)
     for name, signatures in returned.items():
         for signature in signatures:
             assert "array" not in str(signature.return_type), name

@@ -19,13 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import censquant
-from censquant._files import content_digest, write_arrays
+from censquant._files import write_arrays
 from censquant.benchmark import ResultsFile
 from censquant.estimators._persistence import from_part, open_file, to_part
 from censquant.exceptions import ModelFileError, TrainingDivergedError
 from censquant.objectives import Pinball
 from censquant.training import Checkpoint, TrainingConfig, train
-from mutations import mutated_file, mutated_lines
+from mutations import mutated_file, mutated_lines, sign
 from toys import TAUS, censored_rows, dense, stop_after
 
 COUNTS = [2_000, pytest.param(12_000, marks=pytest.mark.slow)]
@@ -39,11 +39,6 @@ LIMIT = RNG.uniform(1, 5, 40)
 Y = (np.minimum(TIME, LIMIT), TIME <= LIMIT)
 FRAME = pd.DataFrame(X, columns=["age", "dose"])
 TINY = {"max_epochs": 1, "random_state": 0}
-
-
-def sign(text, arrays):
-    """Header with the digest of a changed content, as a forger would write it."""
-    return f'{{"digest": "{content_digest(text, arrays)}", {text[1:]}'
 
 
 class Watch:
@@ -104,7 +99,9 @@ def models():
         X,
     )
     yield censquant.LogNormalNN([0.3, 0.6], hidden_layer_sizes=(2,), censoring="left", **TINY), X
+    yield censquant.ShapeNN([0.3], hidden_layer_sizes=(2,), max_steps=1, random_state=0), X
     yield censquant.LinearCQR([0.2, 0.3], n_bootstrap=2, random_state=0), X
+    yield censquant.CoxQuantileRegressor([0.2, 0.3], random_state=0), X
     yield censquant.CensoredQuantileForest([0.2, 0.3], n_estimators=2, random_state=0), X
     yield censquant.BoostedQuantileRegressor([0.2, 0.3], max_iter=10, random_state=0), X
 

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from censquant._warn import warn_once
+from censquant._warn import warn_once, warn_user
 
 
 def shown(action, n_times=3, **options):
@@ -57,3 +57,14 @@ def test_other_texts_and_places_are_shown_too():
         warn_once("Another text.", UserWarning, stacklevel=1)
     assert len(caught) == 3
     assert all(warning.filename == __file__ for warning in caught)
+
+
+def test_a_user_is_warned_at_the_line_outside_of_the_package():
+    inside = {"__name__": "censquant.somewhere", "warn_user": warn_user}
+    exec("def inner(): warn_user('From within.', UserWarning)\ndef outer(): inner()", inside)
+    with pytest.warns(UserWarning, match=r"^From within\.$") as caught:
+        inside["outer"]()
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=r"^From here\.$") as caught:
+        warn_user("From here.", UserWarning)
+    assert caught[0].filename == __file__

@@ -1,6 +1,7 @@
 """A cell of a table: one method on one data set, fitted and scored under several seeds."""
 
 import contextlib
+import inspect
 import math
 import platform
 import threading
@@ -180,10 +181,10 @@ class _Fit:
 
 
 def training_rows(
-    method: BenchmarkMethod, data: TrainTestData
-) -> tuple[NDArray[Any], NDArray[np.void]]:
-    """Return the rows that a method is fitted on."""
-    X, y = data.X, data.y
+    method: BenchmarkMethod, data: TrainTestData, X: Any = None
+) -> tuple[Any, NDArray[np.void]]:
+    """Return the rows that a method is fitted on, with features in another form if given."""
+    X, y = data.X if X is None else X, data.y
     if method.positive_times and (y["time"] <= 0).any():
         kept = y["time"] > 0
         return X[kept], y[kept]
@@ -194,10 +195,11 @@ def _warm_up(cell: BenchmarkCell, data: TrainTestData) -> None:
     """Load what is compiled before anything is timed."""
     if cell.dataset.heavy:
         return
-    X, y = training_rows(cell.method, data)
-    chosen = np.sort(np.argsort(~y["event"], kind="stable")[:_WARM_UP_ROWS])
-    X = _as_given(cell, data, X[chosen])
     model = cell.method.build(cell.dataset, {**cell.options, "max_epochs": 1}, FIRST_SEED)
+    X, y = training_rows(cell.method, data, _as_given(cell, model, data)[0])
+    chosen = np.zeros(len(y), dtype=bool)
+    chosen[np.argsort(~y["event"], kind="stable")[:_WARM_UP_ROWS]] = True
+    X = X[chosen]
     with warnings.catch_warnings(), contextlib.suppress(Exception), _alone_if_needed(cell):
         # An error here will be raised again by the fit itself, whose row records it.
         warnings.simplefilter("ignore")
@@ -209,13 +211,14 @@ def _fit_task(
     cell: BenchmarkCell, seed: int, data: TrainTestData, interrupted: threading.Event
 ) -> Callable[[threading.Event], _Fit]:
     """Return a fit that is ready to start: nothing but it is timed."""
-    X, y = training_rows(cell.method, data)
-    X = _as_given(cell, data, X)
     model = cell.method.build(cell.dataset, cell.options, seed)
+    X, y = training_rows(cell.method, data, _as_given(cell, model, data)[0])
     cell.conventions.prepare(model, cell, y)
     taus = _levels(cell)
     trace = QuantileTrace(data, taus) if cell.traced else None
-    extra = {} if trace is None else {"callbacks": [trace]}
+    extra: dict[str, Any] = {} if trace is None else {"callbacks": [trace]}
+    if data.groups is not None and "groups" in inspect.signature(model.fit).parameters:
+        extra["groups"] = data.groups
 
     def task(stopping: threading.Event) -> _Fit:
         if interrupted.is_set():
@@ -232,9 +235,18 @@ def _fit_task(
     return task
 
 
-def _as_given(cell: BenchmarkCell, data: TrainTestData, X: NDArray[Any]) -> Any:
-    """Return features for the method: a user's own one may ask for the names of the columns."""
-    return data.named(X) if cell.method.own else X
+def _as_given(cell: BenchmarkCell, model: Any, data: TrainTestData) -> tuple[Any, Any]:
+    """Return training and test features: a frame where the model asks for names or categories."""
+    if data.frames is not None and _takes_categories(model):
+        return data.frames
+    if cell.method.own:  # may ask for the names of the columns
+        return data.named(data.X), data.named(data.X_test)
+    return data.X, data.X_test
+
+
+def _takes_categories(model: Any) -> bool:
+    tags = getattr(model, "__sklearn_tags__", None)
+    return tags is not None and bool(tags().input_tags.categorical)
 
 
 def _levels(cell: BenchmarkCell) -> NDArray[np.float64]:
@@ -280,7 +292,7 @@ def _scored(cell: BenchmarkCell, data: TrainTestData, fit: _Fit) -> Row:
         with warnings.catch_warnings(), _alone_if_needed(cell):
             # Predictions past the last follow-up are scored too.
             warnings.simplefilter("ignore")
-            X_test = _as_given(cell, data, data.X_test)
+            X_test = _as_given(cell, fit.model, data)[1]
             start = time.perf_counter()
             test = _ordered(fit, X_test)
             row: Row = {"predict_seconds": time.perf_counter() - start}
@@ -290,6 +302,7 @@ def _scored(cell: BenchmarkCell, data: TrainTestData, fit: _Fit) -> Row:
                 of_known = of_test
             elif X_known is not None:
                 of_known = _answer(fit, X_known, _ordered(fit, X_known))
+            row |= cell.conventions.more_scores(fit.model, X_test, data)
         row |= scores(data, fit.taus, of_test, of_known)
     except Exception as error:  # as for a fit that fails
         return {"error": _reason(error)}

@@ -38,6 +38,24 @@ class RunConventions:
             Times and events that it will be fitted to.
         """
 
+    def more_scores(self, model: Any, X_test: Any, data: TrainTestData) -> dict[str, float]:
+        """Return scores of the experiment's own, beside the usual ones.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        X_test : ndarray or DataFrame of shape (m, n_features)
+            Features to score on, in the form that the model was fitted to.
+        data : TrainTestData
+            What it was fitted to and is scored on.
+
+        Returns
+        -------
+        scores : dict of str to float
+        """
+        return {}
+
     def plain_step_seconds(self, model: Any, data: TrainTestData) -> float:
         """Return the time that one optimiser step takes in the loop of reference.
 

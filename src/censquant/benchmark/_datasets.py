@@ -30,8 +30,9 @@ class BenchmarkDataset:
         What commands and results call it.
     title : str
         What tables call it; for the paper's sets the paper's name.
-    kind : {"synthetic", "overlay", "survival", "own"}
-        True quantiles known; real target under drawn censoring; real censoring; a user's own data.
+    kind : {"synthetic", "overlay", "survival", "field", "own"}
+        True quantiles known; real target under drawn censoring; real censoring; real censoring and
+        divisions that are given; a user's own data.
     taus : tuple of float
         Levels that methods are asked for.
     draw : callable
@@ -45,6 +46,8 @@ class BenchmarkDataset:
         Whether its samples are images, which a torch network takes many minutes to learn.
     fingerprint : str, default ""
         Hash of a user's own data, so that results of other data under the same name are detected.
+    most_runs : int, optional
+        Number of divisions, where they are given: a plan has no more runs than that.
 
     Examples
     --------
@@ -62,6 +65,12 @@ class BenchmarkDataset:
     settings: Mapping[str, Any] = field(default_factory=dict)
     heavy: bool = False
     fingerprint: str = ""
+    most_runs: int | None = None
+
+    @property
+    def prepared(self) -> bool:
+        """Whether features and times have been scaled, as for the paper's numbers."""
+        return self.kind in ("synthetic", "overlay", "survival")
 
     @property
     def seeds_together(self) -> int:

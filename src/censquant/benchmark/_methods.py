@@ -4,8 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.model_selection import ShuffleSplit
+
 from censquant.benchmark._datasets import BenchmarkDataset
 from censquant.benchmark.peers import PEER_TITLES, make_peer
+from censquant.estimators import CQRNN, CensoredQuantileRegressor
+
+_RECOMMENDED_OPTIONS = ("quantiles", "candidates", "cv", "n_jobs")
+_HELD_OUT, _IMAGE_EPOCHS = 0.1, 10
 
 Build = Callable[[BenchmarkDataset, Mapping[str, Any], int], Any]
 
@@ -62,6 +68,30 @@ class _PeerBuild:
     def __call__(self, dataset: BenchmarkDataset, options: Mapping[str, Any], seed: int) -> Any:
         return make_peer(self.name, random_state=seed)
 
+
+@dataclass(frozen=True)
+class _RecommendedBuild:
+    """Makes the recommended estimator, which nothing is tuned for."""
+
+    def __call__(self, dataset: BenchmarkDataset, options: Mapping[str, Any], seed: int) -> Any:
+        known = {key: value for key, value in options.items() if key in _RECOMMENDED_OPTIONS}
+        settings: dict[str, Any] = {"quantiles": dataset.taus, "random_state": seed, **known}
+        network = dataset.settings.get("network")
+        if network is not None:  # images: nothing but a network of their own can take them
+            only = CQRNN(dataset.taus, **{"max_epochs": _IMAGE_EPOCHS, **dataset.settings})
+            settings["candidates"] = [("network", only)]
+            settings["cv"] = ShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
+        return CensoredQuantileRegressor(**settings)
+
+
+RECOMMENDED = BenchmarkMethod(
+    "recommended",
+    "CensoredQuantileRegressor",
+    _RecommendedBuild(),
+    note="as it comes, on every set",
+    threadsafe=True,
+)
+"""The estimator to begin with."""
 
 PEER_METHODS = tuple(
     BenchmarkMethod(name, title, _PeerBuild(name)) for name, title in PEER_TITLES.items()

@@ -30,12 +30,14 @@ def plan(
     suite : str or Suite, default "main"
         One of `SUITES` by name, or one of your own.
     datasets : iterable of str or BenchmarkDataset, optional
-        Instead of the suite's own. Beside names, ``"synthetic"``, ``"overlay"``, ``"survival"``
-        stand for all sets of a kind, and ``"small"`` for the 14 synthetic and 7 survival sets.
+        Instead of the suite's own. Beside names, ``"synthetic"``, ``"overlay"``, ``"survival"``,
+        ``"field"`` stand for all sets of a kind, and ``"small"`` for the 14 synthetic and 7
+        survival sets.
     methods : iterable of str or BenchmarkMethod, optional
         Instead of the suite's own.
     seeds : int, optional
-        Runs of every cell, from seed 111 on, as in the paper.
+        Runs of every cell, from seed 111 on, as in the paper; in the suite ``field`` from iteration
+        1 on, and no more than a set has.
     splits : sequence of {"random", "grouped"}, optional
         By default random, and in ``main`` and ``peers`` also grouped where rows repeat.
 
@@ -71,7 +73,7 @@ def plan(
             variant.label,
             variant.options,
             variant.n_train if dataset.kind == "synthetic" else None,
-            _seeds(seeds or chosen.n_runs.get(dataset.kind, _USUAL_RUNS)),
+            _seeds(chosen, dataset, seeds),
             variant.traced,
             chosen.conventions,
         )
@@ -85,8 +87,11 @@ def plan(
     return cells
 
 
-def _seeds(n_runs: int) -> tuple[int, ...]:
-    return tuple(range(FIRST_SEED, FIRST_SEED + n_runs))
+def _seeds(suite: Suite, dataset: BenchmarkDataset, wanted: int | None) -> tuple[int, ...]:
+    n_runs = wanted or suite.n_runs.get(dataset.kind, _USUAL_RUNS)
+    if dataset.most_runs is not None:
+        n_runs = min(n_runs, dataset.most_runs)
+    return tuple(range(suite.first_seed, suite.first_seed + n_runs))
 
 
 def chosen_suite(wanted: str | Suite) -> Suite:

@@ -1,12 +1,13 @@
-"""All data sets, methods and suites by name: the one place that knows the paper's."""
+"""All data sets, methods and suites by name: the one place that knows its parts."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from censquant._validation import look_up
 from censquant.benchmark._datasets import BenchmarkDataset
-from censquant.benchmark._methods import PEER_METHODS, BenchmarkMethod
+from censquant.benchmark._methods import PEER_METHODS, RECOMMENDED, BenchmarkMethod
 from censquant.benchmark._suites import Suite
+from censquant.benchmark.field import FIELD_BENCHMARK_DATASETS, FIELD_METHODS, FIELD_SUITE
 from censquant.benchmark.paper import (
     PAPER_DATASET_GROUPS,
     PAPER_DATASETS,
@@ -15,19 +16,24 @@ from censquant.benchmark.paper import (
 )
 
 DATASETS: Mapping[str, BenchmarkDataset] = MappingProxyType(
-    {one.name: one for one in PAPER_DATASETS}
+    {one.name: one for one in (*PAPER_DATASETS, *FIELD_BENCHMARK_DATASETS)}
 )
-"""The paper's 26 sets in the order of its table, and one more, by name."""
+"""The paper's 26 sets in the order of its table, one more, and the field's 17, by name."""
 
-DATASET_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(PAPER_DATASET_GROUPS))
+DATASET_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {**PAPER_DATASET_GROUPS, "field": tuple(one.name for one in FIELD_BENCHMARK_DATASETS)}
+)
 """Names of several sets at once: those of a kind, and the small ones."""
 
 METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType(
-    {one.name: one for one in (*PAPER_METHODS, *PEER_METHODS)}
+    {one.name: one for one in (RECOMMENDED, *PAPER_METHODS, *FIELD_METHODS, *PEER_METHODS)}
 )
-"""The paper's five methods as they were run, the ones to use instead, and peers, by name."""
+"""The recommended estimator, the paper's five methods as they were run, the ones to use instead, estimators as they come, and
+peers, by name."""
 
-SUITES: Mapping[str, Suite] = MappingProxyType({one.name: one for one in PAPER_SUITES})
+SUITES: Mapping[str, Suite] = MappingProxyType(
+    {one.name: one for one in (*PAPER_SUITES, FIELD_SUITE)}
+)
 """All experiments by name."""
 
 

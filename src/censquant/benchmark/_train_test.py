@@ -33,6 +33,11 @@ class TrainTestData:
         synthetic data.
     feature_names : tuple of str, optional
         Names of the columns, where the user gave any.
+    frames : tuple of two DataFrames, optional
+        `X` and `X_test` with categories instead of indicators, for estimators that take them.
+    groups : ndarray of shape (n,), optional
+        Which rows of `X` belong together, where rows are divided by groups; handed to the fit of
+        methods that take it.
 
     Examples
     --------
@@ -50,6 +55,8 @@ class TrainTestData:
     time_known: Floats | None = None
     true_quantiles: Callable[..., Floats] | None = None
     feature_names: tuple[str, ...] | None = None
+    frames: tuple[Any, Any] | None = None
+    groups: NDArray[Any] | None = None
 
     def named(self, X: NDArray[Any]) -> Any:
         """Return features as the data frame that the user gave; an array where it was one."""

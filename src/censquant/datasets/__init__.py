@@ -6,6 +6,7 @@ from censquant.datasets._cbioportal import fetch_breast_msk, fetch_lgggbm, fetch
 from censquant.datasets._deepsurv import fetch_gbsg, fetch_metabric, fetch_support, fetch_whas
 from censquant.datasets._digits import fetch_mnist, fetch_survmnist
 from censquant.datasets._engines import fetch_cmapss, fetch_phm2008
+from censquant.datasets._field import FIELD_DATASETS, fetch_field, field_folds, field_scores
 from censquant.datasets._info import DataFile, DatasetInfo
 from censquant.datasets._makers import (
     make_exponential,
@@ -28,6 +29,7 @@ from censquant.datasets._real import RealData
 from censquant.datasets._synthetic import SyntheticData
 
 __all__ = [
+    "FIELD_DATASETS",
     "DataFile",
     "DatasetInfo",
     "RealData",
@@ -40,6 +42,7 @@ __all__ = [
     "describe",
     "fetch_breast_msk",
     "fetch_cmapss",
+    "fetch_field",
     "fetch_files",
     "fetch_gbsg",
     "fetch_housing",
@@ -53,6 +56,8 @@ __all__ = [
     "fetch_tmb_immuno",
     "fetch_whas",
     "fetch_wine",
+    "field_folds",
+    "field_scores",
     "load",
     "load_gbsg2",
     "make_exponential",

@@ -11,6 +11,7 @@ from censquant.datasets._cbioportal import CBIOPORTAL
 from censquant.datasets._deepsurv import DEEPSURV
 from censquant.datasets._digits import DIGITS
 from censquant.datasets._engines import ENGINES
+from censquant.datasets._field import FIELD
 from censquant.datasets._info import DatasetInfo
 from censquant.datasets._observed import OBSERVED
 from censquant.datasets._store import locate
@@ -18,7 +19,7 @@ from censquant.datasets._synthetic import SYNTHETIC
 
 _ENTRIES = {
     entry.info.name: entry
-    for part in (SYNTHETIC, BUNDLED, DEEPSURV, CBIOPORTAL, OBSERVED, ENGINES, DIGITS)
+    for part in (SYNTHETIC, BUNDLED, DEEPSURV, CBIOPORTAL, OBSERVED, ENGINES, FIELD, DIGITS)
     for entry in part
 }
 

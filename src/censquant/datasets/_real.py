@@ -21,7 +21,8 @@ class RealData:
     name : str
         Name that `load` and `describe` take.
     data : DataFrame or ndarray of shape (n_samples, n_features)
-        Features as numbers; an array of images has shape (n_samples, 1, height, width).
+        Features as numbers, and as categories in a frame of `fetch_field`; an array of images has
+        shape (n_samples, 1, height, width).
     target : structured array of shape (n_samples,)
         ``event`` and ``time``; plain digits for `fetch_mnist`.
     feature_names : tuple of str
@@ -73,9 +74,21 @@ def hand_out(
     as_frame: bool,
 ) -> tuple[Any, NDArray[Any]] | RealData:
     """Return what a loader was asked for: ``(X, y)`` or all of it, as a frame or an array."""
-    check_flag("return_X_y", return_X_y)
     data = to_frame(X, feature_names) if check_flag("as_frame", as_frame) else X
-    if return_X_y:
+    return packed(info, data, y, feature_names, groups=groups, return_X_y=return_X_y)
+
+
+def packed(
+    info: DatasetInfo,
+    data: Any,
+    y: NDArray[Any],
+    feature_names: tuple[str, ...],
+    *,
+    groups: NDArray[np.int64] | None = None,
+    return_X_y: bool,
+) -> tuple[Any, NDArray[Any]] | RealData:
+    """Return ``(X, y)``, or all of it, of features in the form that was asked for."""
+    if check_flag("return_X_y", return_X_y):
         return data, y
     return RealData(
         info.name, data, y, feature_names, info.description, info.source, info.licence, groups
@@ -90,6 +103,11 @@ def copies(*columns: NDArray[Any]) -> NDArray[np.int64]:
 
 def to_frame(X: NDArray[Any], names: tuple[str, ...]) -> Any:
     """Features as a pandas DataFrame, an image as one row of pixels."""
+    return pandas_for_frames().DataFrame(X.reshape(len(X), -1), columns=list(names))
+
+
+def pandas_for_frames() -> Any:
+    """Return pandas, or name the remedy where it is missing."""
     try:
         import pandas as pd
     except ImportError:
@@ -97,4 +115,4 @@ def to_frame(X: NDArray[Any], names: tuple[str, ...]) -> Any:
             "as_frame=True needs pandas; pass as_frame=False or install it with: "
             'pip install "censquant[pandas]"'
         ) from None
-    return pd.DataFrame(X.reshape(len(X), -1), columns=list(names))
+    return pd

@@ -49,6 +49,26 @@ def locate(file: DataFile) -> Path:
     return cached
 
 
+def from_folder(path: str, source: str) -> Path:
+    """Return the place of a file that is looked for in the user's folder alone.
+
+    Parameters
+    ----------
+    path : str
+        Where it lies in the folder.
+    source : str
+        Where a user gets it from.
+    """
+    folder = os.environ.get(_FOLDER_VARIABLE)
+    if folder and (own := Path(folder).expanduser() / path).is_file():
+        return own
+    preface = _missing_folder(folder) if folder else ""
+    raise FileNotFoundError(
+        f"{preface}{path!r} is never downloaded: put it, made of {source}, into the folder that "
+        f"the environment variable {_FOLDER_VARIABLE} names."
+    )
+
+
 def _missing_folder(named: str) -> str:
     """Start of a sentence that says what is wrong with the user's folder; empty if nothing is."""
     folder = Path(named).expanduser()

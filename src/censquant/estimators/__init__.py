@@ -2,9 +2,12 @@
 
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._persistence import load
+from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearCQR
 from censquant.estimators.meta import (
     AdaptedModel,
+    CensoredQuantileRegressor,
+    PooledQuantileRegressor,
     QuantilePipeline,
     adapt,
     make_quantile_pipeline,
@@ -30,11 +33,14 @@ __all__ = [
     "AsymmetricLaplaceNN",
     "BoostedQuantileRegressor",
     "CensoredQuantileForest",
+    "CensoredQuantileRegressor",
+    "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",
     "LogNormalNN",
     "NeuralRegressor",
     "ParametricRegressor",
+    "PooledQuantileRegressor",
     "QuantilePipeline",
     "QuantileRegressor",
     "SequentialGridNN",

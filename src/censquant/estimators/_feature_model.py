@@ -35,6 +35,9 @@ class FeatureModel(QuantileRegressor):
     follow_up_: tuple[float, float]
     horizon_: float
     _feature_range: Floats | None
+    # False inside a pool, which has one model of follow-up, and warnings of its own, for all.
+    _stands_alone: bool = True
+    _stopping: Event | None = None  # asks a fit inside a pool to end
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -44,6 +47,10 @@ class FeatureModel(QuantileRegressor):
     def _read_features(self, X: Any) -> Any:
         """Return ``X`` as a checked array or sparse matrix, one row per individual."""
         raise NotImplementedError
+
+    def _column_names(self) -> list[str]:
+        """Return the names of the columns that ``_read_features`` returns."""
+        return feature_names(self)
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         """Return the curves of some rows, with their reach, in the user's unit of time."""
@@ -70,7 +77,7 @@ class FeatureModel(QuantileRegressor):
     def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
         features = self._read_features(X)
         if self._feature_range is not None:
-            notes += note_of_far_features(features, self._feature_range, feature_names(self))
+            notes += note_of_far_features(features, self._feature_range, self._column_names())
         n_rows = features.shape[0]
         blocks = [
             _Block(self, features, slice(start, start + _BLOCK_ROWS), ask)

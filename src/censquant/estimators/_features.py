@@ -92,15 +92,22 @@ def _refuse_non_finite(features: Any, names: Sequence[str]) -> None:
     if not bad.any():
         return
     word = "NaN" if np.isnan(values).any() else "infinity"
-    remedy = "impute or drop the rows" if word == "NaN" else "replace them"
-    where = f"got {word} in {int(bad.sum())} values"
+    where = f"{int(bad.sum())} values"
     if getattr(features, "ndim", 2) == 2 and names:
         if hasattr(features, "toarray"):
             columns = np.unique(features.indices[bad])
         else:
             columns = np.flatnonzero(bad.any(axis=0))
-        where = f"got {word} in the columns {listed([names[column] for column in columns])}"
-    raise ValueError(f"Input X contains {word}: X must be finite, {where}; {remedy}.")
+        where = f"the columns {listed([names[column] for column in columns])}"
+    raise non_finite(word, where)
+
+
+def non_finite(word: str, where: str) -> ValueError:
+    """Return the error for NaN or infinity in some place."""
+    remedy = "impute or drop the rows" if word == "NaN" else "replace them"
+    return ValueError(
+        f"Input X contains {word}: X must be finite, got {word} in {where}; {remedy}."
+    )
 
 
 def refuse_overflow(

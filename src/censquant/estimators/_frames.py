@@ -1,4 +1,4 @@
-"""Predictions as labelled tables, like the data frame that was passed in."""
+"""Data frames that were passed in, and predictions as labelled tables like them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._validation import check_choice
+
+
+def is_polars(X: Any) -> bool:
+    """Say whether an object is one of polars', without importing it."""
+    return type(X).__module__.partition(".")[0] == "polars"
 
 
 def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, output: str) -> Any:
@@ -18,14 +23,20 @@ def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, outpu
     if output == "array":
         return values
     names = [f"q{level:.12g}" for level in levels]
-    if type(X).__module__.split(".")[0] == "polars":
+    if is_polars(X):
         import polars as pl
 
         return pl.DataFrame(dict(zip(names, values.T, strict=True)))
+    pd = pandas_for("output='frame'")
+    return pd.DataFrame(values, columns=names, index=getattr(X, "index", None))
+
+
+def pandas_for(what: str) -> Any:
+    """Return pandas, or raise with the command that installs it."""
     try:
         import pandas as pd
     except ImportError:
         raise ImportError(
-            "output='frame' needs pandas. Install it with: pip install \"censquant[pandas]\""
+            f'{what} needs pandas: install it with pip install "censquant[pandas]".'
         ) from None
-    return pd.DataFrame(values, columns=names, index=getattr(X, "index", None))
+    return pd

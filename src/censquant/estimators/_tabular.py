@@ -74,8 +74,6 @@ class TabularRegressor(FeatureModel):
     n_features_in_: int
     time_transform_: TimeTransform
     _follow_up: FollowUp | None
-    # A pool of estimators has one model of follow-up for all of them.
-    _fits_follow_up: bool = True
 
     # What a subclass implements
 
@@ -124,7 +122,8 @@ class TabularRegressor(FeatureModel):
         order, weight = arrangement(weight, features, target.time, target.event)
         features, target = features[order], target.take(order)
         require_events(target)
-        warn_of_constant_features(features, feature_names(self), stacklevel=2)
+        if self._stands_alone:
+            warn_of_constant_features(features, feature_names(self), stacklevel=2)
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)
@@ -138,7 +137,7 @@ class TabularRegressor(FeatureModel):
         self._feature_range = feature_range(features)
         self._fit_rows(rows, np.random.default_rng(own_seed))
         self._follow_up = None
-        if self._fits_follow_up and not rows.event.all():
+        if self._stands_alone and not rows.event.all():
             self._follow_up = FollowUp.fit(
                 rows.x, rows.time, rows.event, rows.weight, np.random.default_rng(follow_up_seed)
             )

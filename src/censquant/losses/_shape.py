@@ -1,4 +1,4 @@
-"""Likelihood and check loss of quantiles that bend a standard distribution, mixed in one gradient."""
+"""Likelihood and check loss, in one gradient, of quantiles that bend a standard distribution."""
 
 import math
 
@@ -69,13 +69,14 @@ def _check_row(values, y, event, level, taus, limit, bounded, scale, gradient):
         tau = taus[k]
         value = values[k]
         kept = one if event else max((tau - start) * rest, zero)
-        near = (one if value > y else zero) - tau
         if bounded:
+            near = (one if value > y else zero) - tau
             far = (one if value > wall else zero) - tau
             slope = kept * near + (one - kept) * far
             total += kept * near * (value - y) + (one - kept) * far * (value - wall)
         else:
             cut = min(value, wall)
+            near = (one if cut > y else zero) - tau
             slope = zero if value > wall else kept * near - (one - kept) * tau
             total += kept * near * (cut - y) - (one - kept) * tau * cut
         gradient[k] = slope * share
@@ -103,8 +104,8 @@ def shape_log_likelihood(values, time, event, knots, family, out):
     --------
     >>> import numpy as np
     >>> from censquant.losses import NORMAL, shape_log_likelihood
-    >>> knots, out = np.array([-1.0, 0.0, 1.0]), np.empty(1)
-    >>> shape_log_likelihood(3 + knots[None], np.array([3.0]), np.array([False]), knots, NORMAL, out)
+    >>> knots, event, out = np.array([-1.0, 0.0, 1.0]), np.array([False]), np.empty(1)
+    >>> shape_log_likelihood(3 + knots[None], np.array([3.0]), event, knots, NORMAL, out)
     >>> np.exp(out)
     array([0.5])
     """

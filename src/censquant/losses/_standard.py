@@ -35,7 +35,7 @@ def _normal_hazard(u):
 
 
 @exact
-def _exponential(u, largest):
+def _exponential(u, largest=LARGEST_EXPONENT):
     """Return ``exp(u)`` and its derivative, continued as a line above ``largest``."""
     if u <= largest:
         value = math.exp(u)
@@ -49,7 +49,7 @@ def _mirrored_gumbel_survival(u):
     """Return ``-log(1 - exp(-exp(-u)))`` and its derivative, accurate far out in both tails."""
     if u > LARGEST_EXPONENT:
         return u, 1.0
-    e, _ = _exponential(-u, LARGEST_EXPONENT)
+    e, _ = _exponential(-u)
     survival = -math.expm1(-e)
     loss = -math.log1p(-math.exp(-e)) if e > 0.5 else -math.log(survival)
     return loss, e * math.exp(-e) / survival

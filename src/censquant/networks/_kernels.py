@@ -3,8 +3,7 @@
 Every kernel works on contiguous arrays of one floating type: float32 while training, float64 when
 predicting. A layer's weights ``(n_in, n_out)`` and then its biases ``(n_out,)`` follow each other
 in the flat vector. All of it is in this one file because numba's cache on disk notices a
-change of the file that holds a kernel, not of the files that hold the functions it calls; heads have
-kernels of their own.
+change of the file that holds a kernel, not of the files that hold the functions it calls.
 """
 
 import numpy as np

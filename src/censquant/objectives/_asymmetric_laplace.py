@@ -53,7 +53,7 @@ class AsymmetricLaplaceDistribution(FormulaDistribution):
     def __len__(self) -> int:
         return len(self.location)
 
-    def take(self, rows: Any) -> Self:
+    def _take(self, rows: Any) -> Self:
         return type(self)(*(array[rows] for array in self._arrays()))
 
     def _averaged(self, parts: Sequence[Self]) -> Self:

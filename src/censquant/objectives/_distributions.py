@@ -43,7 +43,7 @@ class FormulaDistribution:
         -------
         distribution : of the same family
         """
-        raise NotImplementedError
+        return self._take(rows)
 
     def quantile(self, levels: NDArray[Any]) -> Floats:
         """Return the times by which the event has happened with given probabilities.
@@ -96,6 +96,9 @@ class FormulaDistribution:
         probabilities : ndarray of shape (n, T), in [0, 1]
         """
         return self._survival(np.asarray(times, dtype=np.float64))
+
+    def _take(self, rows: Any) -> Self:
+        raise NotImplementedError
 
     def _averaged(self, parts: Sequence[Self]) -> Self:
         """Return the distributions whose quantiles are the means of the parts'."""
@@ -160,7 +163,7 @@ class _LocationScale(FormulaDistribution):
     def __len__(self) -> int:
         return len(self.location)
 
-    def take(self, rows: Any) -> Self:
+    def _take(self, rows: Any) -> Self:
         return replace(self, location=self.location[rows], scale=self.scale[rows])
 
     def _averaged(self, parts: Sequence[Self]) -> Self:

@@ -46,7 +46,7 @@ def shape_knots(base: str, n_levels: int) -> Floats:
     >>> shape_knots("normal", 3).round(4)
     array([-0.6745,  0.    ,  0.6745])
     """
-    return BASES[base][1].quantile(even_grid(n_levels))[0]
+    return np.ravel(BASES[base][1].quantile(even_grid(n_levels)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,7 +93,19 @@ class SurvivalFunction:
 class CumulativeHazardFunction(SurvivalFunction):
     """Cumulative hazard H(t) = -log S(t) of one row of a quantile curve.
 
-    Parameters, attributes and calls are those of `SurvivalFunction`; values are in [0, inf].
+    Called like `SurvivalFunction`.
+
+    Parameters
+    ----------
+    curve, row, times, masked
+        As in `SurvivalFunction`.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_times,)
+        Times at which the function is listed.
+    y : ndarray of shape (n_times,), in [0, inf]
+        Cumulative hazard at these times.
 
     Examples
     --------

@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 _MOST_ROUNDS = 60
 _CONVERGED = 1e-9
-# Censored values are grouped into so many: each round of a million would take as long as a training.
+# Censored values are grouped into so many: sixty rounds of a million would outlast a training.
 _MOST_GROUPS = 2_000
 # Of the plain standard deviation. Where all events agree and the others were censored before them,
 # the likelihood would have no spread at all.

@@ -84,6 +84,7 @@ def side_by_side(
     n_jobs: int | None = None,
     *,
     on_interrupt: Literal["keep", "raise"] = "keep",
+    stopping: threading.Event | None = None,
 ) -> list[Result]:
     """Run the tasks in threads and return their results in order.
 
@@ -99,6 +100,8 @@ def side_by_side(
     on_interrupt : {"keep", "raise"}, default "keep"
         What follows Ctrl-C: ``"keep"`` returns the results of the tasks, which end early, as a
         training does; ``"raise"`` waits for the tasks that run and raises KeyboardInterrupt.
+    stopping : threading.Event, optional
+        The event of tasks around these, which asks these to stop too.
 
     Examples
     --------
@@ -106,10 +109,11 @@ def side_by_side(
     >>> side_by_side([lambda stopping: 1, lambda stopping: 2], n_jobs=2)
     [1, 2]
     """
-    stopping = threading.Event()
+    stopping = stopping or threading.Event()
     n_threads = max(1, min(effective_n_jobs(n_jobs), len(tasks)))
     with single_blas_thread():
-        if n_threads == 1:
+        # A task that keeps what it has when Ctrl-C comes must not be the one to notice it.
+        if n_threads == 1 and on_interrupt == "keep":
             return [task(stopping) for task in tasks]
         with (
             held_interrupts() as release,

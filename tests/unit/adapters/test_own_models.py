@@ -26,7 +26,7 @@ from censquant.adapters import (
     survival_of,
 )
 from censquant.adapters._libraries import accepts
-from censquant.quantiles import QuantileCurve, restricted_mean
+from censquant.quantiles import QuantileCurve
 from censquant.survival import Surv
 
 LEVELS = [0.25, 0.5, 0.75]
@@ -131,7 +131,7 @@ def test_survival_of_an_object_is_read_from_its_quantiles():
 
 def test_restricted_means_are_those_of_the_curve():
     values = LINEAR.predict_quantiles(X, LEVELS, beyond="extrapolate")
-    expected = restricted_mean(QuantileCurve(values, LEVELS, 0.0), 1.2)
+    expected = QuantileCurve(values, LEVELS, 0.0).restricted_mean(1.2)
     np.testing.assert_allclose(restricted_mean_of(LINEAR, X, 1.2), expected)
     # Of a uniform distribution on [0, 1], cut at 1/2.
     assert restricted_mean_of(Plain(), np.zeros((1, 1)), 0.5)[0] == pytest.approx(0.375)
@@ -144,7 +144,7 @@ def test_a_curve_of_the_model_itself_is_preferred():
 
     model = Curved([[7.0, 8.0]])
     assert survival_of(model, X[:1], [1.5])[0, 0] == 0.5
-    assert restricted_mean_of(model, X[:1], 1.0)[0] == restricted_mean(model.predict_curve(X), 1.0)
+    assert restricted_mean_of(model, X[:1], 1.0) == model.predict_curve(X).restricted_mean(1.0)
 
 
 def test_searches_and_pipelines_are_opened():

@@ -43,7 +43,25 @@ COUNTED = {
     "cmapss": (20631, 25, 0, 100),
     "mnist": (60000, 784, 0, None),
     "survmnist": (60000, 784, 0, None),
+    "field_CarpenterFdaData": (408, 25, 146, None),
+    "field_aids2": (2814, 4, 1081, None),
+    "field_cat_adoption": (2257, 18, 823, None),
+    "field_colrec": (5578, 5, 976, None),
+    "field_cost": (518, 13, 114, None),
+    "field_e1684": (284, 3, 88, None),
+    "field_gbsg": (2232, 7, 965, None),
+    "field_kidtran": (863, 3, 723, None),
+    "field_lung": (167, 8, 47, None),
+    "field_metabric": (1903, 9, 800, None),
+    "field_nafld1": (12588, 5, 11570, None),
+    "field_rdata": (1040, 3, 493, None),
+    "field_std": (877, 21, 530, None),
+    "field_support": (4000, 14, 1295, None),
+    "field_uis": (575, 12, 111, None),
+    "field_wa_churn": (7032, 18, 5163, None),
+    "field_whas": (481, 9, 232, None),
 }
+OF_THE_FIELD = {name for name in COUNTED if name.startswith("field_")}
 DATA = os.environ.get("CENSQUANT_DATA", "")
 REAL = [info for info in catalogue() if info.kind != "synthetic"]
 FILES = {file.path: file for info in REAL for file in info.files}
@@ -75,7 +93,8 @@ def test_the_catalogue_says_what_is_counted_in_the_files(info):
         assert round(data.censored_share * n_rows) == n_censored
         assert (None if data.groups is None else len(np.unique(data.groups))) == n_groups
         assert tuple(data.data.columns) == data.feature_names
-        assert np.isfinite(data.data.to_numpy()).all()
+        assert np.isfinite(data.data.select_dtypes("number").to_numpy()).all()
+        assert not data.data.isna().to_numpy().any()
         assert (data.description, data.source, data.licence) == (
             info.description,
             info.source,
@@ -105,7 +124,8 @@ def test_names_are_unique_and_every_public_loader_has_one():
     names = [info.name for info in catalogue()]
     assert len(names) == len(set(names)) == 14 + len(COUNTED)
     public = [n for n in datasets.__all__ if re.match(r"(load|fetch)_", n) and n != "fetch_files"]
-    assert {n.partition("_")[2] for n in public} == set(COUNTED)
+    assert {n.partition("_")[2] for n in public} == set(COUNTED) - OF_THE_FIELD | {"field"}
+    assert {f"field_{name}" for name in datasets.FIELD_DATASETS} == OF_THE_FIELD
 
 
 @pytest.mark.parametrize("info", SYNTHETIC, ids=lambda info: info.name)
@@ -192,7 +212,7 @@ def test_an_offset_is_refused_where_targets_are_not_moved():
 @pytest.mark.parametrize("function", [describe, load, fetch_files])
 class TestUnknownNames:
     def test_near_names_are_listed(self, function):
-        message = "There is no data set 'Metabrik'; did you mean metabric?"
+        message = "There is no data set 'Metabrik'; did you mean metabric or field_metabric?"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             function("Metabrik")
 
@@ -207,11 +227,11 @@ class TestUnknownNames:
             function(7)
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("name", [*sorted(set(COUNTED) - OF_THE_FIELD), "field"])
 def test_all_real_sets_share_one_signature(name):
     function = getattr(datasets, f"fetch_{name}", load_gbsg2)
     own = {n: p.default for n, p in inspect.signature(function).parameters.items()}
-    for option in ("subset", "random_state"):
+    for option in ("subset", "random_state", "name"):
         own.pop(option, None)
     # What comes with the package loads without pandas too.
     assert own == {"return_X_y": True, "as_frame": "auto" if name == "gbsg2" else True}

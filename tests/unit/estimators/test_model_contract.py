@@ -10,6 +10,7 @@ from censquant import (
     CQRNN,
     BoostedQuantileRegressor,
     CensoredQuantileForest,
+    CoxQuantileRegressor,
     LinearCQR,
     LogNormalNN,
     QuantileRegressor,
@@ -24,6 +25,7 @@ TABLE = pd.DataFrame(X, columns=["age", "dose"], index=[f"p{row}" for row in ran
 MODELS = {
     "cqrnn": CQRNN(max_epochs=5, hidden_layer_sizes=(8,), random_state=0),
     "linear": LinearCQR([0.1, 0.3, 0.5]),
+    "cox": CoxQuantileRegressor(random_state=0),
     "forest": CensoredQuantileForest(n_estimators=10, random_state=0),
     "boosted": BoostedQuantileRegressor(max_iter=30, random_state=0),
     "lognormal": LogNormalNN(max_epochs=5, hidden_layer_sizes=(8,), random_state=0),

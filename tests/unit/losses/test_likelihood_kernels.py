@@ -13,11 +13,11 @@ from censquant.losses import (
     asymmetric_laplace,
     location_scale,
 )
-from censquant.losses._likelihood import (
+from censquant.losses._likelihood import _softplus
+from censquant.losses._standard import (
     _exponential,
     _mirrored_gumbel_survival,
     _normal_hazard,
-    _softplus,
 )
 from oracles import precise_asymmetric_laplace, slow_asymmetric_laplace, slow_location_scale
 from strategies import likelihood_rows

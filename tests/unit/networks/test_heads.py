@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead
-from toys import ShapeHead
+from toys import shape_head
 
-SHAPE_TAUS = (0.1, 0.3, 0.5, 0.7, 0.9)
 DTYPES = {np.float64: 1e-6, np.float32: 1e-5}
 
 
@@ -57,7 +56,7 @@ def test_the_increasing_head_has_as_many_raw_outputs_as_quantiles_and_nothing_of
 
 
 def headed(head=None, *, seed=0, dropout=0.0):
-    head = ShapeHead(SHAPE_TAUS, row_penalty=0.3, own_penalty=0.7) if head is None else head
+    head = shape_head(5) if head is None else head
     rng = np.random.default_rng(seed)
     dense = DenseNetwork([2, 6, head.n_raw], activation="tanh", dropout=dropout, rng=rng)
     network = HeadedNetwork(dense, head)
@@ -67,40 +66,6 @@ def headed(head=None, *, seed=0, dropout=0.0):
 
 def rows(n=5):
     return np.random.default_rng(3).normal(size=(n, 2)).astype(np.float32)
-
-
-def penalised_loss(network, x, slopes):
-    """A linear loss of the quantiles plus the head's penalties, by their definition."""
-    head, raw = network.head, network.network.predict(x)
-    rough_rows = (np.diff(raw[:, 2:], axis=1) ** 2).sum() / len(x)
-    rough_own = (np.diff(network.parameters.astype(float)) ** 2).sum()
-    penalty = head.row_penalty * rough_rows + head.own_penalty * rough_own
-    return (network.predict(x) * slopes).sum() + penalty, penalty
-
-
-def test_a_head_with_parameters_and_penalties_is_differentiated_through():
-    network, x = headed(), rows()
-    slopes = np.random.default_rng(4).normal(size=(5, 5)).astype(np.float32)
-    output = network.forward(x, training=True)
-    np.testing.assert_allclose(output, network.predict(x), atol=1e-5)
-    assert network.backward(slopes) == pytest.approx(penalised_loss(network, x, slopes)[1], 1e-5)
-    step = np.float32(2.0**-8)
-    for owner in (network, network.network):
-        for i in range(len(owner.parameters)):
-            start, losses = owner.parameters[i], []
-            for value in (start + step, start - step):
-                owner.parameters[i] = value
-                losses.append(penalised_loss(network, x, slopes)[0])
-            owner.parameters[i] = start
-            slope = (losses[0] - losses[1]) / (2 * step)
-            assert owner.gradient[i] == pytest.approx(slope, rel=2e-3, abs=2e-3)
-
-
-def test_the_shape_head_is_at_its_base_when_its_inputs_are_zero():
-    head = ShapeHead(SHAPE_TAUS)
-    out = np.empty((1, 5))
-    head.forward(np.zeros((1, head.n_raw)), np.zeros(4), out)
-    np.testing.assert_allclose(out[0], head.base, atol=1e-12)
 
 
 def test_own_parameters_are_trained_and_not_decayed():
@@ -123,7 +88,6 @@ def test_quantiles_of_a_headed_network_increase():
     assert network.n_outputs == 6
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_a_state_brings_network_head_and_optimizer_back():
     network, x, slopes = headed(dropout=0.3), rows(), np.ones((5, 5), dtype=np.float32)
     optimizer = network.optimizer(0.01)

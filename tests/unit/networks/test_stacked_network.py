@@ -6,7 +6,7 @@ import pytest
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, StackedNetwork
 from censquant.objectives import Portnoy
 from censquant.training import TrainingConfig, train
-from toys import ShapeHead, censored_rows
+from toys import censored_rows, shape_head
 
 X = np.random.default_rng(0).normal(size=(7, 2)).astype(np.float32)
 
@@ -14,7 +14,7 @@ X = np.random.default_rng(0).normal(size=(7, 2)).astype(np.float32)
 def parts():
     """Networks of different widths, one of them with a penalty of its own."""
     rng = np.random.default_rng(1)
-    head = ShapeHead((0.25, 0.5, 0.75))
+    head = shape_head()
     return [
         DenseNetwork([2, 4, 1], rng=rng),
         HeadedNetwork(DenseNetwork([2, head.n_raw], rng=rng), head),

@@ -10,7 +10,7 @@ from censquant.survival import TimeTransform
 from strategies import repetitions
 
 few = settings(max_examples=60, deadline=None)
-kinds = st.sampled_from([None, "standardize", "log"])
+kinds = st.sampled_from([None, "standardize", "log", "tobit", "log-tobit"])
 positive = st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=20).map(np.array)
 
 
@@ -54,7 +54,7 @@ def test_the_floor_falls_back_on_censored_rows_and_then_on_one():
 def test_the_inverse_undoes_the_transform(time, kind, mirror):
     transform = fitted(time, kind, mirror=mirror)
     # Times near 0 beside large ones lose digits by the subtraction of the centre.
-    slack = 1e-12 * (np.abs(time).max() if kind == "standardize" else 0)
+    slack = 1e-12 * (np.abs(time).max() if kind in ("standardize", "tobit") else 0)
     np.testing.assert_allclose(
         transform.inverse(transform.forward(time)), time, rtol=1e-12, atol=slack
     )
@@ -102,7 +102,7 @@ def test_a_weight_counts_as_that_many_rows(data, kind):
     np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["standardize", "log"])
+@pytest.mark.parametrize("kind", ["standardize", "log", "tobit", "log-tobit"])
 @pytest.mark.parametrize("value", [0.1, 3.0, 1e-300, 1e300])
 def test_equal_times_are_centred_and_not_scaled(kind, value):
     transform = fitted(np.full(7, value), kind)
@@ -152,13 +152,28 @@ def test_any_shape_and_number_type_becomes_float64(method):
     assert result.dtype == np.float64
 
 
-def test_negative_times_have_no_logarithm():
+@pytest.mark.parametrize(("kind", "other"), [("log", "standardize"), ("log-tobit", "tobit")])
+def test_negative_times_have_no_logarithm(kind, other):
     message = (
-        "time must not be negative for time_transform='log', got a minimum of -1.3: "
-        "use time_transform='standardize'."
+        f"time must not be negative for time_transform='{kind}', got a minimum of -1.3: "
+        f"use time_transform='{other}'."
     )
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
-        fitted([2.0, -1.3], "log")
+        fitted([2.0, -1.3], kind)
+
+
+@few
+@given(time=positive, kind=kinds, mirror=st.booleans())
+def test_the_log_slope_is_that_of_differences(time, kind, mirror):
+    transform = fitted(time, kind, mirror=mirror)
+    assume(transform.floor < time.min() * (1 - 1e-5))
+    step = 1e-6 * time
+    rise = np.abs(transform.forward(time + step) - transform.forward(time - step))
+    # A difference of neighbours loses what the centre takes of their digits.
+    size = 1 if transform.log else np.abs(time).max() / time.min()
+    assume(size < 1e5)
+    slack = 1e-4 * size + 1e-8 / transform.scale if transform.log else 1e-4 * size
+    np.testing.assert_allclose(transform.log_slope(time), np.log(rise / (2 * step)), atol=slack)
 
 
 def test_a_negative_time_of_no_weight_does_not_matter():
@@ -173,7 +188,9 @@ def test_a_logarithm_without_a_floor_needs_positive_times():
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
-    message = "time_transform must be None, 'standardize' or 'log', got 'sqrt'."
+    message = (
+        "time_transform must be None, 'standardize', 'log', 'tobit' or 'log-tobit', got 'sqrt'."
+    )
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         fitted([1.0], "sqrt")
 

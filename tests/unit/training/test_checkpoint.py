@@ -13,27 +13,21 @@ import torch
 
 from censquant.exceptions import ModelFileError
 from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead
-from censquant.objectives import Pinball, WeightedPinball
+from censquant.objectives import Pinball, ShapeLikelihood, WeightedPinball
 from censquant.torch import TorchNetwork
 from censquant.training import Checkpoint, StepDecay, TrainingConfig, train
 from model_files import rewrite
 from toys import (
     TAUS,
-    MixedObjective,
     Recorder,
-    ShapeHead,
     censored_rows,
     dense,
     portnoy_objective,
+    shape_network,
     stop_after,
 )
 
 CONFIG = TrainingConfig(max_epochs=9, batch_size=16, learning_rate=0.03)
-
-
-def shape_network():
-    head = ShapeHead(TAUS)
-    return HeadedNetwork(dense(head.n_raw), head)
 
 
 def torch_network(shape, n_outputs):
@@ -115,7 +109,7 @@ def test_the_best_epoch_may_lie_before_the_stop(tmp_path):
 
 
 def test_a_mixed_objective_with_a_shape_head_resumes(tmp_path):
-    objective = MixedObjective(TAUS)
+    objective = ShapeLikelihood("normal", n_outputs=3, limit=2.0)
     whole = run(shape_network, objective=objective)
     checkpoint = Checkpoint(tmp_path / "run.ckpt", every=3)
     run(shape_network, objective=objective, checkpoint=checkpoint, callbacks=[stop_after(3)])

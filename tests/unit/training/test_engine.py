@@ -6,17 +6,24 @@ import numpy as np
 import pytest
 
 from censquant.exceptions import TrainingDivergedError
-from censquant.networks import DenseNetwork, HeadedNetwork
-from censquant.objectives import Pinball
-from censquant.training import Rows, StepDecay, TrainingConfig, _engine, train
+from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip
+from censquant.objectives import Pinball, ShapeLikelihood
+from censquant.training import (
+    Rows,
+    StepDecay,
+    TrainingConfig,
+    WarmupCosine,
+    _engine,
+    train,
+)
 from toys import (
     TAUS,
-    MixedObjective,
     Recorder,
-    ShapeHead,
     censored_rows,
     dense,
     portnoy_objective,
+    shape_head,
+    shape_network,
     stop_after,
 )
 
@@ -223,9 +230,7 @@ class TestEarlyStopping:
         assert loss < history[-1]["validation_loss"]
 
     def test_own_parameters_of_a_head_are_put_back_too(self):
-        head = ShapeHead(TAUS)
-        network = HeadedNetwork(dense(head.n_raw), head)
-        network, history, validation = self.trained(network)
+        network, history, validation = self.trained(shape_network())
         objective = portnoy_objective().bind(censored_rows())
         loss = objective.validation_loss(network.forward(validation.x, training=False), validation)
         best = min(record["validation_loss"] for record in history)
@@ -436,7 +441,6 @@ def test_an_objective_is_bound_to_the_training_rows_and_prepares_both_parts():
 
 
 def test_the_engine_carries_a_shape_head_with_a_mixed_objective():
-    taus = (0.1, 0.3, 0.5, 0.7, 0.9)
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, size=(1500, 2))
     scale = 0.4 + 0.2 * x[:, 1]
@@ -446,33 +450,20 @@ def test_the_engine_carries_a_shape_head_with_a_mixed_objective():
         x, time=np.minimum(event_time, censoring), event=event_time <= censoring
     )
     assert 0.25 < 1 - rows.event.mean() < 0.5
-    head = ShapeHead(taus)
+    head = shape_head(5, n_rows=1500)
     inner = DenseNetwork([2, 16, head.n_raw], activation="gelu", rng=rng)
-    network = HeadedNetwork(inner, head)
-    config = TrainingConfig(max_epochs=40, batch_size=128, learning_rate=0.02)
-    history = train(network, MixedObjective(taus), rows, config, rng, validation=rows)
+    network = HeadedNetwork(LinearSkip(inner, 2), head)
+    config = TrainingConfig(
+        max_epochs=40, batch_size=128, learning_rate=0.02, schedule=WarmupCosine()
+    )
+    objective = ShapeLikelihood("normal", n_outputs=5, limit=float(rows.time.max()))
+    history = train(network, objective, rows, config, rng, validation=rows)
     assert history[-1]["loss"] < history[0]["loss"]
-    truth = 1 + x[:, :1] + scale[:, None] * head.base
+    truth = 1 + x[:, :1] + scale[:, None] * np.array(head.knots)
     error = network.predict(x) - truth
     assert np.sqrt((error**2).mean(axis=0)).max() < 0.12
     assert np.abs(network.parameters).min() > 0
-
-
-def test_the_mixed_objective_is_differentiated_rightly():
-    taus = (0.1, 0.3, 0.5, 0.7, 0.9)
-    rows = censored_rows(12)
-    objective = MixedObjective(taus)
-    rng = np.random.default_rng(2)
-    output = np.sort(rng.normal(1, 0.5, size=(12, 5)), axis=1).astype(np.float32)
-    _, gradient = objective._likelihood(output.astype(float), rows)
-    for i in range(12):
-        for k in range(5):
-            losses = []
-            for step in (1e-5, -1e-5):
-                moved = output.astype(float)
-                moved[i, k] += step
-                losses.append(objective._likelihood(moved, rows)[0])
-            assert gradient[i, k] == pytest.approx((losses[0] - losses[1]) / 2e-5, abs=1e-6)
+    assert np.abs(network.network.parameters).min() > 0
 
 
 def test_step_decay_counts_milestones_in_steps_done():
@@ -498,3 +489,28 @@ def test_a_stop_before_the_first_batch_leaves_no_record():
     network, history = run(dense(), stopping=StopAsTheEpochBegins())
     assert history == []
     np.testing.assert_array_equal(network.parameters, before)
+
+
+def test_the_warm_cosine_rises_by_equal_steps_and_ends_near_zero():
+    schedule = WarmupCosine(warmup=4)
+    factors = np.array([schedule(step, 400) for step in range(400)])
+    np.testing.assert_allclose(factors[:4], [0.25, 0.5, 0.75, 1.0], rtol=2e-3)
+    assert (np.diff(factors[4:]) < 0).all()
+    assert factors[200] == pytest.approx(0.5)
+    assert 0 < factors[-1] < 1e-4
+
+
+def test_a_cosine_without_warmup_starts_at_the_full_rate():
+    assert WarmupCosine(warmup=0)(0, 10) == 1.0
+
+
+@pytest.mark.parametrize(("n_steps", "n_epochs"), [(1, 1), (4, 1), (5, 2), (None, 9), (100, 9)])
+def test_the_number_of_epochs_follows_from_that_of_steps(n_steps, n_epochs):
+    config = TrainingConfig(max_epochs=9, batch_size=16, max_steps=n_steps)
+    counts = []
+    callback = Recorder(on_epoch=lambda run: counts.append((run.n_epochs, run.total_epochs)))
+    train(
+        dense(), portnoy_objective(), censored_rows(60), config, np.random.default_rng(0),
+        callbacks=[callback],
+    )  # fmt: skip
+    assert counts == [(epoch, n_epochs) for epoch in range(1, n_epochs + 1)]

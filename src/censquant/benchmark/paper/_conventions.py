@@ -33,7 +33,7 @@ class PaperConventions(RunConventions):
     def prepare(self, model: Any, cell: BenchmarkCell, y: NDArray[np.void]) -> None:
         """Replace a y* that is a factor by that multiple of the latest time of the *first* run.
 
-        A user's own data have no published runs: there each run keeps its own.
+        Other data have no published runs of the paper: there each run keeps its own.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class PaperConventions(RunConventions):
             Times and events that it will be fitted to.
         """
         factor = getattr(model, "y_star", None)
-        if not isinstance(factor, str) or cell.dataset.kind == "own":
+        if not isinstance(factor, str) or not cell.dataset.prepared:
             return
         latest = _latest_of_first_run(cell.dataset, cell.split, cell.n_train)
         far = y_star_factor(factor) * latest

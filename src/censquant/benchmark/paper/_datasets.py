@@ -128,8 +128,10 @@ class SurvivalDraw:
 
     def __call__(self, seed: int, split: str, n_train: int | None) -> TrainTestData:
         X, y, groups = _scaled_survival(self.name, self.limit, self.time_limit)
-        train, test = divided(len(X), seed, groups if split == "grouped" else None)
-        return TrainTestData(X[train], y[train], X[test], y[test])
+        parts = groups if split == "grouped" else None
+        train, test = divided(len(X), seed, parts)
+        known = None if parts is None else parts[train]
+        return TrainTestData(X[train], y[train], X[test], y[test], groups=known)
 
 
 @functools.cache
@@ -148,13 +150,15 @@ class OverlayDraw:
     def __call__(self, seed: int, split: str, n_train: int | None) -> TrainTestData:
         rng = np.random.RandomState(seed)
         X, time, groups = self.read(rng)
-        train, test = divided(len(X), seed, groups if split == "grouped" else None)
+        parts = groups if split == "grouped" else None
+        train, test = divided(len(X), seed, parts)
         span = time.min(), np.quantile(time, 0.9)
         y, y_test = (
             data.censor_uniform(time[rows], *span, random_state=rng) for rows in (train, test)
         )
         X_test = X[test]
-        return TrainTestData(X[train], y, X_test, y_test, X_test, time[test])
+        known = None if parts is None else parts[train]
+        return TrainTestData(X[train], y, X_test, y_test, X_test, time[test], groups=known)
 
     def read(self, rng: np.random.RandomState) -> tuple[NDArray[Any], Floats, NDArray[Any] | None]:
         """Return features, target and groups of all rows."""

@@ -66,9 +66,9 @@ class PaperBuild:
             "quantiles": dataset.taus,
             "random_state": seed,
         }
-        if dataset.kind != "own":  # scaled already, as published
+        if dataset.prepared:
             settings |= {"standardize": False, "time_transform": None, "max_epochs": _USUAL_EPOCHS}
-        if dataset.name in TUNED and dataset.kind != "own":
+        if dataset.name in TUNED and dataset.prepared:
             cell = TUNED[dataset.name][self.tuned]
             # An image network brings dropout of its own.
             dropped = cell.endswith("d") and not dataset.heavy

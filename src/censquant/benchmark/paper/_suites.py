@@ -23,7 +23,7 @@ from censquant.benchmark.paper.reporting import (
 from censquant.benchmark.reporting import score_tables
 
 _AS_RUN = tuple(PUBLISHED_COLUMNS)
-_AS_MEANT = ("cqrnn_interpolated", "deepquantreg", "lognorm")
+_AS_MEANT = ("cqrnn_interpolated", "deepquantreg", "lognorm", "recommended")
 
 _GRID_SIZES = (9, 19, 39)
 _GRID_ROWS = (100, 200, 400, 800, 1600, 3200, 6400, 12800)

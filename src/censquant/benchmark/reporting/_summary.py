@@ -24,6 +24,8 @@ SCORES = (
     "tqmse_all",
     "crossing",
     "cindex_ipcw",
+    "cindex_restricted_mean",
+    "isbs",
     "pinball",
     "pinball_ipcw",
     "crps",
@@ -35,7 +37,7 @@ SCORES = (
 )
 """Columns with one number per run that says how good the predictions were."""
 
-HIGHER_IS_BETTER = frozenset({"cindex", "cindex_ipcw"})
+HIGHER_IS_BETTER = frozenset({"cindex", "cindex_ipcw", "cindex_restricted_mean"})
 """Scores where more is better; of all others that are ranked, less is better."""
 
 

@@ -100,6 +100,9 @@ class LinearCQR(LinearModel):
         Limits of 95 % intervals.
     follow_up_ : tuple of float
         Smallest and largest observed time.
+    horizon_ : float
+        Default horizon of restricted means: the last time at which one in twenty of the training
+        rows is still at risk.
     time_transform_ : TimeTransform
     unique_times_ : ndarray
         Default times of survival functions: distinct event times, at most a thousand.

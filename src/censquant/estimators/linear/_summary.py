@@ -6,19 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant.estimators._frames import pandas_for
+
 _COLUMNS = ("coefficient", "standard_error", "lower", "upper")
 _HEADINGS = ("coefficient", "std. error", "lower 95 %", "upper 95 %")
-
-
-def pandas_for(what: str) -> Any:
-    """Return pandas, or raise with the command that installs it."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(
-            f'{what} needs pandas: install it with pip install "censquant[pandas]".'
-        ) from None
-    return pd
 
 
 @dataclass(frozen=True, eq=False)

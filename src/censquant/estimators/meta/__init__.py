@@ -1,6 +1,19 @@
-"""Estimators around other estimators: pipelines, and other libraries' models."""
+"""Estimators around other estimators: pools, pipelines, and other libraries' models."""
 
 from censquant.estimators.meta._adapted import AdaptedModel, adapt
 from censquant.estimators.meta._pipeline import QuantilePipeline, make_quantile_pipeline
+from censquant.estimators.meta._pool import CandidateRow, CandidateTable, PoolSummary
+from censquant.estimators.meta._pooled import PooledQuantileRegressor
+from censquant.estimators.meta._recommended import CensoredQuantileRegressor
 
-__all__ = ["AdaptedModel", "QuantilePipeline", "adapt", "make_quantile_pipeline"]
+__all__ = [
+    "AdaptedModel",
+    "CandidateRow",
+    "CandidateTable",
+    "CensoredQuantileRegressor",
+    "PoolSummary",
+    "PooledQuantileRegressor",
+    "QuantilePipeline",
+    "adapt",
+    "make_quantile_pipeline",
+]

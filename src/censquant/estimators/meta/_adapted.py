@@ -29,6 +29,18 @@ class AdaptedModel(QuantileRegressor):
         A fitted model that :func:`censquant.adapters.is_supported` knows. :meth:`fit` fits a copy
         of it, for models that take a structured array of event and time as scikit-survival's do.
 
+    Attributes
+    ----------
+    quantiles_ : ndarray
+        Levels that are returned by default: those of the model if it has any.
+    model_ : object
+        The fitted copy. This and what follows is set by :meth:`fit` alone.
+    unique_times_ : ndarray
+        Default times of survival functions: distinct event times.
+    horizon_ : float
+        Default horizon of restricted means: the last time at which one in twenty of the training
+        rows is still at risk.
+
     Examples
     --------
     >>> import numpy as np

@@ -29,6 +29,13 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
     memory, verbose
         As in scikit-learn's ``Pipeline``.
 
+    Attributes
+    ----------
+    quantiles_, follow_up_, horizon_, unique_times_
+        Those of the last step.
+    n_features_in_, feature_names_in_
+        Those of the first step.
+
     Examples
     --------
     >>> from sklearn.preprocessing import StandardScaler

@@ -1,4 +1,4 @@
-"""A look at a finished training: whether it ended anywhere near the data."""
+"""Whether a training ended anywhere near its data."""
 
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 _ABSURD, _ROWS_LOOKED_AT = 10.0, 200
 
 
-def warn_of_absurd_fit(model: "NeuralRegressor", features: NDArray[Any]) -> None:
-    """Say that a training ended at values that no data support; for the body of ``fit`` methods."""
+def warn_of_absurd_medians(
+    model: "NeuralRegressor", features: NDArray[Any], *, stacklevel: int
+) -> None:
+    """Say that a training ended at values that no data support."""
     low, high = model.follow_up_
     curve = ensemble_curve(model.models_, features[:_ROWS_LOOKED_AT])
     middle = curve.values[:, curve.values.shape[1] // 2]
     margin = _ABSURD * (high - low)
-    if (high > low) and np.mean((middle < low - margin) | (middle > high + margin)) > 0.5:
+    if high > low and np.mean((middle < low - margin) | (middle > high + margin)) > 0.5:
         warnings.warn(
-            f"The training of {type(model).__name__} did not converge: most predicted medians "
-            "of the training rows lie far outside their times; try a smaller learning_rate.",
+            f"The training of {type(model).__name__} did not converge: most predicted medians of "
+            "the training rows lie far outside their times; try a smaller learning_rate or a "
+            "larger max_epochs.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )

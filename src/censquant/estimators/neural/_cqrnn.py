@@ -55,8 +55,9 @@ class CQRNN(NeuralRegressor):
         step, which the paper finds to converge faster.
     standardize : bool, default True
         Whether features are centred and scaled inside ``fit``.
-    time_transform : {"standardize", "log", None}, default "standardize"
-        The scale on which times are fitted; predictions are in the user's unit always.
+    time_transform : {"standardize", "log", "tobit", "log-tobit", None}, default "standardize"
+        The scale on which times are fitted, see :meth:`censquant.survival.TimeTransform.fit`;
+        predictions are in the user's unit always.
     learning_rate : float, default 0.01
         Adam's; a tenth of it after 70 % of the epochs and a hundredth after 90 %.
     weight_decay : float, default 1e-4
@@ -85,11 +86,16 @@ class CQRNN(NeuralRegressor):
     ----------
     quantiles_ : ndarray of shape (n_levels,)
         Fitted levels.
+    models_ : list of TrainedModel
+        One per member: everything that leads from features to times.
     history_ : list of dict
-        One record an epoch: ``epoch``, ``loss``, ``learning_rate``, with early stopping
+        One record per epoch: ``epoch``, ``loss``, ``learning_rate``, with early stopping
         ``validation_loss``, with several members ``member``.
     follow_up_ : tuple of float
         Smallest and largest time seen.
+    horizon_ : float
+        Default horizon of restricted means: the last time at which one in twenty of the training
+        rows is still at risk.
     time_transform_ : TimeTransform
     unique_times_ : ndarray
         Default times of survival functions: distinct event times, at most a thousand.

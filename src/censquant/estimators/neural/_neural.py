@@ -1,6 +1,7 @@
 """What every estimator that trains a network shares: from data to trained members and back."""
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -9,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
-from censquant._validation import check_sizes
 from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import (
     check_features,
@@ -21,7 +21,8 @@ from censquant.estimators._features import (
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
-from censquant.estimators.neural._convergence import warn_of_absurd_fit
+from censquant.estimators.neural._architecture import new_network
+from censquant.estimators.neural._convergence import warn_of_absurd_medians
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
@@ -29,13 +30,13 @@ from censquant.estimators.neural._preparation import (
     holdout,
     in_unit_free_order,
 )
-from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining
+from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining, joined
 from censquant.estimators.neural._trained_model import (
     TrainedModel,
     ensemble_curve,
     ensemble_raw_quantiles,
 )
-from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead, Network
+from censquant.networks import Network
 from censquant.objectives import Powell
 from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
@@ -64,12 +65,36 @@ _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
 class NeuralRegressor(FeatureModel):
     """Training, prediction and saving for estimators whose model is a network.
 
-    A method is a subclass with a constructor and ``_make_objective``.
+    A method is a subclass with ``_make_objective``, and a constructor if it has own parameters.
+
+    Parameters
+    ----------
+    quantiles, hidden_layer_sizes, activation, dropout, head, network, standardize, \
+time_transform, learning_rate, weight_decay, batch_size, max_epochs, early_stopping, \
+validation_fraction, n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
+        As in :class:`CQRNN`.
+
+    Attributes
+    ----------
+    quantiles_, models_, history_, follow_up_, horizon_, time_transform_, unique_times_, \
+n_features_in_, feature_names_in_
+        As in :class:`CQRNN`.
+
+    Examples
+    --------
+    >>> from censquant.datasets import make_norm_linear
+    >>> from censquant.estimators import NeuralRegressor
+    >>> from censquant.objectives import Portnoy
+    >>> class InterpolatingNN(NeuralRegressor):
+    ...     def _make_objective(self, taus, target, transform):
+    ...         return Portnoy(taus, "interpolate")
+    >>> data = make_norm_linear(100, random_state=0)
+    >>> model = InterpolatingNN([0.25, 0.5], max_epochs=2, random_state=0).fit(data.X, data.y)
+    >>> model.predict_quantiles(data.X[:3], beyond="extrapolate").shape
+    (3, 2)
     """
 
     _unstored_parameters = ("network", "random_state")  # by a model file
-    # A pool of estimators has one model of follow-up for all of them.
-    _fits_follow_up: bool = True
 
     def __init__(
         self,
@@ -118,6 +143,7 @@ class NeuralRegressor(FeatureModel):
         self.device = device
         self.verbose = verbose
 
+    @abstractmethod
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> Objective:
@@ -126,7 +152,6 @@ class NeuralRegressor(FeatureModel):
         ``taus`` are levels on the scale of training, to which ``transform`` leads; ``target`` is in
         the user's unit of time. It is None for a model read from a file, which only predicts.
         """
-        raise NotImplementedError
 
     def _training_config(self) -> TrainingConfig:
         """Check the parameters and return those of the training loop."""
@@ -188,19 +213,19 @@ class NeuralRegressor(FeatureModel):
         order, weight = arrangement(weight, features, target.time, target.event, *known)
         features, target = features[order], target.take(order)
         require_events(target)
-        if features.ndim == 2:
+        if features.ndim == 2 and self._stands_alone:
             warn_of_constant_features(features, feature_names(self), stacklevel=3)
 
         transform = self._fit_transform(target, weight, mirror=left)
+        if limit is not None:
+            limit = np.clip(transform.forward(limit[order]), -_NEVER, _NEVER)
         scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
         rows = Rows.from_arrays(
             scale.apply(features),
             time=transform.forward(target.time),
             event=target.event,
             weight=weight,
-            limit=None
-            if limit is None
-            else np.clip(transform.forward(limit[order]), -_NEVER, _NEVER),
+            limit=limit,
         )
         rows = in_unit_free_order(rows)
         inner = tuple(transform.levels(taus).tolist())
@@ -221,11 +246,7 @@ class NeuralRegressor(FeatureModel):
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
         self.horizon_ = default_horizon(target.time, weight, left=left)
         self.unique_times_ = default_times(target.time[target.event])
-        self.history_ = [
-            record if len(networks) == 1 else {"member": member, **record}
-            for member, history in enumerate(histories)
-            for record in history
-        ]
+        self.history_ = joined(histories)
         self.models_ = [
             TrainedModel(scale, network, objective, transform, self.quantiles_, self._lowest_time())
             for network in networks
@@ -233,7 +254,8 @@ class NeuralRegressor(FeatureModel):
         self._fit_parameters = self.get_params(deep=False)
         self._feature_range = feature_range(features) if features.ndim == 2 else None
         self._follow_up = follow_up
-        warn_of_absurd_fit(self, features)
+        if self._stands_alone:
+            warn_of_absurd_medians(self, features, stacklevel=4)
         return self
 
     def _fit_transform(
@@ -281,11 +303,11 @@ class NeuralRegressor(FeatureModel):
             )
             for member, rng in enumerate(rngs)
         ]
-        if self._fits_follow_up and not all_rows.event.all():
+        if self._stands_alone and not all_rows.event.all():
             tasks.append(FollowUpTraining(all_rows, follow_up_rng))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
-        results = side_by_side(tasks, n_jobs)
+        results = side_by_side(tasks, n_jobs, stopping=self._stopping)
         trained, follow_up = results[: self.n_members], (*results[self.n_members :], None)[0]
         # Ctrl-C may come before some members have begun: those know nothing and are left out.
         begun = [result for result in trained if result[1]] or trained[:1]
@@ -309,22 +331,7 @@ class NeuralRegressor(FeatureModel):
 
     def _make_network(self, rows: Rows, objective: Objective, rng: np.random.Generator) -> Network:
         """Return a network for the rows that it will be trained on."""
-        network: Network
-        shape, n_outputs = rows.x.shape[1:], objective.n_outputs
-        if self.network is None:
-            sizes = [shape[0], *check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)]
-            network = DenseNetwork(
-                [*sizes, n_outputs], activation=self.activation, dropout=self.dropout, rng=rng
-            )
-        else:
-            from censquant.torch import TorchNetwork
-
-            network = TorchNetwork.from_factory(
-                self.network, shape, n_outputs, device=self.device, rng=rng
-            )
-        if self.head == "increasing":
-            network = HeadedNetwork(network, IncreasingHead(n_outputs))
-        return network
+        return new_network(self, rows.x.shape[1:], objective.n_outputs, rng)
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:
         """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""
@@ -355,7 +362,7 @@ class NeuralRegressor(FeatureModel):
         return curve.with_reach(ReachRule(self, features), lowest=self.time_transform_.mirror)
 
     def _curve_levels(self) -> NDArray[np.float64]:
-        """Return the levels that curves list; a method that predicts a distribution may add some."""
+        """Return the levels that curves list; models of a whole distribution may add some."""
         return self.quantiles_
 
     def raw_quantiles(self, X: Any) -> NDArray[np.float64]:

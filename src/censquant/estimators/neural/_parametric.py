@@ -22,7 +22,39 @@ Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, Asymmetri
 
 
 class ParametricRegressor(NeuralRegressor):
-    """A network that predicts the parameters of a distribution, regularised by default."""
+    """A network that predicts the parameters of a distribution, regularised by default.
+
+    A family is a subclass whose ``_make_objective`` returns a likelihood. Given a
+    ``time_transform``, :meth:`_bounded` keeps its parameters near the times of the fit.
+
+    Parameters
+    ----------
+    quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
+        Levels of ``predict_quantiles`` by default; fitting does not depend on them.
+    hidden_layer_sizes, activation, dropout, head, network, standardize, time_transform, \
+learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
+n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
+        As in :class:`CQRNN`; ``head`` must be ``"free"``.
+
+    Attributes
+    ----------
+    quantiles_, models_, history_, follow_up_, horizon_, time_transform_, unique_times_, \
+n_features_in_, feature_names_in_
+        As in :class:`CQRNN`.
+
+    Examples
+    --------
+    >>> from censquant.datasets import make_norm_linear
+    >>> from censquant.estimators import ParametricRegressor
+    >>> from censquant.objectives import NormalLikelihood
+    >>> class NormalNN(ParametricRegressor):
+    ...     def _make_objective(self, taus, target, transform):
+    ...         return self._bounded(NormalLikelihood(), target, transform)
+    >>> data = make_norm_linear(100, random_state=0)
+    >>> model = NormalNN(max_epochs=2, random_state=0).fit(data.X, data.y)
+    >>> model.predict_quantiles(data.X[:3], [0.001, 0.5], beyond="extrapolate").shape
+    (3, 2)
+    """
 
     def __init__(
         self,
@@ -138,8 +170,8 @@ n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
 
     Attributes
     ----------
-    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
-feature_names_in_
+    quantiles_, models_, history_, follow_up_, horizon_, time_transform_, unique_times_, \
+n_features_in_, feature_names_in_
         As in :class:`CQRNN`.
 
     Examples
@@ -178,8 +210,8 @@ n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
 
     Attributes
     ----------
-    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
-feature_names_in_
+    quantiles_, models_, history_, follow_up_, horizon_, time_transform_, unique_times_, \
+n_features_in_, feature_names_in_
         As in :class:`CQRNN`.
 
     Examples
@@ -216,8 +248,8 @@ n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
 
     Attributes
     ----------
-    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
-feature_names_in_
+    quantiles_, models_, history_, follow_up_, horizon_, time_transform_, unique_times_, \
+n_features_in_, feature_names_in_
         As in :class:`CQRNN`.
 
     References

@@ -50,7 +50,8 @@ n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
     stopped_at_ : float or None
         The first level that could not be fitted because only censored rows lay above the fit before
         it; None if all were.
-    history_, follow_up_, time_transform_, unique_times_, n_features_in_, feature_names_in_
+    models_, history_, follow_up_, horizon_, time_transform_, unique_times_, n_features_in_, \
+feature_names_in_
         As in :class:`CQRNN`; records of ``history_`` tell their ``level`` too.
 
     Examples

@@ -145,9 +145,14 @@ feature_names_in_
     def _training_config(self) -> TrainingConfig:
         check_choice("family", self.family, _FAMILIES)
         check_choice("tail", self.tail, _TAILS)
-        weights = ("likelihood_weight", "pinball_weight")
-        if not any([check_number(name, getattr(self, name), minimum=0.0) for name in weights]):
-            raise ValueError(f"{' and '.join(weights)} must not both be 0, got 0 and 0.")
+        weights = (
+            check_number("likelihood_weight", self.likelihood_weight, minimum=0.0),
+            check_number("pinball_weight", self.pinball_weight, minimum=0.0),
+        )
+        if not any(weights):
+            raise ValueError(
+                "likelihood_weight and pinball_weight must not both be 0, got 0 and 0."
+            )
         steps = check_integer("max_steps", self.max_steps, minimum=1)
         # An epoch has at least one step.
         return replace(
@@ -170,8 +175,8 @@ feature_names_in_
             smallest = float(target.time[target.event].min())
             if smallest <= 0:
                 raise ValueError(
-                    f"Times of events must be positive for family={self.family!r}, got {smallest:g}: "
-                    "use family='normal' or shift the times."
+                    f"time must be positive where event is True for family={self.family!r}, got a "
+                    f"minimum of {smallest:g}: use family='normal' or shift the times."
                 )
         return TimeTransform.fit(
             target.time, target.event, kind, mirror=mirror, sample_weight=weight

@@ -1,6 +1,7 @@
 """Parts of a fit as objects, which can be pickled where closures cannot."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,3 +46,12 @@ class FollowUpTraining:
         return FollowUp.fit(
             rows.x.reshape(len(rows), -1), rows.time, rows.event, rows.weight, self.rng
         )
+
+
+def joined(histories: Sequence[History]) -> History:
+    """Return the records of all members; those of several say whose they are."""
+    return [
+        record if len(histories) == 1 else {"member": member, **record}
+        for member, history in enumerate(histories)
+        for record in history
+    ]

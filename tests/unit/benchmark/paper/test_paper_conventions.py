@@ -8,7 +8,6 @@ import pytest
 from benchmark_cells import cell
 from censquant import CQRNN
 from censquant.benchmark import (
-    SUITES,
     BenchmarkCell,
     RunConventions,
     get_dataset,
@@ -16,7 +15,7 @@ from censquant.benchmark import (
     own_method,
 )
 from censquant.benchmark._cells import FIRST_SEED, run_cell
-from censquant.benchmark.paper import PaperConventions
+from censquant.benchmark.paper import PAPER_SUITES, PaperConventions
 from censquant.datasets import load_gbsg2
 
 
@@ -80,7 +79,7 @@ def test_own_data_have_no_first_run(monkeypatch):
 
 @pytest.mark.parametrize(
     "suite",
-    [suite for suite in SUITES.values() if suite.draw is None],
+    [suite for suite in PAPER_SUITES if suite.draw is None],
     ids=lambda suite: suite.name,
 )
 def test_every_suite_of_the_paper_follows_its_conventions(suite):

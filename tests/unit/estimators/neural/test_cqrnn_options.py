@@ -62,8 +62,9 @@ def test_known_censoring_times_give_the_true_quantiles():
 
 
 def test_powells_objective_is_used_only_where_censoring_times_are_known():
-    assert isinstance(small().fit(X, Y)._objective, Portnoy)
-    assert isinstance(small().fit(X, Y, censoring_time=LIMIT)._objective, Powell)
+    assert isinstance(small().fit(X, Y).models_[0].objective, Portnoy)
+    known = small().fit(X, Y, censoring_time=LIMIT)
+    assert isinstance(known.models_[0].objective, Powell)
 
 
 def test_a_fit_without_known_censoring_times_is_the_plain_one():

@@ -107,9 +107,14 @@ def test_images_need_a_network():
 def test_many_images_are_answered_block_by_block(monkeypatch, n_jobs):
     model = small(network=convolution, n_jobs=n_jobs).fit(IMAGES, Y)
     expected = quantiles(model, IMAGES)
-    monkeypatch.setattr("censquant.estimators._base._BLOCK_ROWS", 7)
+    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    curve_of, sizes = CQRNN._curve_of, []
+    monkeypatch.setattr(
+        CQRNN, "_curve_of", lambda self, rows: sizes.append(len(rows)) or curve_of(self, rows)
+    )
     # Torch predicts in single precision.
     np.testing.assert_allclose(quantiles(model, IMAGES), expected, rtol=1e-5)
+    assert sorted(sizes) == [2] + 14 * [7]
 
 
 def test_weights_that_are_counts_are_repeated_images():

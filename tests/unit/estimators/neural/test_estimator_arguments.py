@@ -84,7 +84,7 @@ WRONG_VALUES = {
     "em_epochs": (0, "em_epochs must be at least 1, got 0."),
     "time_transform": (
         "sqrt",
-        "time_transform must be None, 'standardize' or 'log', got 'sqrt'.",
+        "time_transform must be None, 'standardize', 'log', 'tobit' or 'log-tobit', got 'sqrt'.",
     ),
     "learning_rate": (0.0, "learning_rate must be finite and inside (0, inf), got 0.0."),
     "weight_decay": (-1, "weight_decay must be finite and inside [0, inf), got -1."),
@@ -290,15 +290,17 @@ def test_an_unknown_column_is_refused():
 
 
 def test_what_a_subclass_must_provide_is_named_by_an_error():
-    from censquant.estimators import NeuralRegressor, QuantileRegressor
+    from censquant.estimators import NeuralRegressor, ParametricRegressor, QuantileRegressor
     from censquant.estimators._feature_model import FeatureModel
 
     with pytest.raises(TypeError, match=r"abstract method .*predict_curve"):
         QuantileRegressor()
+    for base in (NeuralRegressor, ParametricRegressor):
+        with pytest.raises(TypeError, match=r"abstract method .*_make_objective"):
+            base()
     for call in (
         lambda: FeatureModel._read_features(SimpleNamespace(), X),
         lambda: FeatureModel._curve_of(SimpleNamespace(), X),
-        lambda: NeuralRegressor._make_objective(SimpleNamespace(), (), None, None),
     ):
         with pytest.raises(NotImplementedError):
             call()

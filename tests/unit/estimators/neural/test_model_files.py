@@ -341,7 +341,7 @@ FOLLOW_UP = {
     "missing": ({"drop": ["follow_up.limits"]}, "a model of follow-up must consist of the arrays"),
     "shape": (
         {"arrays": {"follow_up.limits": np.ones(3)}},
-        "limits of a model of follow-up must have one value for each node.",
+        "limits of a model of follow-up must have one value for each node).",
     ),
     "type": (
         {"arrays": {"follow_up.limits": np.ones(3, np.float32)}},
@@ -349,7 +349,7 @@ FOLLOW_UP = {
     ),
     "features": (
         {"arrays": {"follow_up.n_features": np.array([7])}},
-        "a model of follow-up must take 1 features, got 7.",
+        "a model of follow-up must take 2 features, got 7).",
     ),
 }
 

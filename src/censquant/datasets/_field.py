@@ -1,0 +1,148 @@
+"""Half of the data sets of a neutral comparison of survival learners, and what it published."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant._validation import check_flag, look_up
+from censquant.datasets._field_info import FIELD_INFOS
+from censquant.datasets._info import CatalogueEntry
+from censquant.datasets._mixed_table import MixedTable
+from censquant.datasets._real import RealData, packed, pandas_for_frames
+from censquant.datasets._store import from_folder, locate
+from censquant.survival import Surv
+
+FIELD_DATASETS = tuple(FIELD_INFOS)
+"""Names of the sets of Burk et al. that `fetch_field` knows."""
+
+_SOURCE = "slds-lmu/paper_2023_survival_benchmark on GitHub"
+
+
+@overload
+def fetch_field(
+    name: str, *, return_X_y: Literal[True] = ..., as_frame: bool = ...
+) -> tuple[Any, NDArray[np.void]]: ...
+
+
+@overload
+def fetch_field(name: str, *, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
+
+
+def fetch_field(
+    name: str, *, return_X_y: bool = True, as_frame: bool = True
+) -> tuple[Any, NDArray[np.void]] | RealData:
+    """One of 17 survival sets on which Burk et al. compared 21 tuned learners.
+
+    The study [1]_ has 34 sets; the others are left out so that no method of this package is
+    developed on all of them. Rows with a missing value were removed by the study. `field_folds`
+    has its divisions, `field_scores` its results; the suite ``field`` of the benchmark runs its
+    protocol.
+
+    Parameters
+    ----------
+    name : str
+        One of `FIELD_DATASETS`, the study's own names. The catalogue lists the same set with
+        ``field_`` before the name.
+    return_X_y : bool
+        Whether to return ``(X, y)`` only.
+    as_frame : bool
+        Whether the features are a pandas DataFrame, in which columns of words are categories. The
+        array has numbers only: one column of 0 and 1 for each category except the alphabetically
+        first, named as in ``sex=male``.
+
+    Returns
+    -------
+    X : DataFrame or ndarray of shape (n_samples, n_columns)
+        Features; numbers are float64.
+    y : structured array of shape (n_samples,)
+        ``event``, True where it was observed, and ``time``.
+    data : RealData
+        Instead of both if `return_X_y` is False.
+
+    References
+    ----------
+    .. [1] L. Burk et al. (2026). A large-scale neutral comparison study of survival models on
+       low-dimensional data. arXiv:2406.04098v2.
+
+    Examples
+    --------
+    >>> from censquant.datasets import FIELD_DATASETS, describe
+    >>> info = describe("field_lung")
+    >>> len(FIELD_DATASETS), info.n_samples, info.n_features
+    (17, 167, 8)
+    """
+    info = look_up("field data set", name, FIELD_INFOS)
+    table = MixedTable.read(locate(info.files[0]))
+    y = Surv.from_arrays(event=table.columns["status"] == 1, time=table.columns["time"])
+    features = table.without("time", "status")
+    if check_flag("as_frame", as_frame):
+        return packed(info, features.frame(), y, features.names, return_X_y=return_X_y)
+    X, names = features.numbers()
+    return packed(info, X, y, names, return_X_y=return_X_y)
+
+
+def field_folds(name: str) -> Any:
+    """Training and test rows of the study's outer resampling: three folds, repeated.
+
+    They are read from ``field/folds/NAME.csv`` in the folder that ``CENSQUANT_DATA`` names, and
+    never downloaded.
+
+    Parameters
+    ----------
+    name : str
+        One of `FIELD_DATASETS`.
+
+    Returns
+    -------
+    folds : DataFrame
+        Columns ``set`` (``train`` or ``test``), ``iteration`` (from 1 on; the first three are one
+        repetition) and ``row_id`` (row of the data set, from 1 on).
+
+    Examples
+    --------
+    >>> from censquant.datasets import field_folds
+    >>> field_folds("long")
+    Traceback (most recent call last):
+    ValueError: There is no field data set 'long'; did you mean lung?
+    """
+    look_up("field data set", name, FIELD_INFOS)
+    return _csv(f"field/folds/{name}.csv", f"resamplings/repeated_cv/{name}.csv of {_SOURCE}")
+
+
+def field_scores() -> Any:
+    """Scores that the study published, one row per data set, learner, tuning and iteration.
+
+    They are read from ``field/published_scores.csv`` in the folder that ``CENSQUANT_DATA`` names,
+    and never downloaded.
+
+    Returns
+    -------
+    scores : DataFrame
+        Columns ``task`` (a name of `FIELD_DATASETS`), ``learner``, ``tuned_for`` (``harrell_c``,
+        ``isbs`` or both with a comma between), ``iteration``, ``harrell_c`` and ``isbs``; a score
+        that the learner was not tuned for is missing.
+
+    Examples
+    --------
+    >>> from censquant.datasets import field_scores
+    >>> field_scores.__name__
+    'field_scores'
+    """
+    return _csv("field/published_scores.csv", f"the results of {_SOURCE}")
+
+
+def _csv(path: str, source: str) -> Any:
+    return pandas_for_frames().read_csv(from_folder(path, source))
+
+
+def _loader(name: str) -> Callable[..., Any]:
+    return functools.partial(fetch_field, name)
+
+
+FIELD = tuple(CatalogueEntry(info, _loader(name)) for name, info in FIELD_INFOS.items())
+"""The field's data sets."""

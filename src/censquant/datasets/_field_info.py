@@ -1,0 +1,236 @@
+"""What is known of each set of the field's comparison before it is read."""
+
+from censquant.datasets._info import DataFile, DatasetInfo, downloaded, github_url
+
+_REPOSITORY = "slds-lmu/paper_2023_survival_benchmark"
+_OPENML_COPIES = "bb7f2bd013fa41ca7bfeb903f529d5dca7a3f760"
+_CATS = "091fba2768508a6efd7c4ec024f45c6c67f313dd"
+_CHURN = "737ea3c887e40c6c893a3d6707018f00a6fe72a7"
+
+
+def _info(
+    name: str,
+    shape: tuple[int, int],
+    n_censored: int,
+    openml: int,
+    origin: str,
+    licence: str,
+    checksum: str,
+    size: int,
+    description: str,
+    commit: str = _OPENML_COPIES,
+) -> DatasetInfo:
+    url = github_url(_REPOSITORY, commit, f"datasets/{name}.csv")
+    return downloaded(
+        f"field_{name}",
+        f"{name} (field)",
+        shape,
+        n_censored / shape[0],
+        description=description,
+        source=f"package {origin}, as prepared by Burk et al. (2026), {_REPOSITORY} on GitHub; "
+        f"OpenML data set {openml}",
+        licence=f"{licence} for the package that it comes from",
+        files=(DataFile(f"field/datasets/{name}.csv", url, f"sha256:{checksum}", size),),
+    )
+
+
+FIELD_INFOS = {
+    "CarpenterFdaData": _info(
+        "CarpenterFdaData",
+        (408, 25),
+        146,
+        46159,
+        "simPH",
+        "GPL-3",
+        "fe2016c53e06e47c20c24a2cc8974b853008b13bf17c0eb2a8d28247c6aa6320",
+        75_556,
+        "Review times in months of 408 drugs at the US Food and Drug Administration "
+        "(Carpenter 2002).",
+    ),
+    "aids2": _info(
+        "aids2",
+        (2814, 4),
+        1_081,
+        46158,
+        "MASS",
+        "GPL-2 | GPL-3",
+        "de972b5d60d49407e00f7c415584d2e1a1db619073b7dbe1463d75dec5b41510",
+        51_476,
+        "Survival in days of 2814 Australian patients with AIDS. 22 rows are copies of others.",
+    ),
+    "cat_adoption": _info(
+        "cat_adoption",
+        (2257, 18),
+        823,
+        47176,
+        "modeldata",
+        "MIT",
+        "c377d699d2ddff13fa71c1373b7d8c791d0d84adea1524811e79996e6ac5f1d1",
+        199_585,
+        "Days until 2257 cats of a shelter in California were adopted. 87 rows are copies "
+        "of others.",
+        commit=_CATS,
+    ),
+    "colrec": _info(
+        "colrec",
+        (5578, 5),
+        976,
+        46145,
+        "relsurv",
+        "GPL",
+        "1709224e9cf4c1a48ab1e1f363e345ad702144b8b01e9a5e8f495eb598725b60",
+        181_821,
+        "Survival in days of 5578 Slovenian patients with colon or rectal cancer; age and "
+        "date of diagnosis are in days.",
+    ),
+    "cost": _info(
+        "cost",
+        (518, 13),
+        114,
+        46148,
+        "pec",
+        "GPL (>= 2)",
+        "7efd5dc9498a629420a23f040f3c8be193854706c04ab13107c9f20da2ff8a7c",
+        26_712,
+        "Survival in days of 518 patients of the Copenhagen Stroke Study.",
+    ),
+    "e1684": _info(
+        "e1684",
+        (284, 3),
+        88,
+        46157,
+        "smcure",
+        "GPL-2",
+        "7ae83e7921ad9bbea8f71025eb58a8ca3d9c6006db28ac60a90cff3bf68ebef7",
+        9336,
+        "Relapse-free survival in years of 284 patients of the melanoma trial E1684.",
+    ),
+    "gbsg": _info(
+        "gbsg",
+        (2232, 7),
+        965,
+        46131,
+        "pycox",
+        "BSD-2",
+        "8407088bdeb6cd73c6c7bb9e69dc711c19cd819b2ca2f93515f428ad5bd94d87",
+        77_553,
+        "Recurrence-free survival in months of 2232 women with breast cancer: the rows of "
+        "the catalogue's set gbsg.",
+    ),
+    "kidtran": _info(
+        "kidtran",
+        (863, 3),
+        723,
+        46155,
+        "KMsurv",
+        "GPL (>= 3)",
+        "2a955b4ede562d62f05b54474d217a5d59e82dbe8304699c0bf43cc0bbff0c64",
+        11_657,
+        "Survival in days of 863 patients after a kidney transplant, 84 % of them censored.",
+    ),
+    "lung": _info(
+        "lung",
+        (167, 8),
+        47,
+        46162,
+        "survival",
+        "LGPL (>= 2)",
+        "d00b33119908e78f035802138bf23f40bc44a307f5ae8743d89202b9080f3d09",
+        4879,
+        "Survival in days of 167 patients with advanced lung cancer (NCCTG).",
+    ),
+    "metabric": _info(
+        "metabric",
+        (1903, 9),
+        800,
+        46142,
+        "pycox",
+        "BSD-2",
+        "4406d599d1eb07d91b8716ec1e14da3a23df94d11d52992df07d1b38a6d06cea",
+        224_213,
+        "Survival in months of 1903 patients with breast cancer: the catalogue's set "
+        "metabric without its row at time 0.",
+    ),
+    "nafld1": _info(
+        "nafld1",
+        (12_588, 5),
+        11_570,
+        46164,
+        "survival",
+        "LGPL (>= 2)",
+        "a2f15f90eead8f8ce43a6f58e33d8e46f42c985c3ecf95109c63af4b3d1dea28",
+        483_210,
+        "Survival of 12588 people of a study of fatty liver disease, 92 % of them "
+        "censored; the unit of time is not stated.",
+    ),
+    "rdata": _info(
+        "rdata",
+        (1040, 3),
+        493,
+        46146,
+        "relsurv",
+        "GPL",
+        "3a63fc52ee536468e9f196eace0c41d251e402a40d1f2130fd96ed5f67d9b6cb",
+        15_361,
+        "Survival in days of 1040 patients after a heart attack.",
+    ),
+    "std": _info(
+        "std",
+        (877, 21),
+        530,
+        46156,
+        "KMsurv",
+        "GPL (>= 3)",
+        "eb28ea0f250b2df5939161129dc9ff65777f818b0d59961fdf674cbfe6c7ab33",
+        54_039,
+        "Days until reinfection of 877 women with a sexually transmitted disease.",
+    ),
+    "support": _info(
+        "support",
+        (4000, 14),
+        1_295,
+        46144,
+        "pycox",
+        "BSD-2",
+        "8f87935b92d0a8383b9c11ba182e59839c2ce96d1efae93ce9c3d41b98fab181",
+        341_963,
+        "Survival in days of 4000 seriously ill patients, a part of the catalogue's set support.",
+    ),
+    "uis": _info(
+        "uis",
+        (575, 12),
+        111,
+        46153,
+        "quantreg",
+        "GPL (>= 2)",
+        "e3c2289c8e35e6f24a6b7a48be65f4f91dca709fdb19d5f98205348101072e80",
+        38_841,
+        "Days until relapse of 575 patients of two programmes of drug treatment (UMARU IMPACT).",
+    ),
+    "wa_churn": _info(
+        "wa_churn",
+        (7032, 18),
+        5_163,
+        47178,
+        "modeldata",
+        "MIT",
+        "a7a04866e15730cef6b1c722b667c99fdd0cedbff71d6ccce1e0c510abe011ac",
+        780_275,
+        "Months until 7032 customers of a telephone company left, 73 % of them censored. "
+        "22 rows are copies of others.",
+        commit=_CHURN,
+    ),
+    "whas": _info(
+        "whas",
+        (481, 9),
+        232,
+        46169,
+        "mlr3proba",
+        "LGPL-3",
+        "d52d3fba83c60d25e2148c3c7c67d65bc27d41175661b8030aebf624a55e55dd",
+        15_012,
+        "Survival in days of 481 patients of the Worcester Heart Attack Study; not the "
+        "rows of the catalogue's set whas.",
+    ),
+}
+"""Facts of each set by the study's own name."""

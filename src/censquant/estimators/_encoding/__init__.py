@@ -1,0 +1,6 @@
+"""Data frames as they are found, turned into a finite matrix of numbers."""
+
+from censquant.estimators._encoding._encoder import FrameEncoder
+from censquant.estimators._encoding._estimator import EncodesFrames
+
+__all__ = ["EncodesFrames", "FrameEncoder"]

@@ -1,0 +1,120 @@
+"""What an estimator that takes data frames as they are has in common with others."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from censquant.estimators._encoding._encoder import FrameEncoder
+from censquant.estimators._encoding._files import encoder_part, restored_encoder
+from censquant.estimators._encoding._selection import FROM_DTYPE, close_name
+from censquant.estimators._encoding._table import as_array, is_frame
+from censquant.estimators._encoding._values import Floats
+from censquant.estimators._features import feature_names, listed
+from censquant.estimators._parts import Part
+
+_PART = "encoder"
+
+
+class EncodesFrames:
+    """A part of an estimator that learns from encoded columns.
+
+    ``fit`` calls ``_fit_encoder``, predictions call ``_encode``; both return finite numbers. The
+    estimator has a parameter ``categorical_features``, and gets ``n_features_in_`` and, from a
+    frame, ``feature_names_in_``. It comes before the estimator's other base classes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.base import BaseEstimator
+    >>> from censquant.estimators._encoding import EncodesFrames
+    >>> class Width(EncodesFrames, BaseEstimator):
+    ...     def __init__(self, categorical_features="from_dtype"):
+    ...         self.categorical_features = categorical_features
+    ...     def fit(self, X):
+    ...         self.width_ = self._fit_encoder(X).shape[1]
+    ...         return self
+    >>> frame = pd.DataFrame({"age": [61.0, 55.0, 48.0], "stage": ["II", "III", "I"]})
+    >>> Width().fit(frame).width_
+    4
+    """
+
+    categorical_features: Any = FROM_DTYPE
+    _encoder: FrameEncoder | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        # Not ``string``: scikit-learn's checks then demand that nested objects are accepted.
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fit_encoder(self, X: Any, weight: Floats | None = None) -> Floats:
+        """Fit the encoder and return the encoded rows; ``weight`` is one finite number per row."""
+        table = checked_table(self, X, reset=True)
+        self._encoder = FrameEncoder.fit(
+            table,
+            feature_names(self),
+            categorical_features=self.categorical_features,
+            weight=weight,
+        )
+        return self._encoder.transform(table)
+
+    def _encode(self, X: Any) -> Floats:
+        """Return rows encoded as in the fit."""
+        assert self._encoder is not None
+        return self._encoder.transform(checked_table(self, X, reset=False))
+
+    def _with_encoder(self, part: Part) -> Part:
+        """Return the part of the estimator with that of its encoder inside."""
+        assert self._encoder is not None
+        return replace(part, parts={**part.parts, _PART: encoder_part(self._encoder)})
+
+    def _restore_encoder(self, part: Part) -> None:
+        """Take the encoder from the part of an estimator whose features are known already."""
+        self._encoder = restored_encoder(part.parts[_PART], feature_names(self))
+
+
+def checked_table(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return ``X`` as a frame, array or sparse matrix with the columns of the fit.
+
+    Shapes and names are checked as in scikit-learn, values are not.
+    """
+    fewest = 2 if reset else 1
+    if not is_frame(X):
+        return validate_data(
+            estimator,
+            as_array(X),
+            reset=reset,
+            dtype=None,
+            accept_sparse="csr",
+            ensure_all_finite=False,
+            ensure_min_samples=fewest,
+        )
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        hint = "" if reset else _different_columns(feature_names(estimator), X.columns)
+        raise ValueError(f"{hint}{error}") from None
+    # Only the shape is looked at: the frame itself would become an array of objects.
+    check_array(np.broadcast_to(0.0, X.shape), ensure_min_samples=fewest, estimator=estimator)
+    return X
+
+
+def _different_columns(known: list[str], given: Any) -> str:
+    """Say which columns are missing and which are unknown; nothing where only the order differs."""
+    missing = [name for name in known if name not in set(given)]
+    unknown = [name for name in given if name not in set(known)]
+    if not missing and not unknown:
+        return ""
+    said = []
+    if missing:
+        near = close_name(missing[0], [str(name) for name in unknown])
+        hint = f" (is it {near!r}?)" if near is not None else ""
+        said.append(f"no column {listed(missing)}{hint}")
+    if unknown:
+        said.append(f"the unknown columns {listed(unknown)}")
+    return f"X must have the columns of the fit, got {' and '.join(said)}. "

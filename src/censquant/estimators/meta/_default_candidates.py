@@ -1,0 +1,56 @@
+"""The candidates of the recommended estimator, each of which some data need."""
+
+from typing import Any
+
+from censquant.estimators.hazards import CoxQuantileRegressor
+from censquant.estimators.meta._pool import LikelihoodPrior
+from censquant.estimators.neural import ShapeNN
+from censquant.estimators.trees import BoostedQuantileRegressor, CensoredQuantileForest
+from censquant.survival import Target
+
+# Rows from which on the network with bounded tails has the next capacity.
+_MORE_ROWS = (3_000, 12_000, 25_000)
+_FEWEST_EVENTS = 10
+
+DEFAULT_PRIOR = LikelihoodPrior(follows={"bounded": "normal"})
+"""The network with bounded tails is expected where its smooth relative is."""
+
+
+def default_candidates(target: Target, censoring: str) -> list[tuple[str, Any]]:
+    """Return unfitted candidates for data of this size and kind.
+
+    With very few events only the hazards model is left: its penalty keeps it near the Kaplan-Meier
+    curve of all rows, and nothing else can be compared.
+    """
+    hazards = ("hazards", CoxQuantileRegressor(censoring=censoring))
+    if target.n_events < _FEWEST_EVENTS:
+        return [hazards]
+    candidates = [
+        hazards,
+        ("normal", ShapeNN(family="normal", censoring=censoring)),
+        ("bounded", bounded_network(len(target), censoring)),
+        ("boosting", BoostedQuantileRegressor(censoring=censoring)),
+        ("forest", CensoredQuantileForest(censoring=censoring)),
+    ]
+    if censoring == "right" and float(target.time[target.event].min()) > 0:
+        candidates.insert(2, ("log-normal", ShapeNN(family="log-normal")))
+    return candidates
+
+
+def bounded_network(n_rows: int, censoring: str) -> ShapeNN:
+    """Return a network that fits more closely the more rows there are, and never extrapolates."""
+    size = 1 + sum(n_rows >= rows for rows in _MORE_ROWS)
+    is_large = size > 2
+    return ShapeNN(
+        family="normal",
+        tail="bounded",
+        hidden_layer_sizes=(64, 64) if size == 1 else (100, 100),
+        activation="relu" if is_large else "gelu",
+        dropout=0.0 if is_large else 0.2,
+        max_steps=400 * 2**size,
+        learning_rate=0.01,
+        weight_decay=6e-3 / 4**size,
+        likelihood_weight=0.3 if is_large else 1.0,
+        pinball_weight=1.0 if is_large else 0.3,
+        censoring=censoring,
+    )

@@ -1,0 +1,16 @@
+"""Pools: candidates cross-fitted, weighted by held-out scores, and mixed into one distribution."""
+
+from censquant.estimators.meta._pool._model import Pool, read_plain_features
+from censquant.estimators.meta._pool._prior import FixedPrior, LikelihoodPrior, Prior
+from censquant.estimators.meta._pool._table import CandidateRow, CandidateTable, PoolSummary
+
+__all__ = [
+    "CandidateRow",
+    "CandidateTable",
+    "FixedPrior",
+    "LikelihoodPrior",
+    "Pool",
+    "PoolSummary",
+    "Prior",
+    "read_plain_features",
+]

@@ -1,0 +1,142 @@
+"""Candidates of a pool: fitted to some rows, asked about others."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from censquant.exceptions import TrainingDivergedError
+from censquant.quantiles import CURVE_QUANTILES
+from censquant.survival import Target
+
+Floats = NDArray[np.float64]
+
+LEVELS: Floats = np.array(CURVE_QUANTILES)
+"""Levels at which candidates are read and pooled."""
+
+_BLOCK_ROWS = 4_096
+_FAILURES = (TrainingDivergedError, FloatingPointError, np.linalg.LinAlgError)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a fitted candidate says of some rows, in the units of a right-censored time.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, len(LEVELS))
+        Quantiles.
+    end : tuple of ndarray of shape (n,), or None
+        Time and level past which the candidate has no data of its own; None if it never ends.
+    """
+
+    values: Floats
+    end: tuple[Floats, Floats] | None
+
+
+def ask(models: list[Any], x: NDArray[Any], *, mirror: bool) -> Answer:
+    """Return the mean of the models' quantiles; ``mirror`` turns left-censored times around."""
+    values: Floats = np.zeros((len(x), len(LEVELS)))
+    for model in models:
+        curve = model.predict_curve(x)
+        own = -curve.at(1.0 - LEVELS[::-1])[:, ::-1] if mirror else curve.at(LEVELS)
+        values += own
+    values /= len(models)
+    ends = [model._curve_end(x) for model in models if hasattr(model, "_curve_end")]
+    if not ends:
+        return Answer(values, None)
+    times, levels = zip(*ends, strict=True)
+    return Answer(values, (np.mean(times, axis=0), np.mean(levels, axis=0)))
+
+
+def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool) -> Answer:
+    """Return what :func:`ask` does with bounded memory."""
+    parts = [
+        ask(models, x[start : start + _BLOCK_ROWS], mirror=mirror)
+        for start in range(0, len(x), _BLOCK_ROWS)
+    ]
+    ends = [part.end for part in parts if part.end is not None]
+    joined = tuple(np.concatenate(column) for column in zip(*ends, strict=True)) if ends else None
+    return Answer(np.concatenate([part.values for part in parts]), joined)  # type: ignore[arg-type]
+
+
+@dataclass(eq=False)
+class FitTask:
+    """The fit of one candidate to some rows and its answers about others, to be run in a thread.
+
+    Parameters
+    ----------
+    estimator : QuantileRegressor
+        Fitted as a copy.
+    seed : int
+    x, target, weight
+        Of all rows; ``weight`` is None where all weights are equal.
+    train : ndarray of bool, shape (n,), or slice
+        Rows to fit.
+    test : ndarray of int
+        Rows to ask about; may be empty.
+    mirror : bool
+        Whether times are left-censored.
+    """
+
+    estimator: Any
+    seed: int
+    x: NDArray[Any]
+    target: Target
+    weight: Floats | None
+    train: Any
+    test: NDArray[np.intp]
+    mirror: bool
+    on_done: Any = None
+
+    def __call__(self, stopping: threading.Event) -> "FitResult":
+        began = time.perf_counter()
+        model = prepared_copy(self.estimator, self.seed, stopping)
+        result = FitResult(model)
+        weight = () if self.weight is None else (self.weight[self.train],)
+        rows = self.target.take(self.train)
+        try:
+            model.fit(self.x[self.train], (rows.time, rows.event), *weight)
+            if len(self.test):
+                asked = self.x[self.test]
+                result.answer = ask_in_blocks([model], asked, mirror=self.mirror)
+                if hasattr(model, "log_likelihood"):
+                    held_out = self.target.take(self.test)
+                    result.log_likelihood = model.log_likelihood(
+                        asked, (held_out.time, held_out.event)
+                    )
+        except _FAILURES as error:
+            result.failure = str(error)
+        del model._stopping  # an event can be neither copied nor stored
+        result.seconds = time.perf_counter() - began
+        if self.on_done is not None:
+            self.on_done()
+        return result
+
+
+@dataclass(eq=False)
+class FitResult:
+    """A fitted candidate, and what it said of the rows that it had not seen."""
+
+    model: Any
+    answer: Answer | None = None
+    log_likelihood: Floats | None = None
+    failure: str | None = None
+    seconds: float = field(default=0.0)
+
+
+def prepared_copy(estimator: Any, seed: int, stopping: threading.Event) -> Any:
+    """Return an unfitted copy that leaves follow-up, threads, warnings and Ctrl-C to the pool."""
+    model = clone(estimator)
+    parameters = model.get_params(deep=False)
+    if "random_state" in parameters and parameters["random_state"] is None:
+        model.set_params(random_state=seed)
+    if "n_jobs" in parameters:
+        model.set_params(n_jobs=1)
+    model._stands_alone = False
+    model._stopping = stopping
+    return model

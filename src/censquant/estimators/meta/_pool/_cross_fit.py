@@ -1,0 +1,192 @@
+"""Cross-fitting: every candidate answers for rows that it has not seen."""
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant._progress import Bar
+from censquant.estimators.meta._pool._candidates import LEVELS, Answer, FitResult, FitTask
+from censquant.estimators.meta._pool._folds import Folds
+from censquant.estimators.meta._pool._weights import BrierScore
+from censquant.survival import Target
+from censquant.training import side_by_side
+
+Floats = NDArray[np.float64]
+
+# A candidate is dropped after the first fold if it is worse than the best by so many standard
+# errors of the paired difference.
+_CLEARLY_WORSE = 4.0
+
+
+@dataclass(eq=False)
+class Candidate:
+    """One candidate of a pool and what is known of it.
+
+    Parameters
+    ----------
+    name : str
+    estimator : QuantileRegressor
+        Unfitted.
+    seed : numpy.random.SeedSequence
+    """
+
+    name: str
+    estimator: Any
+    seed: np.random.SeedSequence
+    models: list[Any] = field(default_factory=list)
+    values: NDArray[np.float32] | None = None
+    end_time: Floats | None = None
+    end_level: Floats | None = None
+    log_likelihood: Floats | None = None
+    seconds: float = 0.0
+    dropped: str | None = None
+
+    def seed_of(self, fold: int) -> int:
+        """Return the seed of the model of a fold, whatever the order in which folds are fitted."""
+        child = np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, fold))
+        return int(child.generate_state(1)[0])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the candidate extrapolates by itself, past all data."""
+        return self.end_time is None
+
+    def answer(self, rows: Any) -> Answer:
+        """Return what was said of some of the rows, none of which the models had seen."""
+        assert self.values is not None
+        end = None
+        if self.end_time is not None and self.end_level is not None:
+            end = (self.end_time[rows], self.end_level[rows])
+        return Answer(self.values[rows].astype(np.float64), end)
+
+    def take(self, rows: NDArray[np.intp], n_rows: int, result: FitResult) -> None:
+        """Keep what a fold's model said of the rows that were held out."""
+        self.models.append(result.model)
+        self.seconds += result.seconds
+        answer = result.answer
+        if answer is None:
+            return
+        if self.values is None:
+            self.values = np.full((n_rows, len(LEVELS)), np.nan, dtype=np.float32)
+        self.values[rows] = answer.values
+        if answer.end is not None:
+            if self.end_time is None or self.end_level is None:
+                self.end_time, self.end_level = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
+            self.end_time[rows], self.end_level[rows] = answer.end
+        if result.log_likelihood is not None:
+            if self.log_likelihood is None:
+                self.log_likelihood = np.full(n_rows, np.nan)
+            self.log_likelihood[rows] = result.log_likelihood
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """The rows of a pool's fit, and how candidates are fitted to parts of them.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, ...)
+    target : Target
+        In the user's terms.
+    weight : ndarray of shape (n,)
+    folds : ndarray of int, shape (n,)
+    score : BrierScore
+        Of all rows, by which candidates race.
+    mirror : bool
+        Whether times are left-censored.
+    lower : float
+        Smallest possible time of the score's target.
+    n_jobs : int or None
+    bar : Bar or None
+    """
+
+    x: NDArray[Any]
+    target: Target
+    weight: Floats
+    folds: Folds
+    score: BrierScore
+    mirror: bool
+    lower: float
+    n_jobs: int | None
+    bar: Bar | None
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.folds.max()) + 1
+
+    def run(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Fit candidates to all folds and return those that were not dropped on the way."""
+        self._fit(candidates, range(1))
+        kept = self._race([each for each in candidates if each.dropped is None])
+        if self.bar is not None and len(kept) < len(candidates):
+            self.bar.advance((len(candidates) - len(kept)) * (self.n_folds - 1))
+        self._fit(kept, range(1, self.n_folds))
+        return [each for each in kept if each.dropped is None]
+
+    def refit(self, candidates: list[Candidate]) -> None:
+        """Replace the models of the folds by one of all rows."""
+        tasks = [self._task(each, self.n_folds) for each in candidates]
+        for candidate, result in zip(candidates, self._run(tasks), strict=True):
+            candidate.seconds += result.seconds
+            if result.failure is None:
+                candidate.models = [result.model]
+
+    def _fit(self, candidates: list[Candidate], folds: range) -> None:
+        # Fold after fold, so that candidates that take long do not all come last.
+        pairs = [(candidate, fold) for fold in folds for candidate in candidates]
+        tasks = [self._task(*pair) for pair in pairs]
+        for (candidate, _), task, result in zip(pairs, tasks, self._run(tasks), strict=True):
+            if result.failure is not None:
+                candidate.dropped = result.failure
+            candidate.take(task.test, len(self.folds), result)
+
+    def _task(self, candidate: Candidate, fold: int) -> FitTask:
+        """Return the fit without a fold; no row is of the fold after the last."""
+        test = np.flatnonzero(self.folds == fold)
+        return FitTask(
+            candidate.estimator,
+            candidate.seed_of(fold),
+            self.x,
+            self.target,
+            None if (self.weight == self.weight[0]).all() else self.weight,
+            self.folds != fold if len(test) else slice(None),
+            test,
+            self.mirror,
+        )
+
+    def _run(self, tasks: list[FitTask]) -> list[FitResult]:
+        lock = threading.Lock()
+
+        def on_done() -> None:
+            with lock:
+                if self.bar is not None:
+                    self.bar.advance(1)
+
+        for task in tasks:
+            task.on_done = on_done
+        return side_by_side(tasks, self.n_jobs, on_interrupt="raise") if tasks else []
+
+    def _race(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Return the candidates without those that are clearly worse on the first fold."""
+        rows = np.flatnonzero(self.folds == 0)
+        if self.n_folds == 1 or len(candidates) < 2 or len(rows) < 2:
+            return candidates
+        score, weight = self.score.take(rows), self.weight[rows] / self.weight[rows].sum()
+        losses = [score.rows(each.answer(rows).values, LEVELS, self.lower) for each in candidates]
+        means = np.array([weight @ loss for loss in losses])
+        best = int(np.argmin(means))
+        whole = [place for place, each in enumerate(candidates) if each.is_whole]
+        # Some candidate must extrapolate for the others.
+        kept = {best, *sorted(whole, key=lambda place: means[place])[:1]}
+        for place, loss in enumerate(losses):
+            difference = loss - losses[best]
+            error = np.sqrt(weight**2 @ (difference - weight @ difference) ** 2)
+            if weight @ difference <= _CLEARLY_WORSE * error:
+                kept.add(place)
+            elif place not in kept:
+                candidates[place].dropped = "clearly worse than the best on the first fold"
+        return [each for place, each in enumerate(candidates) if place in kept]

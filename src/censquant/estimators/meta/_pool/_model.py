@@ -1,0 +1,367 @@
+"""A fitted pool: candidates, their weights, and one distribution per individual."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from censquant._progress import Bar
+from censquant._seeds import seed_sequence
+from censquant._validation import check_choice, check_n_jobs
+from censquant.estimators._feature_model import FeatureModel, default_times
+from censquant.estimators._features import (
+    check_features,
+    dense,
+    feature_range,
+    refuse_overflow,
+    warn_of_constant_features,
+)
+from censquant.estimators._follow_up import FollowUp, ReachRule, followed
+from censquant.estimators._parts import Part
+from censquant.estimators._row_order import canonical_order
+from censquant.estimators.meta._pool._candidates import LEVELS, ask
+from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
+from censquant.estimators.meta._pool._files import pool_part, restored_pool
+from censquant.estimators.meta._pool._folds import NEVER, make_folds
+from censquant.estimators.meta._pool._mixture import Mixture
+from censquant.estimators.meta._pool._prior import Prior
+from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
+from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
+from censquant.exceptions import CalibrationWarning
+from censquant.metrics import a_calibration, pit_deviation
+from censquant.quantiles import QuantileCurve, check_quantiles
+from censquant.survival import (
+    Target,
+    TimeTransform,
+    default_horizon,
+    read_target,
+    read_weights,
+    require_events,
+)
+
+Floats = NDArray[np.float64]
+Named = Sequence[tuple[str, Any]]
+
+# A candidate may pass the last time by this share of the range before it must agree with others.
+_ROOM = 0.2
+# Calibration is called into question where a test rejects it and the deviation matters.
+_REJECTED, _DEVIATION, _FEWEST_EVENTS = 0.01, 0.05, 10
+_TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+_BLOCK_ROWS = 4_096
+_TAIL_RULE = (
+    "Past the end of its own data a candidate is continued by those that extrapolate, and more "
+    "than a fifth past the last observed time none exceeds the weighted median of all."
+)
+
+
+class Pool(FeatureModel):
+    """Candidates that were cross-fitted, weighted and pooled; subclasses say which.
+
+    A subclass has the parameters ``quantiles``, ``cv``, ``censoring``, ``n_jobs``,
+    ``random_state`` and ``verbose``.
+    """
+
+    quantiles: ArrayLike | None
+    cv: Any
+    censoring: str
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    n_features_in_: int
+    time_transform_: TimeTransform
+    estimators_: dict[str, list[Any]]
+    weights_: dict[str, float]
+    candidates_: CandidateTable
+    oof_curve_: QuantileCurve | None
+    oof_rows_: NDArray[np.intp] | None
+    calibration_p_value_: float | None
+    _input_shape: tuple[int, ...]
+    _mixture: Mixture
+    _follow_up: FollowUp | None
+    _unstored_parameters = ("cv", "random_state")  # by a model file
+
+    def _check_parameters(self) -> None:
+        check_choice("censoring", self.censoring, ("right", "left"))
+        check_n_jobs(self.n_jobs)
+
+    # Fitting
+
+    def _fit_pool(
+        self,
+        candidates_for: Callable[[Target], Named],
+        prior: Prior,
+        features: NDArray[Any],
+        y: Any,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> Self:
+        """Fit to checked features; ``candidates_for`` is given the target."""
+        taus = check_quantiles(self.quantiles)
+        target = read_target(y, n_samples=len(features))
+        weight = read_weights(sample_weight, len(features))
+        # Rows of weight 0 do not count, and the order of the others does not matter.
+        used = np.flatnonzero(weight > 0)
+        order = used[canonical_order(features[used], target.time[used], target.event[used])]
+        x, target, weight = features[order], target.take(order), weight[order]
+        require_events(target)
+        if x.ndim == 2:
+            warn_of_constant_features(x, self._column_names(), stacklevel=3)
+        group_of = None if groups is None else _read_groups(groups, len(features))[order]
+
+        left = self.censoring == "left"
+        transform = TimeTransform(mirror=left)
+        self.quantiles_ = taus
+        self.time_transform_ = transform
+        self.follow_up_ = (float(target.time.min()), float(target.time.max()))
+        self.horizon_ = default_horizon(target.time, weight, left=left)
+        self.unique_times_ = default_times(target.time[target.event])
+        self._feature_range = feature_range(x) if x.ndim == 2 else None
+        self._input_shape = x.shape[1:]
+
+        named = candidates_for(target)
+        fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
+        folds = make_folds(self.cv, x, target, group_of, np.random.default_rng(fold_seed))
+        timeline = Target(transform.forward(target.time), target.event)
+        candidates = [
+            Candidate(name, estimator, seed)
+            for (name, estimator), seed in zip(named, seeds, strict=True)
+        ]
+        self._pool_candidates(candidates, prior, x, target, timeline, weight, folds, order)
+        self._follow_up = None
+        if not target.event.all():
+            self._follow_up = FollowUp.fit(
+                x.reshape(len(x), -1),
+                timeline.time,
+                timeline.event,
+                weight,
+                np.random.default_rng(follow_up_seed),
+            )
+        return self
+
+    def _pool_candidates(
+        self,
+        candidates: list[Candidate],
+        prior: Prior,
+        x: NDArray[Any],
+        target: Target,
+        timeline: Target,
+        weight: Floats,
+        folds: NDArray[np.int64],
+        order: NDArray[np.intp],
+    ) -> None:
+        """Cross-fit, weigh and keep candidates."""
+        n_folds = int(folds.max()) + 1
+        lower = -np.inf if self.time_transform_.mirror or self.follow_up_[0] < 0 else 0.0
+        first, last = float(timeline.time.min()), float(timeline.time.max())
+        limit = last + _ROOM * (last - min(first, 0.0))
+        bar = Bar("candidates", len(candidates) * n_folds, unit="fits") if self.verbose else None
+        try:
+            held = np.flatnonzero(folds != NEVER)
+            score = BrierScore.of(timeline, weight)
+            fitting = CrossFit(
+                x,
+                target,
+                weight,
+                folds,
+                score,
+                self.time_transform_.mirror,
+                lower,
+                self.n_jobs,
+                bar,
+            )
+            kept = fitting.run(candidates) if n_folds else candidates
+            if not kept:
+                raise ArithmeticError(
+                    f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
+                )
+            mixture = _weighed(kept, prior, score, held, limit, lower, int(target.event.sum()))
+            needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
+            again = [each for each in needed if not n_folds or self._is_refitted(each.estimator)]
+            if bar is not None:
+                bar.restart(len(again))
+            fitting.refit(again)
+        finally:
+            if bar is not None:
+                bar.close()
+        self._mixture = mixture.among(mixture.used)
+        self.estimators_ = {each.name: each.models for each in needed}
+        self.weights_ = dict.fromkeys((each.name for each in candidates), 0.0)
+        self.weights_ |= {
+            each.name: float(w) for each, w in zip(needed, self._mixture.weights, strict=True)
+        }
+        self._keep_held_out(candidates, kept, mixture, score, held, order)
+
+    def _is_refitted(self, estimator: Any) -> bool:
+        """Whether a candidate is fitted again to all rows, or the models of the folds are kept.
+
+        The mean of networks of the folds is as good as one network of all rows and costs nothing;
+        other models are smaller and better when they are fitted again.
+        """
+        return not hasattr(estimator, "max_steps") and not hasattr(estimator, "max_epochs")
+
+    def _keep_held_out(
+        self,
+        candidates: list[Candidate],
+        kept: list[Candidate],
+        mixture: Mixture,
+        score: BrierScore,
+        held: NDArray[np.intp],
+        order: NDArray[np.intp],
+    ) -> None:
+        """Keep the pool's answers about held-out rows, in the order of the user's rows."""
+        self.oof_curve_ = self.oof_rows_ = self.calibration_p_value_ = None
+        pooled = None
+        if len(held):
+            values = self._held_out_values(kept, mixture, held)
+            pooled = values[:, np.searchsorted(self._pool_levels(), LEVELS)]
+            back = np.argsort(order[held])
+            self.oof_curve_ = self._in_user_units(values[back])
+            self.oof_rows_ = order[held][back]
+        horizon = float(self.time_transform_.forward(self.horizon_))
+        self.candidates_ = table_of(
+            candidates, self.weights_, pooled, held, score, horizon, mixture.lower
+        )
+        if pooled is not None:
+            self._question_calibration(pooled, score.target.take(held))
+
+    def _held_out_values(
+        self, kept: list[Candidate], mixture: Mixture, held: NDArray[np.intp]
+    ) -> Floats:
+        """Return the pool's quantiles of held-out rows, in the units of right-censored times."""
+        wanted = self._pool_levels()
+        values = np.empty((len(held), len(wanted)))
+        for start in range(0, len(held), _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            answers = [each.answer(held[rows]) for each in kept]
+            values[rows] = mixture.quantiles(answers, wanted)
+        return values
+
+    def _question_calibration(self, pooled: Floats, target: Target) -> None:
+        """Warn if held-out rows reject the calibration and the deviation is large."""
+        if target.n_events < _FEWEST_EVENTS:
+            return
+        y, columns = (target.time, target.event), np.searchsorted(LEVELS, _TESTED)
+        self.calibration_p_value_ = float(a_calibration(y, pooled[:, columns], _TESTED).p_value)
+        if self.calibration_p_value_ < _REJECTED and pit_deviation(y, pooled, LEVELS) > _DEVIATION:
+            warnings.warn(
+                "Held-out rows reject the calibration of the pooled quantiles "
+                f"(p = {self.calibration_p_value_:.2g}): see summary(), and check the stated "
+                "probabilities with censquant.metrics.evaluate before relying on them.",
+                CalibrationWarning,
+                stacklevel=6,
+            )
+
+    # Predicting
+
+    def _read_features(self, X: Any) -> Any:
+        check_is_fitted(self, "estimators_")
+        return check_features(self, X, reset=False, dtype=(np.float64, np.float32))
+
+    def _pool_levels(self) -> Floats:
+        """Return the levels of the pool's curves, in the units of right-censored times."""
+        return np.union1d(LEVELS, self.time_transform_.levels(self.quantiles_).round(12))
+
+    def _in_user_units(self, values: Floats) -> QuantileCurve:
+        """Return the curves behind quantiles at the levels of the pool."""
+        levels = self._pool_levels()
+        if self.time_transform_.mirror:
+            values, levels = -values[:, ::-1], (1.0 - levels[::-1]).round(12)
+        lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
+        return QuantileCurve.adopt(np.ascontiguousarray(values), levels, lower)
+
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        mirror = self.time_transform_.mirror
+        answers = [ask(models, features, mirror=mirror) for models in self.estimators_.values()]
+        values = self._mixture.quantiles(answers, self._pool_levels())
+        refuse_overflow(values, features, self._column_names())
+        return self._in_user_units(values).with_reach(ReachRule(self, features), lowest=mirror)
+
+    def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return how long individuals were followed, and the level reached by then."""
+        flat = features.reshape(len(features), -1)
+        return followed(self._follow_up, flat, self.time_transform_)
+
+    # Reporting and saving
+
+    @property
+    def tail_rule_(self) -> str:
+        """What predictions rest on where the data cannot speak, in words."""
+        return _TAIL_RULE
+
+    def summary(self) -> PoolSummary:
+        """Return in words what was pooled, how well it did on held-out rows and what it rests on.
+
+        Returns
+        -------
+        summary : PoolSummary
+            ``str()`` of it is text; notebooks show a table.
+        """
+        check_is_fitted(self, "estimators_")
+        return PoolSummary.of(self)
+
+    def _to_part(self) -> Part:
+        return pool_part(self)
+
+    @classmethod
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        return restored_pool(cls, part, network)
+
+
+def _weighed(
+    kept: list[Candidate],
+    prior: Prior,
+    score: BrierScore,
+    held: NDArray[np.intp],
+    limit: float,
+    lower: float,
+    n_events: int,
+) -> Mixture:
+    """Return how the candidates are pooled, by their answers about held-out rows."""
+    if len(kept) == 1:
+        reference = np.ones(1) if kept[0].is_whole else np.zeros(1)
+        return Mixture(np.ones(1), reference, limit, lower)
+    names = [each.name for each in kept]
+    score = score.take(held)
+    likelihood = {
+        each.name: None if each.log_likelihood is None else each.log_likelihood[held]
+        for each in kept
+    }
+    expected = prior(names, likelihood)
+    whole = np.array([each.is_whole for each in kept])
+    reference = np.zeros(len(kept))
+    if whole.any():
+        alone = [each for each in kept if each.is_whole]
+        by_itself = score.quadratic(
+            lambda rows: np.stack([each.answer(held[rows]).values for each in alone]), LEVELS, lower
+        )
+        share = expected[whole] / expected[whole].sum()
+        reference[whole] = shrunk_weights(by_itself, share, n_events)
+    mixture = Mixture(expected, reference, limit, lower)
+    together = score.quadratic(
+        lambda rows: mixture.continued([each.answer(held[rows]) for each in kept]), LEVELS, lower
+    )
+    weights = shrunk_weights(together, expected, n_events)
+    if not (weights[~whole] > 0).any():  # nothing has to be continued
+        reference = np.zeros(len(kept))
+    return Mixture(weights, reference, limit, lower)
+
+
+def _read_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"groups must have one label for each of the {n_rows} rows of X, got shape "
+            f"{labels.shape}."
+        )
+    return labels
+
+
+def read_plain_features(pool: Pool, X: Any, *, allow_nd: bool) -> NDArray[Any]:
+    """Return features of a fit as numbers, for pools whose candidates take nothing else."""
+    return dense(
+        check_features(pool, X, reset=True, dtype=(np.float64, np.float32), allow_nd=allow_nd)
+    )

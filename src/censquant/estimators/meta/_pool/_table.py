@@ -1,0 +1,239 @@
+"""What a pool says of itself: its candidates as a table, and a summary in words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators._frames import pandas_for
+from censquant.estimators.meta._pool._candidates import LEVELS
+from censquant.metrics import concordance_index, pinball_loss_censored
+from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
+from censquant.survival import Target
+
+if TYPE_CHECKING:
+    from censquant.estimators.meta._pool._cross_fit import Candidate
+    from censquant.estimators.meta._pool._model import Pool
+    from censquant.estimators.meta._pool._weights import BrierScore
+
+Floats = NDArray[np.float64]
+
+POOL = "pool"
+_MOST_ROWS = 20_000
+_DIGITS = {"weight": 2, "pinball": 4, "brier": 4, "concordance": 3, "seconds": 1}
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """One candidate of a pool, or the pool itself.
+
+    Parameters
+    ----------
+    name : str
+    weight : float
+        In the pool.
+    pinball, brier, concordance : float
+        Scores of held-out rows: censored check loss over the levels 0.05 to 0.95 and integrated
+        Brier score (lower is better), Harrell's C of the restricted mean (higher is better). NaN
+        for candidates that were dropped early.
+    seconds : float
+        Of all its fits.
+    note : str
+        Why it was dropped, if it was.
+    """
+
+    name: str
+    weight: float
+    pinball: float
+    brier: float
+    concordance: float
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class CandidateTable:
+    """The candidates of a pool with weights and scores of held-out rows; the last row is the pool.
+
+    Parameters
+    ----------
+    rows : tuple of CandidateRow
+
+    Examples
+    --------
+    >>> from censquant.estimators.meta import CandidateRow, CandidateTable
+    >>> table = CandidateTable((CandidateRow("cox", 0.7, 0.21, 0.18, 0.66, 0.1),))
+    >>> table["cox"].weight
+    0.7
+    >>> print(table)
+    name  weight  pinball   brier  concordance  seconds  note
+    cox     0.70   0.2100  0.1800        0.660      0.1
+    """
+
+    rows: tuple[CandidateRow, ...]
+
+    def __iter__(self) -> Iterator[CandidateRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> CandidateRow:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(name)
+
+    def _cells(self) -> list[list[str]]:
+        heading = [field.name for field in fields(CandidateRow)]
+        return [heading] + [
+            [
+                f"{value:.{_DIGITS[name]}f}" if name in _DIGITS else str(value)
+                for name, value in asdict(row).items()
+            ]
+            for row in self.rows
+        ]
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        widths = [max(len(line[place]) for line in cells) for place in range(len(cells[0]))]
+        ends = (0, len(widths) - 1)  # name and note are text
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if place in ends else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in cells
+        )
+
+    def _repr_html_(self) -> str:
+        heading, *lines = self._cells()
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in heading)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>"
+            for line in lines
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def to_frame(self) -> Any:
+        """Return a DataFrame with one row per candidate, indexed by name."""
+        pd = pandas_for("to_frame")
+        return pd.DataFrame([asdict(row) for row in self.rows]).set_index("name")
+
+
+def table_of(
+    candidates: Sequence["Candidate"],
+    weights: dict[str, float],
+    pooled: Floats | None,
+    rows: NDArray[np.intp],
+    score: "BrierScore",
+    horizon: float,
+    lower: float,
+) -> CandidateTable:
+    """Return the table of all candidates and of the pool, scored on held-out rows.
+
+    ``pooled`` holds the pool's quantiles of ``rows`` at ``LEVELS``; everything is in the units of
+    right-censored times.
+    """
+    shown = np.linspace(0, len(rows) - 1, min(len(rows), _MOST_ROWS)).astype(np.intp)
+    part = score.take(rows[shown]) if len(rows) else score
+
+    def scored(name: str, weight: float, values: Floats | None, seconds: float, note: str) -> Any:
+        numbers = (np.nan,) * 3
+        if values is not None and len(shown):
+            numbers = _scores(values, part, horizon, lower)
+        return CandidateRow(name, weight, *numbers, seconds, note)
+
+    table = []
+    for each in candidates:
+        is_complete = each.values is not None and each.dropped is None and len(rows) > 0
+        values = each.answer(rows[shown]).values if is_complete else None
+        note = f"dropped: {each.dropped}" if each.dropped else ""
+        table.append(scored(each.name, weights[each.name], values, each.seconds, note))
+    total = sum(each.seconds for each in candidates)
+    table.append(scored(POOL, 1.0, None if pooled is None else pooled[shown], total, ""))
+    return CandidateTable(tuple(table))
+
+
+def _scores(
+    values: Floats, score: "BrierScore", horizon: float, lower: float
+) -> tuple[float, float, float]:
+    """Return pinball loss, Brier score and concordance of quantiles at ``LEVELS``."""
+    y = (score.target.time, score.target.event)
+    columns = np.flatnonzero(np.isin(LEVELS, DEFAULT_QUANTILES))
+    pinball = pinball_loss_censored(
+        y, values[:, columns], LEVELS[columns], sample_weight=score.weight
+    )
+    brier = float(score.weight @ score.rows(values, LEVELS, lower))
+    curve = QuantileCurve.from_predictions(values, LEVELS, lower)
+    concordance = np.nan
+    if _is_comparable(score.target):
+        concordance = concordance_index(
+            y, curve.restricted_mean(horizon), sample_weight=score.weight
+        )
+    return float(pinball), brier, float(concordance)
+
+
+def _is_comparable(target: Target) -> bool:
+    """Whether any event has an individual that was followed for longer."""
+    return bool(target.event.any() and target.time[target.event].min() < target.time.max())
+
+
+@dataclass(frozen=True)
+class PoolSummary:
+    """A pool in words.
+
+    Made by ``summary()`` of a fitted pool; ``str()`` of it is text, notebooks show the table.
+
+    Parameters
+    ----------
+    sentences : tuple of str
+    table : CandidateTable
+
+    Examples
+    --------
+    >>> from censquant.estimators.meta import CandidateTable, PoolSummary
+    >>> print(PoolSummary(("Two candidates were pooled.",), CandidateTable(())))
+    Two candidates were pooled.
+    <BLANKLINE>
+    name  weight  pinball  brier  concordance  seconds  note
+    """
+
+    sentences: tuple[str, ...]
+    table: CandidateTable
+
+    @classmethod
+    def of(cls, pool: "Pool") -> "PoolSummary":
+        """Return the summary of a fitted pool."""
+        used = sorted(pool.weights_.items(), key=lambda item: -item[1])
+        listed = ", ".join(f"{name} {weight:.0%}" for name, weight in used if weight > 0)
+        low, high = pool.follow_up_
+        sentences = [
+            f"{type(pool).__name__} pools {len(pool.weights_)} candidates: {listed}.",
+            f"Times from {low:g} to {high:g} were observed; restricted means end at "
+            f"{pool.horizon_:g}.",
+        ]
+        whole = pool.candidates_[POOL]
+        if np.isfinite(whole.pinball):
+            sentences.append(
+                f"On held-out rows the pool has a concordance of {whole.concordance:.3f}, an "
+                f"integrated Brier score of {whole.brier:.4f} and a censored check loss of "
+                f"{whole.pinball:.4g}."
+            )
+        if pool.calibration_p_value_ is not None:
+            verdict = "reject" if pool.calibration_p_value_ < 0.01 else "do not reject"
+            sentences.append(
+                f"Held-out rows {verdict} its calibration (p = {pool.calibration_p_value_:.2g})."
+            )
+        sentences.append(f"{pool.tail_rule_}")
+        return cls(tuple(sentences), pool.candidates_)
+
+    def __str__(self) -> str:
+        return "\n".join((*self.sentences, "", str(self.table)))
+
+    def _repr_html_(self) -> str:
+        words = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
+        return words + self.table._repr_html_()

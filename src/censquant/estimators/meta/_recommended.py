@@ -1,0 +1,182 @@
+"""CensoredQuantileRegressor: the estimator to begin with."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from censquant.estimators._encoding import EncodesFrames, FrameEncoder
+from censquant.estimators._parts import Part
+from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default_candidates
+from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_plain_features
+from censquant.estimators.meta._pooled import checked_estimators
+from censquant.survival import Target, read_weights
+
+
+class CensoredQuantileRegressor(EncodesFrames, Pool):
+    """Quantiles of a time to event from data as they are, with nothing to tune.
+
+    The estimator to begin with. It pools a few models that fail on different data: a
+    proportional-hazards model with a ridge penalty, networks of a normal and a log-normal family
+    whose shape is learned, a network whose capacity follows the number of rows, boosted trees and
+    a forest. Each is weighted by how well it predicts rows that it has not seen, so that small and
+    nearly linear data end up with the hazards model, large and irregular data with trees and
+    networks (:class:`PooledQuantileRegressor` has the rule). ``summary()`` says what was pooled.
+
+    Data frames may hold categories, text, booleans and missing values; arrays may hold NaN.
+    Categories are one-hot encoded, rare levels together; missing numbers are replaced by the
+    median, with a column that says so.
+
+    It assumes that censoring is independent of the event time given the features, for the weights
+    of the candidates also that it does not depend on the features much. Rows that belong together
+    (visits of one patient, copies of one engine) must be named by ``groups`` in :meth:`fit`, or the
+    weights favour candidates that remember rows.
+
+    Parameters
+    ----------
+    quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
+        Levels that are returned by default; any other can be asked for.
+    candidates : list of (name, estimator), optional
+        Instead of the default ones; see :class:`PooledQuantileRegressor`.
+    cv : int or splitter, default 4
+        Number of folds, or an object of scikit-learn with ``split``.
+    categorical_features : "from_dtype", array-like of str, int or bool, or None
+        Which columns are categories; by default those of text, categories and booleans.
+    censoring : {"right", "left"}, default "right"
+        Whether a censored row's event lies after or before its time.
+    n_jobs : int, optional
+        Threads over candidates and folds; None means 1, -1 uses all cores. The result does not
+        depend on it.
+    random_state : int, RandomState, Generator or None
+    verbose : int, default 0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    weights_ : dict of str to float
+        Of all candidates.
+    candidates_ : CandidateTable
+        Weights, scores on held-out rows and seconds.
+    estimators_ : dict of str to list
+        Fitted models of the candidates that are used.
+    oof_curve_ : QuantileCurve or None
+        The pool's distributions of held-out rows: what it said of each row before it had seen it.
+        None after loading.
+    oof_rows_ : ndarray of int or None
+        The rows of ``X`` that they belong to.
+    calibration_p_value_ : float or None
+        Of the test of A-calibration on held-out rows.
+    quantiles_, follow_up_, horizon_, unique_times_, time_transform_
+        As of every estimator here.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from censquant import CensoredQuantileRegressor
+    >>> from censquant.datasets import load_gbsg2
+    >>> X, y = load_gbsg2()
+    >>> model = CensoredQuantileRegressor(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.65
+    True
+    >>> model.predict_quantiles(X[:2], [0.1, 0.5], beyond="inf").shape
+    (2, 2)
+    """
+
+    _encoder: FrameEncoder | None  # None for features that are images or sequences
+
+    def __init__(
+        self,
+        quantiles: ArrayLike | None = None,
+        *,
+        candidates: Sequence[tuple[str, Any]] | None = None,
+        cv: Any = 4,
+        categorical_features: Any = "from_dtype",
+        censoring: str = "right",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.quantiles = quantiles
+        self.candidates = candidates
+        self.cv = cv
+        self.categorical_features = categorical_features
+        self.censoring = censoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to features as they are and possibly censored times.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n, n_features)
+            Columns may be numbers, categories, text or booleans, with missing values.
+        y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
+            Times and whether the event was observed; a plain array means that all were.
+        sample_weight : array-like of shape (n,), optional
+            Whole numbers count a row so many times; other weights scale its contribution.
+        groups : array-like of shape (n,), optional
+            Rows of one group (a patient, an engine) are held out together.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        prior: Prior = DEFAULT_PRIOR
+        named = None
+        if self.candidates is not None:
+            named, prior = checked_estimators(self.candidates, self.censoring), LikelihoodPrior()
+        features = self._fit_features(X, sample_weight)
+
+        def candidates_for(target: Target) -> list[tuple[str, Any]]:
+            return named or default_candidates(target, self.censoring)
+
+        return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
+
+    def _fit_features(self, X: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
+        """Return features as numbers; images and sequences are left as they are."""
+        if np.ndim(X) > 2:
+            self._encoder = None
+            return read_plain_features(self, X, allow_nd=True)
+        weight = None if sample_weight is None else read_weights(sample_weight, _num_samples(X))
+        return _at_least_one_column(self._fit_encoder(X, weight))
+
+    def _read_features(self, X: Any) -> Any:
+        check_is_fitted(self, "estimators_")
+        if self._encoder is None:
+            return super()._read_features(X)
+        return _at_least_one_column(self._encode(X))
+
+    def _column_names(self) -> list[str]:
+        if self._encoder is None:
+            return super()._column_names()
+        return self._encoder.feature_names_out or ["nothing"]
+
+    def _to_part(self) -> Part:
+        part = super()._to_part()
+        return part if self._encoder is None else self._with_encoder(part)
+
+    @classmethod
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        model = super()._from_part(part, network)
+        model._encoder = None
+        if model._feature_range is not None:
+            model._restore_encoder(part)
+        return model
+
+
+def _at_least_one_column(features: NDArray[Any]) -> NDArray[Any]:
+    """Return features, or a column of zeros where no column was worth keeping."""
+    return features if features.shape[1] else np.zeros((len(features), 1))

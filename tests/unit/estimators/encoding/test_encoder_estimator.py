@@ -1,0 +1,183 @@
+"""An estimator that uses the encoder: scikit-learn's rules hold, messy frames go in, files work."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from censquant import LinearCQR, QuantileRegressor
+from censquant.estimators._encoding import EncodesFrames
+from censquant.estimators._parts import Part, expect
+from censquant.estimators._persistence import from_part, to_part
+from censquant.survival import read_target, read_weights
+
+
+class MessyLinear(EncodesFrames, QuantileRegressor):
+    """Linear censored quantile regression of encoded columns."""
+
+    def __init__(self, categorical_features="from_dtype"):
+        self.categorical_features = categorical_features
+
+    def fit(self, X, y, sample_weight=None):
+        target = read_target(y)
+        weight = read_weights(sample_weight, len(target))
+        Z = self._fit_encoder(X, weight)
+        self.model_ = LinearCQR([0.25, 0.5]).fit(Z, y, sample_weight)
+        self.quantiles_, self.horizon_ = self.model_.quantiles_, self.model_.horizon_
+        return self
+
+    def predict_curve(self, X):
+        return self.model_.predict_curve(self._encode(X))
+
+    def _as_part(self):
+        names = getattr(self, "feature_names_in_", None)
+        described = {"names": None if names is None else names.tolist()}
+        part = Part("MessyLinear", {}, described, parts={"model": to_part(self.model_)})
+        return self._with_encoder(part)
+
+    @classmethod
+    def _restored(cls, part):
+        estimator = cls()
+        estimator.feature_names_in_ = np.array(expect("names", part.description["names"], list))
+        estimator._restore_encoder(part)
+        estimator.model_ = from_part(part.parts["model"])
+        return estimator
+
+
+class Mean(EncodesFrames, QuantileRegressor):
+    """As simple as an estimator can be."""
+
+    def fit(self, X, y):
+        self.coefficients_ = self._fit_encoder(X).mean(axis=0)
+        self.n_targets_ = len(read_target(y, n_samples=len(self._encode(X))))
+        return self
+
+    def predict_curve(self, X):
+        raise NotImplementedError
+
+    def predict(self, X):
+        return self._encode(X) @ self.coefficients_
+
+    def score(self, X, y):
+        return float(self.predict(X).mean())
+
+
+@parametrize_with_checks([MessyLinear(), MessyLinear(categorical_features=None)])
+# One check has more features than rows, which a linear fit cannot tell apart and says so; rounded
+# columns of small data may be constant, equal or all distinct.
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.FeatureWarning")
+def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
+    check(estimator)
+
+
+N = 200
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "age": np.where(RNG.random(N) < 0.1, np.nan, RNG.normal(60, 9, N)),
+        "sex": RNG.choice(["f", "m"], N),
+        "smoker": pd.array(RNG.choice([True, False, None], N), dtype="boolean"),
+        "grade": pd.Categorical(RNG.choice([1, 2], N)),
+    }
+)
+TIME = RNG.exponential(1 + 5 * (FRAME["sex"] == "m").to_numpy())
+Y = (np.minimum(TIME, 6.0), TIME <= 6.0)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return MessyLinear().fit(FRAME, Y)
+
+
+def test_a_messy_frame_is_fitted_and_predicted(model):
+    predicted = model.predict(FRAME)
+    men = (FRAME["sex"] == "m").to_numpy()
+    assert np.isfinite(predicted).all()
+    assert np.median(predicted[men]) > 1.5 * np.median(predicted[~men])
+    assert model.n_features_in_ == 4
+    assert model.feature_names_in_.tolist() == ["age", "sex", "smoker", "grade"]
+
+
+def test_scikit_learn_clones_and_cross_validates_it():
+    scores = cross_val_score(clone(MessyLinear()), FRAME, np.array(TIME), cv=3)
+    assert (scores > 0.5).all()
+
+
+def test_row_order_and_weights_change_no_bit_of_the_encoding(model):
+    order = RNG.permutation(N)
+    Z = model._encode(FRAME)
+    shuffled = MessyLinear()._fit_encoder(FRAME.iloc[order])
+    np.testing.assert_array_equal(shuffled, Z[order])
+
+
+def test_missing_and_unknown_columns_are_named_with_a_suggestion(model):
+    renamed = FRAME.rename(columns={"age": "Age", "grade": "zzz"})
+    message = (
+        "X must have the columns of the fit, got no column 'age', 'grade' (is it 'Age'?) and the "
+        "unknown columns 'Age', 'zzz'. The feature names should match"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        model.predict(renamed)
+    message = "X must have the columns of the fit, got no column 'sex'. The feature names"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        model.predict(FRAME.drop(columns="sex"))
+    message = "X must have the columns of the fit, got the unknown columns 'more'. The feature"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        model.predict(FRAME.assign(more=1.0))
+
+
+def test_columns_in_another_order_are_refused_as_scikit_learn_does(model):
+    with pytest.raises(ValueError, match=r"^The feature names should match .*\n.*same order"):
+        model.predict(FRAME[FRAME.columns[::-1]])
+
+
+def test_an_array_without_names_is_predicted_with_scikit_learns_warning(model):
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but MessyLinear"):
+        predicted = model.predict(FRAME.astype(object).to_numpy())
+    np.testing.assert_array_equal(predicted, model.predict(FRAME))
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_frame_of_too_few_rows_is_refused(rows):
+    message = rf"{rows} sample\(s\) \(shape=\({rows}, 4\)\) while a minimum of 2 is required"
+    with pytest.raises(ValueError, match=message):
+        Mean().fit(FRAME.iloc[:rows], TIME[:rows])
+
+
+def test_a_frame_without_columns_is_refused():
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        Mean().fit(FRAME[[]], TIME)
+
+
+def test_warnings_are_shown_once_in_a_loop(model):
+    unknown = FRAME.assign(grade=3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            model.predict(unknown)
+    said = [str(w.message) for w in caught]
+    assert said == [
+        "X has levels in the columns 'grade' that the fit did not have: they are predicted as if "
+        "they were none of the known levels."
+    ]
+
+
+def test_the_tags_say_what_is_accepted():
+    tags = MessyLinear().__sklearn_tags__().input_tags
+    assert (tags.allow_nan, tags.categorical, tags.sparse, tags.string) == (True, True, True, False)
+
+
+def test_the_encoder_is_a_part_of_the_estimators_file(model):
+    part = model._as_part()
+    assert [entry for entry in part.all_contents() if entry.startswith("encoder: ")] == [
+        "encoder: median of each numeric feature and whether it had missing values",
+        "encoder: levels of each categorical feature (at most 30) and whether it had others",
+    ]
+    again = MessyLinear._restored(Part.from_file(part.tree(), part.flat_arrays()))
+    np.testing.assert_array_equal(again._encode(FRAME), model._encode(FRAME))

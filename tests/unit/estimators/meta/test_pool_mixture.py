@@ -1,0 +1,130 @@
+"""The arithmetic of pools against slow and obvious versions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from censquant.estimators.meta._pool._candidates import LEVELS, Answer
+from censquant.estimators.meta._pool._kernels import (
+    level_of,
+    pull_in_tails,
+    quantile_of,
+    survival_on_grid,
+)
+from censquant.estimators.meta._pool._mixture import Mixture
+from censquant.quantiles import QuantileCurve
+
+FAR = 1e9
+
+
+def increasing_rows(seed, n=3, scale=1.0):
+    rng = np.random.default_rng(seed)
+    steps = rng.exponential(scale, size=(n, len(LEVELS))) * np.diff(LEVELS, prepend=0.0)
+    return np.cumsum(steps, axis=1)
+
+
+@given(seed=st.integers(0, 1000))
+@settings(max_examples=50, deadline=None)
+def test_levels_and_quantiles_of_a_row_are_those_of_its_curve(seed):
+    values = increasing_rows(seed)
+    curve = QuantileCurve(values, LEVELS, 0.0)
+    rng = np.random.default_rng(seed)
+    times = rng.uniform(0, 1.5 * values.max(), size=20)
+    levels = rng.uniform(1e-5, 0.9999, size=20)
+    for row in range(len(values)):
+        own = [level_of(values[row], LEVELS, 0.0, t, False) for t in times]
+        np.testing.assert_allclose(own, 1 - curve.survival(times)[row], atol=1e-12)
+        own = [quantile_of(values[row], LEVELS, 0.0, p) for p in levels]
+        np.testing.assert_allclose(own, curve.at(levels)[row], rtol=1e-9)
+
+
+def test_survival_on_a_grid_is_that_of_the_curve():
+    values = increasing_rows(0, n=5)
+    grid = np.linspace(0, 2 * values.max(), 40)
+    out = np.empty((5, 40))
+    survival_on_grid(values, LEVELS, 0.0, grid, out)
+    np.testing.assert_allclose(out, QuantileCurve(values, LEVELS, 0.0).survival(grid), atol=1e-12)
+
+
+def test_the_left_limit_differs_from_the_level_at_a_jump_only():
+    row = np.array([1.0, 2.0, 2.0, 2.0, 3.0])
+    levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    assert level_of(row, levels, 0.0, 2.0, True) == pytest.approx(0.3)
+    assert level_of(row, levels, 0.0, 2.0, False) == pytest.approx(0.7)
+    assert level_of(row, levels, 0.0, 1.5, True) == level_of(row, levels, 0.0, 1.5, False)
+
+
+def pooled(parts, weights, wanted, limit=FAR, reference=None):
+    answers = [part if isinstance(part, Answer) else Answer(part, None) for part in parts]
+    reference = np.zeros(len(parts)) if reference is None else np.asarray(reference)
+    mixture = Mixture(np.asarray(weights), reference, limit, 0.0)
+    return mixture.quantiles(answers, np.asarray(wanted))
+
+
+@given(seed=st.integers(0, 1000), share=st.floats(0.05, 0.95))
+@settings(max_examples=40, deadline=None)
+def test_quantiles_of_a_pool_solve_the_equation_that_defines_them(seed, share):
+    first, second = increasing_rows(seed), increasing_rows(seed + 1, scale=3.0)
+    wanted = np.array([0.003, 0.05, 0.31, 0.5, 0.9, 0.985])
+    found = pooled([first, second], [share, 1 - share], wanted)
+    curves = QuantileCurve(first, LEVELS, 0.0), QuantileCurve(second, LEVELS, 0.0)
+    for row in range(len(found)):
+        for level, quantile in zip(wanted, found[row], strict=True):
+
+            def excess(t, row=row, level=level):
+                levels = [1 - curve.survival([t])[row, 0] for curve in curves]
+                return share * levels[0] + (1 - share) * levels[1] - level
+
+            exact = brentq(excess, 0.0, 10 * max(first.max(), second.max()), xtol=1e-14)
+            assert quantile == pytest.approx(exact, rel=1e-9, abs=1e-12)
+
+
+@given(seed=st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_quantiles_of_a_pool_never_cross_and_lie_between_those_of_its_parts(seed):
+    parts = [increasing_rows(seed + k, scale=k + 1.0) for k in range(4)]
+    weights = np.random.default_rng(seed).dirichlet(np.ones(4))
+    found = pooled(parts, weights, LEVELS)
+    assert (np.diff(found, axis=1) >= 0).all()
+    stacked = np.stack(parts)
+    assert (found >= stacked.min(axis=0) - 1e-12).all()
+    assert (found <= stacked.max(axis=0) + 1e-12).all()
+
+
+def test_one_candidate_is_its_own_pool():
+    values = increasing_rows(4)
+    np.testing.assert_allclose(pooled([values], [1.0], LEVELS), values, rtol=1e-12)
+
+
+def test_a_jump_of_a_candidate_stays_a_jump_of_the_pool():
+    steps = np.repeat([1.0, 2.0], [14, len(LEVELS) - 14])[None]
+    found = pooled([steps], [1.0], LEVELS)
+    np.testing.assert_array_equal(found, steps)
+
+
+def test_a_candidate_that_ends_is_continued_by_the_reference_given_survival():
+    rate = 0.7
+    exact = -np.log1p(-LEVELS)[None] / rate
+    ended = exact.copy()
+    level = 1 - np.exp(-rate * 1.0)
+    ended[:, level < LEVELS] = 99.0
+    answers = [Answer(ended, (np.array([1.0]), np.array([level]))), Answer(exact, None)]
+    mixture = Mixture(np.array([1.0, 0.0]), np.array([0.0, 1.0]), FAR, 0.0)
+    # The same law before and after: continuing it changes nothing, up to straight segments.
+    np.testing.assert_allclose(mixture.continued(answers)[0], exact, rtol=0.02)
+
+
+def test_a_candidate_alone_in_the_far_tail_is_pulled_back_to_the_median_of_all():
+    values = np.ones((3, 1, 2))
+    values[:, 0, 1] = (4.0, 6.0, 1e12)
+    pull_in_tails(values, np.array([0.3, 0.4, 0.3]), 5.0)
+    np.testing.assert_array_equal(values[:, 0, 1], (4.0, 6.0, 6.0))
+    np.testing.assert_array_equal(values[:, 0, 0], 1.0)
+
+
+def test_tails_below_the_limit_are_left_alone():
+    values = np.array([1.0, 2.0, 3.0]).reshape(3, 1, 1)
+    pull_in_tails(values, np.array([0.5, 0.3, 0.2]), 3.0)
+    np.testing.assert_array_equal(values.ravel(), (1.0, 2.0, 3.0))
