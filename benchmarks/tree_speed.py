@@ -52,7 +52,7 @@ def per_tree(n_rows: int, n_features: int) -> None:
     train = np.flatnonzero(np.arange(n_rows) % 3 > 0)
     # Three folds: each booster trains on two thirds of the rows and is applied to all of them.
     own = BoostedQuantileRegressor(max_iter=N_TREES // 2, random_state=0)
-    own._fits_follow_up = False
+    own._stands_alone = False
     found = cpu_and_wall(lambda: own.fit(X, (times, event)))[0] / (3 * N_TREES)
     print(f"  boosted                         {1e3 * found:8.3f} ms per tree")
     theirs = HistGradientBoostingRegressor(
