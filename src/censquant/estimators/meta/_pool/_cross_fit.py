@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._progress import Bar
+from censquant.estimators._folds import Folds
 from censquant.estimators.meta._pool._candidates import LEVELS, Answer, FitResult, FitTask
-from censquant.estimators.meta._pool._folds import Folds
 from censquant.estimators.meta._pool._rows import PoolRows
 from censquant.estimators.meta._pool._weights import BrierScore
 from censquant.training import side_by_side

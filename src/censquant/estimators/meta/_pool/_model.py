@@ -20,13 +20,13 @@ from censquant.estimators._features import (
     refuse_overflow,
     warn_of_constant_features,
 )
+from censquant.estimators._folds import NEVER, make_folds
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import canonical_order
 from censquant.estimators.meta._pool._candidates import LEVELS, ask
 from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
-from censquant.estimators.meta._pool._folds import NEVER, make_folds
 from censquant.estimators.meta._pool._mixture import Mixture
 from censquant.estimators.meta._pool._prior import Prior
 from censquant.estimators.meta._pool._rows import PoolRows, compared_rows

@@ -1,4 +1,4 @@
-"""Folds of a pool: groups and equal rows stay together, events are spread evenly."""
+"""Folds: groups and equal rows stay together, events are spread evenly."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from censquant.estimators.meta._pool._folds import NEVER, make_folds
+from censquant.estimators._folds import NEVER, make_folds
 from censquant.survival import Target
 
 
@@ -72,6 +72,16 @@ def test_a_splitter_is_asked_for_its_own_folds():
     )
     assert (hold_out == 0).sum() == 6
     assert (hold_out == NEVER).sum() == 24
+
+
+def test_splits_are_taken_as_they_are():
+    x, target = rows(30)
+    splits = list(KFold(3).split(x))
+    for taken in (splits, tuple((train.tolist(), test.tolist()) for train, test in splits)):
+        fold = make_folds(taken, x, target, None, np.random.default_rng(0))
+        np.testing.assert_array_equal(fold, np.repeat([0, 1, 2], 10))
+    with pytest.raises(ValueError, match=r"^cv must hold out each row at most once, got 'splits'"):
+        make_folds([splits[0], splits[0]], x, target, None, np.random.default_rng(0))
 
 
 def test_a_splitter_whose_test_rows_overlap_is_refused():
