@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from censquant._warn import warn_user
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.meta._pool import LikelihoodPrior
 from censquant.estimators.neural import ShapeNN
 from censquant.estimators.trees import BoostedQuantileRegressor, CensoredQuantileForest
+from censquant.exceptions import FewEventsWarning
 from censquant.survival import Target
 
 # Rows from which on the network with bounded tails has the next capacity.
@@ -19,11 +21,17 @@ DEFAULT_PRIOR = LikelihoodPrior(follows={"bounded": "normal"})
 def default_candidates(target: Target, censoring: str) -> list[tuple[str, Any]]:
     """Return unfitted candidates for data of this size and kind.
 
-    With very few events only the hazards model is left: its penalty keeps it near the Kaplan-Meier
-    curve of all rows, and nothing else can be compared.
+    With very few events only the hazards model is left, with a warning: its penalty keeps it near
+    the Kaplan-Meier curve of all rows, and nothing else can be compared.
     """
     hazards = ("hazards", CoxQuantileRegressor(censoring=censoring))
     if target.n_events < _FEWEST_EVENTS:
+        warn_user(
+            f"y has {target.n_events} rows with an event, too few to compare candidates, which "
+            f"begins at {_FEWEST_EVENTS}: only the hazards model is fitted, whose penalty keeps it "
+            "near the Kaplan-Meier curve of all rows.",
+            FewEventsWarning,
+        )
         return [hazards]
     candidates = [
         hazards,

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.estimators.meta._pool import (
+    POOL,
     FixedPrior,
     LikelihoodPrior,
     Pool,
@@ -163,6 +164,8 @@ def checked_estimators(estimators: Any, censoring: str) -> list[tuple[str, Any]]
         raise ValueError(f"estimators must be one or more with different names, got {names}.")
     if slashed := [name for name in names if "/" in name]:
         raise ValueError(f"Names of estimators must have no slash, got {slashed[0]!r}.")
+    if POOL in names:
+        raise ValueError(f"Names of estimators must not be {POOL!r}, the name of all together.")
     checked = []
     for name, estimator in named:
         if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
