@@ -83,6 +83,10 @@ def checked_table(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     Shapes and names are checked as in scikit-learn, values are not.
     """
+    if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
+        raise TypeError(
+            f"X must be a table in memory, got a {type(X).__name__}: call its collect() first."
+        )
     fewest = 2 if reset else 1
     if not is_frame(X):
         return validate_data(

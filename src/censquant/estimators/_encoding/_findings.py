@@ -68,7 +68,7 @@ class Findings:
         self.columns.setdefault(kind, []).append(name)
 
     def _look_at_levels(self, name: str, column: Categories, rule: CategoryRule | None) -> None:
-        n_seen = len(np.unique(column.codes[column.codes >= 0]))
+        n_seen = np.count_nonzero(np.bincount(column.codes + 1)[1:])
         if n_seen <= 1:
             if rule is None:
                 self._note("constant" if n_seen else "empty", name)
@@ -101,7 +101,7 @@ def _is_row_number(column: Numbers) -> bool:
     span = column.values.max() - column.values.min()
     if not n_rows - 1 <= span < n_rows * (n_rows - 1) / 6.0:
         return False
-    return len(np.unique(column.values)) == n_rows
+    return bool((np.diff(np.sort(column.values)) > 0).all())
 
 
 def _are_numbers(levels: Iterable[str]) -> bool:

@@ -41,12 +41,7 @@ def read_objects(values: Sequence[Any], *, as_category: bool | None) -> Column:
 
 def level_text(value: Any) -> str:
     """Return a level of a categorical type, which may be anything, as text."""
-    kind = _kind(type(value))
-    if kind in ("text", "flag", "number"):
-        text = _text(value, kind)
-        if text is not None:
-            return text
-    return str(value)
+    return _text(value, _kind(type(value))) or str(value)
 
 
 def _kind(type_: type) -> str:

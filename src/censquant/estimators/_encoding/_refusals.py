@@ -23,5 +23,5 @@ def unusable_columns(kind: str, names: Sequence[str]) -> Exception:
     # scikit-learn's checks of estimators look for the words in the middle.
     return TypeError(
         f"Each value of this argument must be a string or a number, got {kind} in the columns "
-        f"{columns} of X: spread what it holds over columns of its own."
+        f"{columns} of X: convert it, or spread what it holds over columns of its own."
     )

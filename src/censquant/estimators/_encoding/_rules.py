@@ -170,12 +170,12 @@ def fitted_category_rule(column: Categories, weight: Floats | None) -> CategoryR
     )
     n_rows = len(column.codes) if weight is None else float(weight.sum())
     frequent = np.flatnonzero(counts >= enough_rows(n_rows))
-    # Sorted by count and then by level, since levels are sorted and the sort is stable.
-    kept = np.sort(frequent[np.argsort(-counts[frequent], kind="stable")][:MOST_LEVELS])
+    ranked = sorted(frequent.tolist(), key=lambda code: (-counts[code], column.levels[code]))
+    kept = ranked[:MOST_LEVELS]
     if not present.any():
         return None
     rule = CategoryRule(
-        levels=tuple(column.levels[code] for code in kept),
+        levels=tuple(sorted(column.levels[code] for code in kept)),
         has_rare=bool((counts > 0).sum() > len(kept)),
         has_missing=not present.all(),
     )

@@ -20,7 +20,9 @@ from censquant.estimators._frames import is_polars
 
 def is_frame(X: Any) -> bool:
     """Say whether ``X`` is a data frame of polars or pandas, or of a library like it."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or is_polars(X))
+    if is_polars(X):
+        return hasattr(X, "get_columns")  # the columns of a lazy frame are not there yet
+    return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
 def as_array(X: Any) -> Any:

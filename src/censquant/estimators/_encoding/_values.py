@@ -56,7 +56,7 @@ class Categories:
     codes : ndarray of int of shape (n,)
         Places among the levels, -1 where a value is missing.
     levels : list of str
-        Distinct and sorted, so that nothing depends on the order of the rows.
+        Distinct, in any order: those of identifiers are as many as rows, and never need sorting.
     is_text : bool, default False
         Whether text made it a category, and neither its type nor the user.
     """
@@ -70,8 +70,12 @@ class Categories:
         return Categories(self.codes[rows], self.levels, self.is_text)
 
     def content(self) -> tuple[bytes, NDArray[Any]]:
-        """Return what is equal for columns of the same content: all levels and their places."""
-        return "\0".join(self.levels).encode(errors="surrogatepass"), self.codes
+        """Return what is equal for columns of the same content: sorted levels, places in them."""
+        order = np.array(sorted(range(len(self.levels)), key=self.levels.__getitem__), np.intp)
+        rank = np.full(len(order) + 1, -1)  # the last one is that of a missing value
+        rank[order] = np.arange(len(order))
+        text = "\0".join(self.levels[code] for code in order)
+        return text.encode(errors="surrogatepass"), rank[self.codes]
 
 
 Column = Numbers | Categories
@@ -84,10 +88,9 @@ def categories(
 
     None stands for a missing value; values of the same text are one level.
     """
-    levels = sorted({text for text in texts if text is not None})
-    place = {text: code for code, text in enumerate(levels)}
-    codes = [-1 if text is None else place[text] for text in texts]
-    return Categories(np.array(codes, dtype=np.intp)[index], levels, is_text)
+    place: dict[str, int] = {}
+    codes = [-1 if text is None else place.setdefault(text, len(place)) for text in texts]
+    return Categories(np.array(codes, dtype=np.intp)[index], list(place), is_text)
 
 
 def categories_of_numbers(numbers: Numbers, *, is_flag: bool) -> Categories:

@@ -62,7 +62,7 @@ def test_the_same_encoder_comes_back(path, encoder):
 
 @pytest.mark.parametrize("level", ["", "\ud800", "\0", "Ä 漢", "$part", "a/b"])
 def test_any_text_is_a_level_that_comes_back(tmp_path, level):
-    frame = pd.DataFrame({"a": [level, "u", "v"]})
+    frame = pd.DataFrame({"a": pd.Series([level, "u", "v"], dtype=object)})
     encoder = FrameEncoder.fit(frame)
     write(tmp_path / "file", encoder_part(encoder))
     loaded = open_file(tmp_path / "file", lambda part: restored_encoder(part, ["a"]))

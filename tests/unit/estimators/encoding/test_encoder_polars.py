@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
 
-from censquant.estimators._encoding import FrameEncoder
+from censquant.estimators._encoding import EncodesFrames, FrameEncoder
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning
 
 DAY = dt.date(2024, 1, 1)
@@ -106,3 +107,25 @@ def test_decimals_are_read_as_objects_too():
     frame = pl.DataFrame({"a": pl.Series([Decimal(1), None, Decimal(4)], dtype=pl.Object)})
     encoder = FrameEncoder.fit(frame)
     assert encoder.transform(frame)[:, 0].tolist() == [1, 2.5, 4]
+
+
+class Encoded(EncodesFrames, BaseEstimator):
+    def fit(self, X):
+        self.encoded_ = self._fit_encoder(X)
+        return self
+
+
+def test_an_estimator_knows_the_names_of_the_columns():
+    frame = pl.DataFrame({"a": [1.0, 2.0, 4.0], "t": ["u", "v", "w"]})
+    model = Encoded().fit(frame)
+    assert model.feature_names_in_.tolist() == ["a", "t"]
+    np.testing.assert_array_equal(model._encode(frame.to_pandas()), model.encoded_)
+    message = r"^X must have the columns of the fit, got no column 'a' \(is it 'A'\?\) and the unk"
+    with pytest.raises(ValueError, match=message):
+        model._encode(frame.rename({"a": "A"}))
+
+
+def test_a_lazy_frame_is_refused_with_a_remedy():
+    message = r"^X must be a table in memory, got a LazyFrame: call its collect\(\) first\.$"
+    with pytest.raises(TypeError, match=message):
+        Encoded().fit(pl.LazyFrame({"a": [1.0, 2.0]}))

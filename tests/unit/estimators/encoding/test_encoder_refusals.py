@@ -84,7 +84,7 @@ def test_arrays_of_dates_are_refused():
 def test_nested_and_other_objects_are_refused(value, kind):
     message = (
         f"Each value of this argument must be a string or a number, got {kind} in the columns "
-        "'odd' of X: spread what it holds over columns of its own."
+        "'odd' of X: convert it, or spread what it holds over columns of its own."
     )
     refused([1.0, value, None], TypeError, message)
 

@@ -34,7 +34,7 @@ def test_levels_and_quantiles_of_a_row_are_those_of_its_curve(seed):
     times = rng.uniform(0, 1.5 * values.max(), size=20)
     levels = rng.uniform(1e-5, 0.9999, size=20)
     for row in range(len(values)):
-        own = [level_of(values[row], LEVELS, 0.0, t, False) for t in times]
+        own = [level_of(values[row], LEVELS, 0.0, t) for t in times]
         np.testing.assert_allclose(own, 1 - curve.survival(times)[row], atol=1e-12)
         own = [quantile_of(values[row], LEVELS, 0.0, p) for p in levels]
         np.testing.assert_allclose(own, curve.at(levels)[row], rtol=1e-9)
@@ -46,14 +46,6 @@ def test_survival_on_a_grid_is_that_of_the_curve():
     out = np.empty((5, 40))
     survival_on_grid(values, LEVELS, 0.0, grid, out)
     np.testing.assert_allclose(out, QuantileCurve(values, LEVELS, 0.0).survival(grid), atol=1e-12)
-
-
-def test_the_left_limit_differs_from_the_level_at_a_jump_only():
-    row = np.array([1.0, 2.0, 2.0, 2.0, 3.0])
-    levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-    assert level_of(row, levels, 0.0, 2.0, True) == pytest.approx(0.3)
-    assert level_of(row, levels, 0.0, 2.0, False) == pytest.approx(0.7)
-    assert level_of(row, levels, 0.0, 1.5, True) == level_of(row, levels, 0.0, 1.5, False)
 
 
 def pooled(parts, weights, wanted, limit=FAR, reference=None):

@@ -9,38 +9,51 @@ from censquant._compile import exact
 
 _ALMOST_ONE = 1.0 - 1e-9
 _LARGEST_HAZARD = 50.0
-_HALVINGS = 40
+_MOST_STEPS, _TOLERANCE = 30, 1e-12
 
 
 @exact
-def level_of(row: Any, levels: Any, lower: float, t: float, is_left: bool) -> Any:
-    """Return F(t) of the distribution that quantiles on a grid imply, or its left limit.
+def _lower_reach(row: Any, levels: Any, lower: float) -> Any:
+    """Return how far below its first quantile a distribution starts."""
+    return min((row[1] - row[0]) * levels[0] / (levels[1] - levels[0]), row[0] - lower)
 
-    The rules are those of QuantileCurve: linear between quantiles, the first segment prolonged to
-    level 0 but not below ``lower``, an exponential tail.
-    """
+
+@exact
+def _piece_level(row: Any, levels: Any, lower: float, n_passed: int, t: float) -> Any:
+    """Return F(t) where the number of quantiles at or below t is known."""
     n = len(levels)
-    low, high = 0, n
-    while low < high:  # number of quantiles at or below t, for the left limit of those below it
-        middle = (low + high) // 2
-        if row[middle] < t or (row[middle] == t and not is_left):
-            low = middle + 1
-        else:
-            high = middle
-    if low == 0:
-        reach = min((row[1] - row[0]) * levels[0] / (levels[1] - levels[0]), row[0] - lower)
+    if n_passed == 0:
+        reach = _lower_reach(row, levels, lower)
         return levels[0] * max(0.0, 1.0 - (row[0] - t) / reach) if reach > 0.0 else 0.0
-    if low == n:
+    if n_passed == n:
         gap = row[n - 1] - row[n - 2]
         if gap <= 0.0:
             return 1.0
         rate = math.log((1.0 - levels[n - 2]) / (1.0 - levels[n - 1])) / gap
         hazard = min(rate * (t - row[n - 1]), _LARGEST_HAZARD)
         return 1.0 - (1.0 - levels[n - 1]) * math.exp(-hazard)
-    gap = row[low] - row[low - 1]
+    gap = row[n_passed] - row[n_passed - 1]
     if gap <= 0.0:
-        return levels[low - 1] if is_left else levels[low]
-    return levels[low - 1] + (levels[low] - levels[low - 1]) * (t - row[low - 1]) / gap
+        return levels[n_passed]
+    below = levels[n_passed - 1]
+    return below + (levels[n_passed] - below) * (t - row[n_passed - 1]) / gap
+
+
+@exact
+def level_of(row: Any, levels: Any, lower: float, t: float) -> Any:
+    """Return F(t) of the distribution that quantiles on a grid imply.
+
+    The rules are those of QuantileCurve: linear between quantiles, the first segment prolonged to
+    level 0 but not below ``lower``, an exponential tail.
+    """
+    low, high = 0, len(levels)
+    while low < high:
+        middle = (low + high) // 2
+        if row[middle] <= t:
+            low = middle + 1
+        else:
+            high = middle
+    return _piece_level(row, levels, lower, low, t)
 
 
 @exact
@@ -52,7 +65,7 @@ def quantile_of(row: Any, levels: Any, lower: float, p: float) -> Any:
         scale = gap / math.log((1.0 - levels[n - 2]) / (1.0 - levels[n - 1]))
         return row[n - 1] + scale * math.log((1.0 - levels[n - 1]) / (1.0 - p))
     if p <= levels[0]:
-        reach = min((row[1] - row[0]) * levels[0] / (levels[1] - levels[0]), row[0] - lower)
+        reach = _lower_reach(row, levels, lower)
         return row[0] - reach * (1.0 - p / levels[0])
     right = 1
     while levels[right] < p:
@@ -71,7 +84,7 @@ def continue_tails(
         end = min(end_level[i], _ALMOST_ONE)
         if levels[n - 1] <= end:
             continue
-        passed = level_of(reference[i], levels, lower, end_time[i], False)
+        passed = level_of(reference[i], levels, lower, end_time[i])
         for j in range(n):
             if levels[j] > end:
                 p = 1.0 - (1.0 - levels[j]) / (1.0 - end) * (1.0 - passed)
@@ -84,7 +97,7 @@ def survival_on_grid(values: Any, levels: Any, lower: float, grid: Any, out: Any
     """Write the survival function of each row at common times."""
     for i in range(values.shape[0]):
         for g in range(len(grid)):
-            out[i, g] = 1.0 - level_of(values[i], levels, lower, grid[g], False)
+            out[i, g] = 1.0 - level_of(values[i], levels, lower, grid[g])
 
 
 @exact
@@ -117,62 +130,119 @@ def pull_in_tails(values: Any, weights: Any, limit: float) -> None:
 
 
 @exact
-def _mean_level(values: Any, i: int, weights: Any, levels: Any, lower: float, t: float) -> Any:
+def _mean_level(
+    values: Any, i: int, weights: Any, levels: Any, lower: float, passed: Any, t: float
+) -> Any:
     """Return the mean of the candidates' levels of one row at a time."""
     total = 0.0
     for c in range(values.shape[0]):
-        total += weights[c] * level_of(values[c, i], levels, lower, t, False)
+        total += weights[c] * _piece_level(values[c, i], levels, lower, passed[c], t)
     return total
 
 
 @exact
+def _root(
+    values: Any,
+    i: int,
+    weights: Any,
+    levels: Any,
+    lower: float,
+    passed: Any,
+    wanted: float,
+    low: float,
+    below: float,
+    high: float,
+    above: float,
+) -> Any:
+    """Return the time between two knots at which the mean level is the wanted one.
+
+    The Illinois variant of the rule of false position: a few steps where bisection takes forty.
+    """
+    below, above = below - wanted, above - wanted
+    side = 0
+    for _ in range(_MOST_STEPS):
+        if above == below or high - low <= _TOLERANCE * abs(high):
+            break
+        middle = high - above * (high - low) / (above - below)
+        excess = _mean_level(values, i, weights, levels, lower, passed, middle) - wanted
+        if excess > 0.0:
+            high, above = middle, excess
+            below = 0.5 * below if side == 1 else below
+            side = 1
+        elif excess < 0.0:
+            low, below = middle, excess
+            above = 0.5 * above if side == -1 else above
+            side = -1
+        else:
+            return middle
+    return high if above <= -below else low
+
+
+@exact
 def mixture_quantiles(
-    values: Any, weights: Any, levels: Any, lower: float, wanted: Any, knots: Any, out: Any
+    values: Any, weights: Any, levels: Any, lower: float, wanted: Any, passed: Any, out: Any
 ) -> None:
     """Write the quantiles of the weighted mean of the candidates' distribution functions.
 
-    Between any two neighbours among all quantiles of a row (``knots`` is room for them) the mean
-    is linear, so it is inverted without a search, up to the first time at which a candidate is in
-    its exponential tail. A jump of a candidate stays a jump.
+    Between any two neighbours among all quantiles of a row the mean is linear, so it is inverted
+    without a search, up to the first time at which a candidate is in its exponential tail. A jump
+    of a candidate stays a jump. ``passed`` is room for the number of quantiles that each candidate
+    has up to a time.
     """
     n_candidates, n_rows, n_levels = values.shape
     for i in range(n_rows):
-        n_knots, straight_until = 0, np.inf
+        start = np.inf
         for c in range(n_candidates):
-            row = values[c, i]
-            straight_until = min(straight_until, row[n_levels - 1])
-            reach = min((row[1] - row[0]) * levels[0] / (levels[1] - levels[0]), row[0] - lower)
-            knots[n_knots] = row[0] - reach
-            n_knots += 1
-            for j in range(n_levels):
-                knots[n_knots] = row[j]
-                n_knots += 1
-        ordered = np.sort(knots[:n_knots])
-        before_time, before = ordered[0], 0.0
-        place = 0
-        for k in range(n_knots):
-            t = ordered[k]
-            if place == len(wanted):
-                break
-            if k > 0 and t == before_time:
-                continue
-            left, right = 0.0, 0.0
+            passed[c] = 0
+            start = min(start, values[c, i, 0] - _lower_reach(values[c, i], levels, lower))
+        before_time, before, place = start, 0.0, 0
+        is_straight = True
+        while place < len(wanted):
+            t = np.inf
             for c in range(n_candidates):
-                left += weights[c] * level_of(values[c, i], levels, lower, t, True)
-                right += weights[c] * level_of(values[c, i], levels, lower, t, False)
+                if passed[c] < n_levels:
+                    t = min(t, values[c, i, passed[c]])
+            if t == np.inf:
+                break
+            # A candidate that starts in between bends the mean.
+            bends = not is_straight
+            for c in range(n_candidates):
+                if passed[c] == 0:
+                    first = values[c, i, 0] - _lower_reach(values[c, i], levels, lower)
+                    bends = bends or before_time < first < t
+            # The pieces that end at t, before any of their quantiles is passed.
+            left = _mean_level(values, i, weights, levels, lower, passed, t)
             while place < len(wanted) and wanted[place] <= left:
-                share = (wanted[place] - before) / (left - before) if left > before else 1.0
-                out[i, place] = before_time + (t - before_time) * min(max(share, 0.0), 1.0)
-                if t > straight_until and t > before_time:
-                    low, high = before_time, t
-                    for _ in range(_HALVINGS):
-                        middle = 0.5 * (low + high)
-                        if _mean_level(values, i, weights, levels, lower, middle) < wanted[place]:
-                            low = middle
-                        else:
-                            high = middle
-                    out[i, place] = high
+                if not bends:
+                    share = (wanted[place] - before) / (left - before) if left > before else 1.0
+                    share = min(max(share, 0.0), 1.0)
+                    out[i, place] = before_time + (t - before_time) * share
+                else:
+                    out[i, place] = _root(
+                        values,
+                        i,
+                        weights,
+                        levels,
+                        lower,
+                        passed,
+                        wanted[place],
+                        before_time,
+                        before,
+                        t,
+                        left,
+                    )
                 place += 1
+            right, jumps = left, False
+            for c in range(n_candidates):
+                first = passed[c]
+                while passed[c] < n_levels and values[c, i, passed[c]] <= t:
+                    passed[c] += 1
+                if passed[c] == n_levels:
+                    is_straight = False
+                if passed[c] > first + 1 or (first == 0 and passed[c] == 1):
+                    jumps = True
+            if jumps:
+                right = _mean_level(values, i, weights, levels, lower, passed, t)
             while place < len(wanted) and wanted[place] <= right:
                 out[i, place] = t
                 place += 1

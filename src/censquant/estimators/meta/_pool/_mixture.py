@@ -62,8 +62,8 @@ class Mixture:
         weights = self.weights[kept]
         pull_in_tails(values, weights, self.limit)
         out = np.empty((values.shape[1], len(wanted)))
-        knots = np.empty(len(values) * (len(LEVELS) + 1))
-        mixture_quantiles(values, weights, LEVELS, self.lower, wanted, knots, out)
+        passed = np.empty(len(values), dtype=np.intp)
+        mixture_quantiles(values, weights, LEVELS, self.lower, wanted, passed, out)
         return out
 
     def among(self, kept: NDArray[np.bool_]) -> "Mixture":
