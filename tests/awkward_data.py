@@ -37,7 +37,21 @@ class AwkwardData:
 
     @property
     def n_events(self):
-        return int(self.event[self.counts].sum())
+        """Observed events, where whole weights count."""
+        used = self.counts & self.event
+        is_count = self.weight is not None and (self.weight == np.floor(self.weight)).all()
+        return int(self.weight[used].sum() if is_count else used.sum())
+
+    @property
+    def has_few_events(self):
+        """Whether there is too little to compare candidates by."""
+        used = np.flatnonzero(self.counts & self.event)
+        if self.groups is not None:
+            units = set(self.groups[used])
+        else:
+            rows = pd.DataFrame(self.X).iloc[used].astype(str).assign(time=self.time[used])
+            units = set(rows.itertuples(index=False))
+        return self.n_events < 10 or len(units) < 2
 
     def further_rows(self, rng):
         """Rows to predict: some of the fit's, some with values that it has not seen."""

@@ -45,7 +45,8 @@ class PooledQuantileRegressor(Pool):
         Levels that are returned by default; any other can be asked for.
     cv : int or splitter, default 4
         Number of folds, stratified by event; or an object of scikit-learn with ``split``, such as
-        ``ShuffleSplit(1, test_size=0.1)`` for a single hold-out.
+        ``ShuffleSplit(1, test_size=0.1)`` for a single hold-out. Candidates are fitted to all rows
+        but the held-out ones.
     prior : dict of str to float, optional
         Expected weights by name, towards which the weights are shrunk. By default candidates
         that state a likelihood share most of the weight by that of held-out rows, tempered.

@@ -9,7 +9,7 @@ from censquant._validation import check_flag, check_integer, check_number, check
 from censquant.estimators._follow_up import stored_follow_up
 from censquant.estimators._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
 from censquant.estimators._persistence import fitted_part, from_part, own_arrays, restored, to_part
-from censquant.estimators.meta._pool._mixture import Mixture
+from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._table import POOL, CandidateRow, CandidateTable
 from censquant.exceptions import ModelFileError
 
@@ -30,8 +30,7 @@ def pool_part(pool: "Pool") -> Part:
         "candidates": [[name, len(models)] for name, models in pool.estimators_.items()],
         "table": [encode(asdict(row), "table") for row in pool.candidates_],
         "calibration_p_value": pool.calibration_p_value_,
-        "limit": mixture.limit,
-        "lower": encode(mixture.lower, "lower"),
+        "bounds": encode(asdict(mixture.bounds), "bounds"),
         "any_censored": pool._follow_up is not None,
         "input_shape": list(pool._input_shape),
     }
@@ -87,8 +86,7 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
     pool._mixture = Mixture(
         own["weights"],
         own["reference"],
-        check_number("limit", entries["limit"]),
-        float(decode(entries["lower"])),
+        _read_bounds(decode(expect("bounds", entries["bounds"], dict))),
     )
     pool.estimators_ = {
         name: [from_part(part.parts[f"fitted.{name}.{place}"], network) for place in range(n)]
@@ -98,9 +96,7 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
         tuple(CandidateRow(**decode(row)) for row in expect("table", entries["table"], list))
     )
     pool.weights_ = {
-        row.name: check_number("weight", row.weight)
-        for row in pool.candidates_
-        if row.name != POOL
+        row.name: check_number("weight", row.weight) for row in pool.candidates_ if row.name != POOL
     }
     p_value = entries["calibration_p_value"]
     pool.calibration_p_value_ = (
@@ -108,3 +104,10 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
     )
     pool.oof_curve_ = pool.oof_rows_ = None
     return pool
+
+
+def _read_bounds(stored: dict[str, Any]) -> Bounds:
+    bounds = Bounds(**{name: float(value) for name, value in stored.items()})
+    if not max(bounds.lower, bounds.low) <= bounds.high < math.inf:
+        raise ModelFileError("holds bounds of times that are not in order.")
+    return bounds

@@ -26,15 +26,13 @@ def make_folds(
 
     Parameters
     ----------
-    cv : int, or splitter with ``split(X, y, groups)``
-        Number of folds; a splitter of scikit-learn is asked for its own.
+    cv : int
+        Number of folds.
     x : ndarray of shape (n, ...)
     target : Target
     groups : ndarray of shape (n,) or None
     rng : numpy.random.Generator
     """
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        return _given_folds(cv, x, target, groups)
     n_folds = check_integer("cv", cv, minimum=2)
     unit = _equal_rows(x, target) if groups is None else np.unique(groups, return_inverse=True)[1]
     n_units = int(unit.max()) + 1
@@ -65,8 +63,18 @@ def _equal_rows(x: NDArray[Any], target: Target) -> NDArray[np.intp]:
     return unit
 
 
-def _given_folds(cv: Any, x: NDArray[Any], target: Target, groups: Any) -> Folds:
-    """Return the folds of a splitter, whose test rows must not overlap."""
+def is_splitter(cv: Any) -> bool:
+    """Whether ``cv`` has folds of its own, as the splitters of scikit-learn have."""
+    return hasattr(cv, "split") and not isinstance(cv, str)
+
+
+def given_folds(
+    cv: Any, x: NDArray[Any], target: Target, groups: Any, used: NDArray[np.intp]
+) -> Folds:
+    """Return the folds that a splitter gives the rows in use; its test rows must not overlap.
+
+    It is asked about all rows in the user's order, since a splitter may go by their places.
+    """
     fold = np.full(len(target), NEVER)
     for place, (_, test) in enumerate(cv.split(x, target.event, groups)):
         if (fold[test] != NEVER).any():
@@ -74,4 +82,7 @@ def _given_folds(cv: Any, x: NDArray[Any], target: Target, groups: Any) -> Folds
                 f"cv must hold out each row at most once, got {cv!r}, whose test rows overlap."
             )
         fold[test] = place
+    fold = fold[used]
+    held = fold != NEVER
+    fold[held] = np.unique(fold[held], return_inverse=True)[1]  # some may have no row in use
     return fold

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from censquant._progress import Bar
 from censquant._seeds import seed_sequence
 from censquant._validation import check_choice, check_n_jobs
+from censquant._warn import warn_user
 from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import (
     check_features,
@@ -21,16 +22,16 @@ from censquant.estimators._features import (
 )
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
-from censquant.estimators._row_order import canonical_order
+from censquant.estimators._row_order import arrangement
 from censquant.estimators.meta._pool._candidates import LEVELS, ask
 from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
-from censquant.estimators.meta._pool._folds import NEVER, make_folds
-from censquant.estimators.meta._pool._mixture import Mixture
+from censquant.estimators.meta._pool._folds import NEVER, given_folds, is_splitter, make_folds
+from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
 from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
 from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
-from censquant.exceptions import CalibrationWarning
+from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.metrics import a_calibration, pit_deviation
 from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
@@ -53,7 +54,7 @@ _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 _BLOCK_ROWS = 4_096
 _TAIL_RULE = (
     "Past the end of its own data a candidate is continued by those that extrapolate, and more "
-    "than a fifth past the last observed time none exceeds the weighted median of all."
+    "than a fifth beyond the observed times none goes further than the weighted median of all."
 )
 
 
@@ -103,14 +104,15 @@ class Pool(FeatureModel):
         taus = check_quantiles(self.quantiles)
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
-        # Rows of weight 0 do not count, and the order of the others does not matter.
-        used = np.flatnonzero(weight > 0)
-        order = used[canonical_order(features[used], target.time[used], target.event[used])]
-        x, target, weight = features[order], target.take(order), weight[order]
+        group_of = None if groups is None else _read_groups(groups, len(features))
+        order, weight = arrangement(weight, features, target.time, target.event)
+        folds = None
+        if is_splitter(self.cv):
+            folds = given_folds(self.cv, features, target, group_of, order)
+        x, target = features[order], target.take(order)
         require_events(target)
         if x.ndim == 2:
             warn_of_constant_features(x, self._column_names(), stacklevel=3)
-        group_of = None if groups is None else _read_groups(groups, len(features))[order]
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)
@@ -124,7 +126,9 @@ class Pool(FeatureModel):
 
         named = candidates_for(target)
         fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
-        folds = make_folds(self.cv, x, target, group_of, np.random.default_rng(fold_seed))
+        if folds is None:
+            labels = None if group_of is None else group_of[order]
+            folds = make_folds(self.cv, x, target, labels, np.random.default_rng(fold_seed))
         timeline = Target(transform.forward(target.time), target.event)
         candidates = [
             Candidate(name, estimator, seed)
@@ -155,9 +159,13 @@ class Pool(FeatureModel):
     ) -> None:
         """Cross-fit, weigh and keep candidates."""
         n_folds = int(folds.max()) + 1
-        lower = -np.inf if self.time_transform_.mirror or self.follow_up_[0] < 0 else 0.0
-        first, last = float(timeline.time.min()), float(timeline.time.max())
-        limit = last + _ROOM * (last - min(first, 0.0))
+        bounds = self._bounds(timeline)
+        if not n_folds and len(candidates) > 1:
+            warn_user(
+                "Candidates cannot be compared, since fewer than two groups, or rows that differ, "
+                "have an event: each has the weight that is expected of it beforehand.",
+                FewEventsWarning,
+            )
         bar = Bar("candidates", len(candidates) * n_folds, unit="fits") if self.verbose else None
         try:
             held = np.flatnonzero(folds != NEVER)
@@ -169,7 +177,7 @@ class Pool(FeatureModel):
                 folds,
                 score,
                 self.time_transform_.mirror,
-                lower,
+                bounds.lower,
                 self.n_jobs,
                 bar,
             )
@@ -178,7 +186,7 @@ class Pool(FeatureModel):
                 raise ArithmeticError(
                     f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
                 )
-            mixture = _weighed(kept, prior, score, held, limit, lower, int(target.event.sum()))
+            mixture = _weighed(kept, prior, score, held, bounds, int(target.event.sum()))
             needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
             again = [each for each in needed if not n_folds or self._is_refitted(each.estimator)]
             if bar is not None:
@@ -194,6 +202,14 @@ class Pool(FeatureModel):
             each.name: float(w) for each, w in zip(needed, self._mixture.weights, strict=True)
         }
         self._keep_held_out(candidates, kept, mixture, score, held, order)
+
+    def _bounds(self, timeline: Target) -> Bounds:
+        """Return the times at which candidates must agree with each other."""
+        first, last = float(timeline.time.min()), float(timeline.time.max())
+        room = _ROOM * (last - min(first, 0.0))
+        if self.time_transform_.mirror or self.follow_up_[0] < 0:
+            return Bounds(-np.inf, first - room, last + room)
+        return Bounds(0.0, -np.inf, last + room)
 
     def _is_refitted(self, estimator: Any) -> bool:
         """Whether a candidate is fitted again to all rows, or the models of the folds are kept.
@@ -218,12 +234,12 @@ class Pool(FeatureModel):
         if len(held):
             values = self._held_out_values(kept, mixture, held)
             pooled = values[:, np.searchsorted(self._pool_levels(), LEVELS)]
-            back = np.argsort(order[held])
-            self.oof_curve_ = self._in_user_units(values[back])
-            self.oof_rows_ = order[held][back]
+            # Copies of a row, which a whole weight stands for, have the same answer.
+            self.oof_rows_, first = np.unique(order[held], return_index=True)
+            self.oof_curve_ = self._in_user_units(values[first])
         horizon = float(self.time_transform_.forward(self.horizon_))
         self.candidates_ = table_of(
-            candidates, self.weights_, pooled, held, score, horizon, mixture.lower
+            candidates, self.weights_, pooled, held, score, horizon, mixture.bounds.lower
         )
         if pooled is not None:
             self._question_calibration(pooled, score.target.take(held))
@@ -282,8 +298,12 @@ class Pool(FeatureModel):
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
-        flat = features.reshape(len(features), -1)
-        return followed(self._follow_up, flat, self.time_transform_)
+        flat, transform = features.reshape(len(features), -1), self.time_transform_
+        time, level = followed(self._follow_up, flat, transform)
+        # Even where all events were observed, quantiles that rest on the rule for tails do not
+        # rest on data.
+        end = transform.inverse(self._mixture.bounds.high)
+        return np.maximum(time, end) if transform.mirror else np.minimum(time, end), level
 
     # Reporting and saving
 
@@ -316,14 +336,12 @@ def _weighed(
     prior: Prior,
     score: BrierScore,
     held: NDArray[np.intp],
-    limit: float,
-    lower: float,
+    bounds: Bounds,
     n_events: int,
 ) -> Mixture:
     """Return how the candidates are pooled, by their answers about held-out rows."""
     if len(kept) == 1:
-        reference = np.ones(1) if kept[0].is_whole else np.zeros(1)
-        return Mixture(np.ones(1), reference, limit, lower)
+        return Mixture(np.ones(1), np.zeros(1), bounds)
     names = [each.name for each in kept]
     score = score.take(held)
     likelihood = {
@@ -333,21 +351,28 @@ def _weighed(
     expected = prior(names, likelihood)
     whole = np.array([each.is_whole for each in kept])
     reference = np.zeros(len(kept))
+    if not len(held):  # nothing to compare them by
+        reference[whole] = expected[whole] / expected[whole].sum() if whole.any() else 0.0
+        return Mixture(expected, reference, bounds)
     if whole.any():
         alone = [each for each in kept if each.is_whole]
         by_itself = score.quadratic(
-            lambda rows: np.stack([each.answer(held[rows]).values for each in alone]), LEVELS, lower
+            lambda rows: np.stack([each.answer(held[rows]).values for each in alone]),
+            LEVELS,
+            bounds.lower,
         )
         share = expected[whole] / expected[whole].sum()
         reference[whole] = shrunk_weights(by_itself, share, n_events)
-    mixture = Mixture(expected, reference, limit, lower)
+    mixture = Mixture(expected, reference, bounds)
     together = score.quadratic(
-        lambda rows: mixture.continued([each.answer(held[rows]) for each in kept]), LEVELS, lower
+        lambda rows: mixture.continued([each.answer(held[rows]) for each in kept]),
+        LEVELS,
+        bounds.lower,
     )
     weights = shrunk_weights(together, expected, n_events)
     if not (weights[~whole] > 0).any():  # nothing has to be continued
         reference = np.zeros(len(kept))
-    return Mixture(weights, reference, limit, lower)
+    return Mixture(weights, reference, bounds)
 
 
 def _read_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
