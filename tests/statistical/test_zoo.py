@@ -12,6 +12,7 @@ from awkward_data import awkward_data
 from censquant import CensoredQuantileRegressor
 from censquant.exceptions import (
     CalibrationWarning,
+    ExtrapolationWarning,
     FeatureWarning,
     FewEventsWarning,
     NoEventsError,
@@ -32,15 +33,10 @@ def fitted(data, **parameters):
     return model, {entry.category for entry in caught}
 
 
-def assert_is_one_sentence(error):
-    text = str(error)
-    assert text.endswith(".")
-    assert "\n" not in text
-
-
 def answers(model, X):
     """Everything that is asked of the model, as arrays."""
     low, high = model.follow_up_
+    warnings.simplefilter("ignore", ExtrapolationWarning)  # of values that the fit did not have
     times = np.linspace(low - 0.1 * (high - low), high + (high - low), 41)
     return {
         "quantiles": model.predict_quantiles(X, LEVELS, beyond="extrapolate"),
@@ -72,13 +68,11 @@ def assert_within_bounds(model, found, data):
 
 def check(data, path, *, again, **parameters):
     """Make all claims about one data set."""
-    try:
-        model, warned = fitted(data, n_jobs=2, **parameters)
-    except ValueError as error:
-        assert_is_one_sentence(error)
-        assert data.n_events == 0
-        assert isinstance(error, NoEventsError)
+    if not data.n_events:
+        with pytest.raises(NoEventsError, match=r"^y has no event: .* can be fitted\.$"):
+            fitted(data, **parameters)
         return
+    model, warned = fitted(data, n_jobs=2, **parameters)
     assert (FewEventsWarning in warned) == data.has_few_events
     rows = data.further_rows(np.random.default_rng(0))
     found = answers(model, rows)

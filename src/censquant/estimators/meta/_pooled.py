@@ -138,7 +138,7 @@ class PooledQuantileRegressor(Pool):
         -------
         self
         """
-        self._check_parameters()
+        self._begin_fit()
         named = checked_estimators(self.estimators, self.censoring)
         allow_nd = any(getattr(estimator, "network", None) is not None for _, estimator in named)
         features = read_plain_features(self, X, allow_nd=allow_nd)
@@ -152,26 +152,28 @@ class PooledQuantileRegressor(Pool):
         return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
 
 
-def checked_estimators(estimators: Any, censoring: str) -> list[tuple[str, Any]]:
+def checked_estimators(
+    estimators: Any, censoring: str, *, argument: str = "estimators"
+) -> list[tuple[str, Any]]:
     """Return named quantile regressors, models of other libraries adapted; refuse what is none."""
     try:
         named = [(str(name), estimator) for name, estimator in estimators]
     except (TypeError, ValueError):
         raise TypeError(
-            f"estimators must be a list of (name, estimator), got {estimators!r}."
+            f"{argument} must be a list of (name, estimator), got {estimators!r}."
         ) from None
     names = [name for name, _ in named]
     if not named or len(set(names)) < len(names):
-        raise ValueError(f"estimators must be one or more with different names, got {names}.")
+        raise ValueError(f"{argument} must be one or more with different names, got {names}.")
     if slashed := [name for name in names if "/" in name]:
-        raise ValueError(f"Names of estimators must have no slash, got {slashed[0]!r}.")
+        raise ValueError(f"Names of {argument} must have no slash, got {slashed[0]!r}.")
     if POOL in names:
-        raise ValueError(f"Names of estimators must not be {POOL!r}, the name of all together.")
+        raise ValueError(f"Names of {argument} must not be {POOL!r}, the name of all together.")
     checked = []
     for name, estimator in named:
         if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
             raise TypeError(
-                f"estimators must be unfitted estimators, got {estimator!r} as {name!r}: pass an "
+                f"{argument} must be unfitted estimators, got {estimator!r} as {name!r}: pass an "
                 "instance."
             )
         own = getattr(estimator, "censoring", "right")

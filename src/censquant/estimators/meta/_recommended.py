@@ -133,15 +133,16 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         -------
         self
         """
-        self._check_parameters()
+        self._begin_fit()
         prior: Prior = DEFAULT_PRIOR
         named = None
         if self.candidates is not None:
-            named, prior = checked_estimators(self.candidates, self.censoring), LikelihoodPrior()
+            named = checked_estimators(self.candidates, self.censoring, argument="candidates")
+            prior = LikelihoodPrior()
         features = self._fit_features(X, sample_weight)
 
         def candidates_for(target: Target) -> list[tuple[str, Any]]:
-            return named or default_candidates(target, self.censoring)
+            return named or default_candidates(target, features.shape[1], self.censoring)
 
         return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
 

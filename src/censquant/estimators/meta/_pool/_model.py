@@ -89,7 +89,15 @@ class Pool(FeatureModel):
         check_choice("censoring", self.censoring, ("right", "left"))
         check_n_jobs(self.n_jobs)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")  # the last that a fit sets
+
     # Fitting
+
+    def _begin_fit(self) -> None:
+        """Check parameters and forget an earlier fit, so that a fit that fails leaves none."""
+        self._check_parameters()
+        self.__dict__.pop("estimators_", None)
 
     def _fit_pool(
         self,
@@ -134,7 +142,7 @@ class Pool(FeatureModel):
             Candidate(name, estimator, seed)
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
-        self._pool_candidates(candidates, prior, x, target, timeline, weight, folds, order)
+        pooled = self._pool_candidates(candidates, prior, x, target, timeline, weight, folds, order)
         self._follow_up = None
         if not target.event.all():
             self._follow_up = FollowUp.fit(
@@ -144,6 +152,7 @@ class Pool(FeatureModel):
                 weight,
                 np.random.default_rng(follow_up_seed),
             )
+        self.estimators_ = {each.name: each.models for each in pooled}
         return self
 
     def _pool_candidates(
@@ -156,8 +165,8 @@ class Pool(FeatureModel):
         weight: Floats,
         folds: NDArray[np.int64],
         order: NDArray[np.intp],
-    ) -> None:
-        """Cross-fit, weigh and keep candidates."""
+    ) -> list[Candidate]:
+        """Cross-fit and weigh candidates; return those that predictions need, fitted."""
         n_folds = int(folds.max()) + 1
         bounds = self._bounds(timeline)
         if not n_folds and len(candidates) > 1:
@@ -196,12 +205,12 @@ class Pool(FeatureModel):
             if bar is not None:
                 bar.close()
         self._mixture = mixture.among(mixture.used)
-        self.estimators_ = {each.name: each.models for each in needed}
         self.weights_ = dict.fromkeys((each.name for each in candidates), 0.0)
         self.weights_ |= {
             each.name: float(w) for each, w in zip(needed, self._mixture.weights, strict=True)
         }
         self._keep_held_out(candidates, kept, mixture, score, held, order)
+        return needed
 
     def _bounds(self, timeline: Target) -> Bounds:
         """Return the times at which candidates must agree with each other."""
