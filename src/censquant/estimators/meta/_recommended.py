@@ -152,18 +152,18 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
             self._encoder = None
             return read_plain_features(self, X, allow_nd=True)
         weight = None if sample_weight is None else read_weights(sample_weight, _num_samples(X))
-        return _at_least_one_column(self._fit_encoder(X, weight))
+        return self._fit_encoder(X, weight)
 
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "estimators_")
         if self._encoder is None:
             return super()._read_features(X)
-        return _at_least_one_column(self._encode(X))
+        return self._encode(X)
 
     def _column_names(self) -> list[str]:
         if self._encoder is None:
             return super()._column_names()
-        return self._encoder.feature_names_out or ["nothing"]
+        return self._encoder.feature_names_out
 
     def _to_part(self) -> Part:
         part = super()._to_part()
@@ -176,8 +176,3 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         if model._feature_range is not None:
             model._restore_encoder(part)
         return model
-
-
-def _at_least_one_column(features: NDArray[Any]) -> NDArray[Any]:
-    """Return features, or a column of zeros where no column was worth keeping."""
-    return features if features.shape[1] else np.zeros((len(features), 1))
