@@ -5,6 +5,7 @@ __all__ = [
     "ConstantFeatureWarning",
     "ExtrapolationWarning",
     "FeatureWarning",
+    "FewEventsWarning",
     "IdentifiabilityWarning",
     "ModelFileError",
     "NoEventsError",
@@ -61,6 +62,17 @@ class ExtrapolationWarning(UserWarning):
     >>> from censquant.exceptions import ExtrapolationWarning
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", ExtrapolationWarning)
+    """
+
+
+class FewEventsWarning(UserWarning):
+    """Events are too few to compare models, so that predictions hardly depend on the features.
+
+    Examples
+    --------
+    >>> from censquant.exceptions import FewEventsWarning
+    >>> issubclass(FewEventsWarning, UserWarning)
+    True
     """
 
 

@@ -37,7 +37,7 @@ def make_folds(
     """
     if isinstance(cv, list | tuple):
         return folds_of_splits(cv, len(target))
-    if hasattr(cv, "split") and not isinstance(cv, str):
+    if is_splitter(cv):
         return _folds_of_tests(cv.split(x, target.event, groups), len(target), cv)
     n_folds = check_integer("cv", cv, minimum=2)
     unit = _equal_rows(x, target) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -79,6 +79,24 @@ def folds_of_splits(splits: Sequence[Any], n_rows: int) -> Folds:
     array([0, 0, 1, 1])
     """
     return _folds_of_tests(splits, n_rows, "splits")
+
+
+def is_splitter(cv: Any) -> bool:
+    """Whether ``cv`` has folds of its own, as the splitters of scikit-learn have."""
+    return hasattr(cv, "split") and not isinstance(cv, str)
+
+
+def given_folds(
+    cv: Any, x: NDArray[Any], target: Target, groups: Any, used: NDArray[np.intp]
+) -> Folds:
+    """Return the folds that a splitter gives the rows in use; its test rows must not overlap.
+
+    It is asked about all rows in the user's order, since a splitter may go by their places.
+    """
+    fold = _folds_of_tests(cv.split(x, target.event, groups), len(target), cv)[used]
+    held = fold != NEVER
+    fold[held] = np.unique(fold[held], return_inverse=True)[1]  # some may have no row in use
+    return fold
 
 
 def _folds_of_tests(splits: Iterable[Any], n_rows: int, cv: Any) -> Folds:

@@ -131,7 +131,7 @@ class TimeTransform:
                 )
             floor = _log_floor(values, target.event)
             values = np.log(np.maximum(values, floor))
-        center, scale = _spread(values, weights)
+        center, scale = _spread(values, weights, log=log)
         if kind.endswith("tobit"):
             center, scale = _censored_spread(
                 values, target.event, weights, center, scale, mirror=mirror
@@ -247,16 +247,24 @@ class TimeTransform:
         return cls(**values)
 
 
-def _spread(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
-    """Weighted mean and standard deviation, the latter 1 where the values do not differ."""
+def _spread(
+    values: NDArray[np.float64], weights: NDArray[np.float64], *, log: bool
+) -> tuple[float, float]:
+    """Weighted mean and standard deviation.
+
+    Where values do not differ, the deviation is 1 for logarithms, else a hundredth of the values:
+    small beside them in every unit.
+    """
     # Relative to the largest value, so that no square can overflow, whatever the unit.
     peak = float(np.abs(values).max()) or 1.0
     shares = weights / weights.sum()
     relative = values / peak
     mean = float(shares @ relative)
     deviation = float(np.sqrt(shares @ (relative - mean) ** 2))
-    scale = deviation * peak
-    return mean * peak, scale if deviation > _NO_SPREAD and scale > _SMALLEST else 1.0
+    for scale in (deviation * peak if deviation > _NO_SPREAD else 0.0, 0.0 if log else 0.01 * peak):
+        if scale > _SMALLEST:
+            return mean * peak, scale
+    return mean * peak, 1.0
 
 
 def _censored_spread(
@@ -268,7 +276,7 @@ def _censored_spread(
     *,
     mirror: bool,
 ) -> tuple[float, float]:
-    """Mean and standard deviation of events, given those of all values; 1 if these are equal."""
+    """Mean and standard deviation of events, given those of all values."""
     z = (values - center) / scale
     if np.ptp(z) < _NO_SPREAD_IN_UNITS:
         return center, scale

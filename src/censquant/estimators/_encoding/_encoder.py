@@ -143,12 +143,14 @@ class FrameEncoder:
         widths = [0 if rule is None else len(rule.names("")) for rule in self.rules]
         return np.cumsum([0, *widths])
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any, *, warn: bool = True) -> Floats:
         """Return the table as finite numbers.
 
         Parameters
         ----------
         X : DataFrame, array-like or sparse matrix of shape (n, n_features)
+        warn : bool, default True
+            Whether to warn of values that the fit did not have.
 
         Returns
         -------
@@ -178,7 +180,7 @@ class FrameEncoder:
 
         used = [place for place, rule in enumerate(self.rules) if rule is not None]
         _for_each(used, write, self.names)
-        for kind, names in unknown.items():
+        for kind, names in unknown.items() if warn else ():
             warn_user(_UNKNOWN[kind].format(listed(names)), ExtrapolationWarning)
         return out
 

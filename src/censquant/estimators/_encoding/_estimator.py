@@ -61,7 +61,8 @@ class EncodesFrames:
             categorical_features=self.categorical_features,
             weight=weight,
         )
-        return self._encoder.transform(table)
+        # Only rows of weight 0 can have values that the fit did not have.
+        return self._encoder.transform(table, warn=False)
 
     def _encode(self, X: Any) -> Floats:
         """Return rows encoded as in the fit."""

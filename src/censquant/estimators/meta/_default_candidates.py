@@ -2,29 +2,40 @@
 
 from typing import Any
 
+from censquant._warn import warn_user
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.meta._pool import LikelihoodPrior
 from censquant.estimators.neural import ShapeNN
 from censquant.estimators.trees import BoostedQuantileRegressor, CensoredQuantileForest
+from censquant.exceptions import FewEventsWarning
 from censquant.survival import Target
 
 # Rows from which on the network with bounded tails has the next capacity.
 _MORE_ROWS = (3_000, 12_000, 25_000)
 _FEWEST_EVENTS = 10
+_CAUTION = 0.2  # penalty per feature where there are fewer
 
 DEFAULT_PRIOR = LikelihoodPrior(follows={"bounded": "normal"})
 """The network with bounded tails is expected where its smooth relative is."""
 
 
-def default_candidates(target: Target, censoring: str) -> list[tuple[str, Any]]:
+def default_candidates(target: Target, n_features: int, censoring: str) -> list[tuple[str, Any]]:
     """Return unfitted candidates for data of this size and kind.
 
-    With very few events only the hazards model is left: its penalty keeps it near the Kaplan-Meier
-    curve of all rows, and nothing else can be compared.
+    With very few events nothing can be compared, and only the hazards model is left, with a
+    warning. Its penalty grows with the number of features then, so that it stays near the
+    Kaplan-Meier curve of all rows however many there are.
     """
     hazards = ("hazards", CoxQuantileRegressor(censoring=censoring))
     if target.n_events < _FEWEST_EVENTS:
-        return [hazards]
+        warn_user(
+            f"y has {target.n_events} rows with an event, too few to compare candidates, which "
+            f"begins at {_FEWEST_EVENTS}: only the hazards model is fitted, with a penalty that "
+            "keeps it near the Kaplan-Meier curve of all rows.",
+            FewEventsWarning,
+        )
+        cautious = CoxQuantileRegressor(penalty=_CAUTION * n_features, censoring=censoring)
+        return [("hazards", cautious)]
     candidates = [
         hazards,
         ("normal", ShapeNN(family="normal", censoring=censoring)),

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.estimators.meta._pool import (
+    POOL,
     FixedPrior,
     LikelihoodPrior,
     Pool,
@@ -44,7 +45,8 @@ class PooledQuantileRegressor(Pool):
         Levels that are returned by default; any other can be asked for.
     cv : int or splitter, default 4
         Number of folds, stratified by event; or an object of scikit-learn with ``split``, such as
-        ``ShuffleSplit(1, test_size=0.1)`` for a single hold-out.
+        ``ShuffleSplit(1, test_size=0.1)`` for a single hold-out. Candidates are fitted to all rows
+        but the held-out ones.
     prior : dict of str to float, optional
         Expected weights by name, towards which the weights are shrunk. By default candidates
         that state a likelihood share most of the weight by that of held-out rows, tempered.
@@ -136,7 +138,7 @@ class PooledQuantileRegressor(Pool):
         -------
         self
         """
-        self._check_parameters()
+        self._begin_fit()
         named = checked_estimators(self.estimators, self.censoring)
         allow_nd = any(getattr(estimator, "network", None) is not None for _, estimator in named)
         features = read_plain_features(self, X, allow_nd=allow_nd)
@@ -150,24 +152,28 @@ class PooledQuantileRegressor(Pool):
         return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
 
 
-def checked_estimators(estimators: Any, censoring: str) -> list[tuple[str, Any]]:
+def checked_estimators(
+    estimators: Any, censoring: str, *, argument: str = "estimators"
+) -> list[tuple[str, Any]]:
     """Return named quantile regressors, models of other libraries adapted; refuse what is none."""
     try:
         named = [(str(name), estimator) for name, estimator in estimators]
     except (TypeError, ValueError):
         raise TypeError(
-            f"estimators must be a list of (name, estimator), got {estimators!r}."
+            f"{argument} must be a list of (name, estimator), got {estimators!r}."
         ) from None
     names = [name for name, _ in named]
     if not named or len(set(names)) < len(names):
-        raise ValueError(f"estimators must be one or more with different names, got {names}.")
+        raise ValueError(f"{argument} must be one or more with different names, got {names}.")
     if slashed := [name for name in names if "/" in name]:
-        raise ValueError(f"Names of estimators must have no slash, got {slashed[0]!r}.")
+        raise ValueError(f"Names of {argument} must have no slash, got {slashed[0]!r}.")
+    if POOL in names:
+        raise ValueError(f"Names of {argument} must not be {POOL!r}, the name of all together.")
     checked = []
     for name, estimator in named:
         if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
             raise TypeError(
-                f"estimators must be unfitted estimators, got {estimator!r} as {name!r}: pass an "
+                f"{argument} must be unfitted estimators, got {estimator!r} as {name!r}: pass an "
                 "instance."
             )
         own = getattr(estimator, "censoring", "right")

@@ -133,15 +133,16 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         -------
         self
         """
-        self._check_parameters()
+        self._begin_fit()
         prior: Prior = DEFAULT_PRIOR
         named = None
         if self.candidates is not None:
-            named, prior = checked_estimators(self.candidates, self.censoring), LikelihoodPrior()
+            named = checked_estimators(self.candidates, self.censoring, argument="candidates")
+            prior = LikelihoodPrior()
         features = self._fit_features(X, sample_weight)
 
         def candidates_for(target: Target) -> list[tuple[str, Any]]:
-            return named or default_candidates(target, self.censoring)
+            return named or default_candidates(target, features.shape[1], self.censoring)
 
         return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
 
@@ -151,18 +152,18 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
             self._encoder = None
             return read_plain_features(self, X, allow_nd=True)
         weight = None if sample_weight is None else read_weights(sample_weight, _num_samples(X))
-        return _at_least_one_column(self._fit_encoder(X, weight))
+        return self._fit_encoder(X, weight)
 
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "estimators_")
         if self._encoder is None:
             return super()._read_features(X)
-        return _at_least_one_column(self._encode(X))
+        return self._encode(X)
 
     def _column_names(self) -> list[str]:
         if self._encoder is None:
             return super()._column_names()
-        return self._encoder.feature_names_out or ["nothing"]
+        return self._encoder.feature_names_out
 
     def _to_part(self) -> Part:
         part = super()._to_part()
@@ -175,8 +176,3 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         if model._feature_range is not None:
             model._restore_encoder(part)
         return model
-
-
-def _at_least_one_column(features: NDArray[Any]) -> NDArray[Any]:
-    """Return features, or a column of zeros where no column was worth keeping."""
-    return features if features.shape[1] else np.zeros((len(features), 1))

@@ -13,7 +13,7 @@ from censquant.estimators.meta._pool._kernels import (
     quantile_of,
     survival_on_grid,
 )
-from censquant.estimators.meta._pool._mixture import Mixture
+from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.quantiles import QuantileCurve
 
 FAR = 1e9
@@ -51,7 +51,7 @@ def test_survival_on_a_grid_is_that_of_the_curve():
 def pooled(parts, weights, wanted, limit=FAR, reference=None):
     answers = [part if isinstance(part, Answer) else Answer(part, None) for part in parts]
     reference = np.zeros(len(parts)) if reference is None else np.asarray(reference)
-    mixture = Mixture(np.asarray(weights), reference, limit, 0.0)
+    mixture = Mixture(np.asarray(weights), reference, Bounds(0.0, -np.inf, limit))
     return mixture.quantiles(answers, np.asarray(wanted))
 
 
@@ -103,7 +103,7 @@ def test_a_candidate_that_ends_is_continued_by_the_reference_given_survival():
     level = 1 - np.exp(-rate * 1.0)
     ended[:, level < LEVELS] = 99.0
     answers = [Answer(ended, (np.array([1.0]), np.array([level]))), Answer(exact, None)]
-    mixture = Mixture(np.array([1.0, 0.0]), np.array([0.0, 1.0]), FAR, 0.0)
+    mixture = Mixture(np.array([1.0, 0.0]), np.array([0.0, 1.0]), Bounds(0.0, -np.inf, FAR))
     # The same law before and after: continuing it changes nothing, up to straight segments.
     np.testing.assert_allclose(mixture.continued(answers)[0], exact, rtol=0.02)
 
@@ -120,3 +120,13 @@ def test_tails_below_the_limit_are_left_alone():
     values = np.array([1.0, 2.0, 3.0]).reshape(3, 1, 1)
     pull_in_tails(values, np.array([0.5, 0.3, 0.2]), 3.0)
     np.testing.assert_array_equal(values.ravel(), (1.0, 2.0, 3.0))
+
+
+def test_a_candidate_alone_in_the_far_lower_tail_is_pulled_back_too():
+    values = [np.sort(increasing_rows(k), axis=1) for k in range(3)]
+    values[2][:, :4] = -1e12
+    answers = [Answer(part, None) for part in values]
+    mixture = Mixture(np.array([0.3, 0.4, 0.3]), np.zeros(3), Bounds(-np.inf, -5.0, FAR))
+    assert mixture.quantiles(answers, LEVELS).min() >= -5.0
+    free = Mixture(np.array([0.3, 0.4, 0.3]), np.zeros(3), Bounds(-np.inf, -np.inf, FAR))
+    assert free.quantiles(answers, LEVELS).min() < -1e11

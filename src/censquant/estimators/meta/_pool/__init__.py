@@ -2,9 +2,10 @@
 
 from censquant.estimators.meta._pool._model import Pool, read_plain_features
 from censquant.estimators.meta._pool._prior import FixedPrior, LikelihoodPrior, Prior
-from censquant.estimators.meta._pool._table import CandidateRow, CandidateTable, PoolSummary
+from censquant.estimators.meta._pool._table import POOL, CandidateRow, CandidateTable, PoolSummary
 
 __all__ = [
+    "POOL",
     "CandidateRow",
     "CandidateTable",
     "FixedPrior",

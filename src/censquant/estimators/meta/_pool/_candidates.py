@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from censquant.estimators._base import QuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.exceptions import TrainingDivergedError
 from censquant.quantiles import CURVE_QUANTILES
@@ -109,10 +110,12 @@ class FitTask:
         began = time.perf_counter()
         model = prepared_copy(self.estimator, self.seed, stopping)
         result = FitResult(model)
-        weight = () if self.weight is None else (self.weight[self.train],)
+        options = {}
+        if self.weight is not None:
+            options = {_weight_argument(model): self.weight[self.train]}
         rows = self.target.take(self.train)
         try:
-            model.fit(self.x[self.train], (rows.time, rows.event), *weight)
+            model.fit(self.x[self.train], (rows.time, rows.event), **options)
             if len(self.test):
                 asked = self.x[self.test]
                 result.answer = ask_in_blocks([model], asked, mirror=self.mirror)
@@ -123,7 +126,8 @@ class FitTask:
                     )
         except _FAILURES as error:
             result.failure = str(error)
-        del model._stopping  # an event can be neither copied nor stored
+        for part in _regressors_in(model):
+            del part._stopping  # an event can be neither copied nor stored
         result.seconds = time.perf_counter() - began
         if self.on_done is not None:
             self.on_done()
@@ -144,11 +148,24 @@ class FitResult:
 def prepared_copy(estimator: Any, seed: int, stopping: threading.Event) -> Any:
     """Return an unfitted copy that leaves follow-up, threads, warnings and Ctrl-C to the pool."""
     model = clone(estimator)
-    parameters = model.get_params(deep=False)
-    if "random_state" in parameters and parameters["random_state"] is None:
-        model.set_params(random_state=seed)
-    if "n_jobs" in parameters:
-        model.set_params(n_jobs=1)
-    model._stands_alone = False
-    model._stopping = stopping
+    for name, value in model.get_params().items():
+        parameter = name.rpartition("__")[2]
+        if parameter == "random_state" and value is None:
+            model.set_params(**{name: seed})
+        elif parameter == "n_jobs":
+            model.set_params(**{name: 1})
+    for part in _regressors_in(model):
+        part._stands_alone = False
+        part._stopping = stopping
     return model
+
+
+def _regressors_in(model: Any) -> list[Any]:
+    """Return the model and what is fitted inside it, as in a pipeline."""
+    return [model, *(p for p in model.get_params().values() if isinstance(p, QuantileRegressor))]
+
+
+def _weight_argument(model: Any) -> str:
+    """Return the name under which a model's ``fit`` takes weights."""
+    steps = getattr(model, "steps", None)
+    return f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"

@@ -52,7 +52,7 @@ class Candidate:
     @property
     def is_whole(self) -> bool:
         """Whether the candidate extrapolates by itself, past all data."""
-        return self.end_time is None
+        return not hasattr(self.estimator, "_curve_end")
 
     def answer(self, rows: Any) -> Answer:
         """Return what was said of some of the rows, none of which the models had seen."""

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from censquant._validation import check_flag, check_number, check_sizes
+from censquant._validation import check_flag, check_integer, check_number, check_sizes
 from censquant.estimators._follow_up import stored_follow_up
 from censquant.estimators._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
 from censquant.estimators._persistence import fitted_part, from_part, own_arrays, restored, to_part
-from censquant.estimators.meta._pool._mixture import Mixture
-from censquant.estimators.meta._pool._table import CandidateRow, CandidateTable
+from censquant.estimators.meta._pool._mixture import Bounds, Mixture
+from censquant.estimators.meta._pool._table import POOL, CandidateRow, CandidateTable
 from censquant.exceptions import ModelFileError
 
 if TYPE_CHECKING:
@@ -26,12 +26,11 @@ def pool_part(pool: "Pool") -> Part:
     encode = Encoder(to_part)
     mixture = pool._mixture
     description = {
-        "candidates": {name: len(models) for name, models in pool.estimators_.items()},
-        "all_weights": encode(pool.weights_, "weights"),
+        # A list, since JSON's objects have no order and the arrays of weights have this one.
+        "candidates": [[name, len(models)] for name, models in pool.estimators_.items()],
         "table": [encode(asdict(row), "table") for row in pool.candidates_],
         "calibration_p_value": pool.calibration_p_value_,
-        "limit": mixture.limit,
-        "lower": encode(mixture.lower, "lower"),
+        "bounds": encode(asdict(mixture.bounds), "bounds"),
         "any_censored": pool._follow_up is not None,
         "input_shape": list(pool._input_shape),
     }
@@ -57,7 +56,10 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
     decode = Decoder(part, from_part)
     shape = check_sizes("input_shape", expect("input_shape", entries["input_shape"], list))
     pool._input_shape = shape
-    counts = expect("candidates", entries["candidates"], dict)
+    counts = [
+        (expect("candidates", name, str), check_integer("candidates", n, minimum=1))
+        for name, n in expect("candidates", entries["candidates"], list)
+    ]
     own = own_arrays(part)
     follow_up = {
         name.removeprefix(_FOLLOW_UP): own.pop(name)
@@ -84,23 +86,28 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
     pool._mixture = Mixture(
         own["weights"],
         own["reference"],
-        check_number("limit", entries["limit"]),
-        float(decode(entries["lower"])),
+        _read_bounds(decode(expect("bounds", entries["bounds"], dict))),
     )
     pool.estimators_ = {
         name: [from_part(part.parts[f"fitted.{name}.{place}"], network) for place in range(n)]
-        for name, n in counts.items()
-    }
-    pool.weights_ = {
-        name: check_number("weight", weight)
-        for name, weight in expect("all_weights", entries["all_weights"], dict).items()
+        for name, n in counts
     }
     pool.candidates_ = CandidateTable(
         tuple(CandidateRow(**decode(row)) for row in expect("table", entries["table"], list))
     )
+    pool.weights_ = {
+        row.name: check_number("weight", row.weight) for row in pool.candidates_ if row.name != POOL
+    }
     p_value = entries["calibration_p_value"]
     pool.calibration_p_value_ = (
         None if p_value is None else check_number("calibration_p_value", p_value)
     )
     pool.oof_curve_ = pool.oof_rows_ = None
     return pool
+
+
+def _read_bounds(stored: dict[str, Any]) -> Bounds:
+    bounds = Bounds(**{name: float(value) for name, value in stored.items()})
+    if not max(bounds.lower, bounds.low) <= bounds.high < math.inf:
+        raise ModelFileError("holds bounds of times that are not in order.")
+    return bounds

@@ -253,3 +253,5 @@ def mixture_quantiles(
                 highest = max(highest, quantile_of(values[c, i], levels, lower, wanted[place]))
             out[i, place] = highest
             place += 1
+        for j in range(1, len(wanted)):  # two roots of one piece may differ by rounding
+            out[i, j] = max(out[i, j], out[i, j - 1])

@@ -17,6 +17,23 @@ from censquant.estimators.meta._pool._kernels import (
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """Times that limit quantiles.
+
+    Parameters
+    ----------
+    lower : float
+        Smallest possible time.
+    low, high : float
+        Times outside of which a candidate must agree with the weighted median of all.
+    """
+
+    lower: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """How answers of several candidates become one distribution per individual.
@@ -28,16 +45,12 @@ class Mixture:
     reference : ndarray of shape (k,)
         Weights of the candidates whose mean continues the others past the end of their data; 0
         for candidates that end themselves.
-    limit : float
-        Time past which a candidate must agree with the weighted median of all.
-    lower : float
-        Smallest possible time.
+    bounds : Bounds
     """
 
     weights: Floats
     reference: Floats
-    limit: float
-    lower: float
+    bounds: Bounds
 
     @property
     def used(self) -> NDArray[np.bool_]:
@@ -52,7 +65,7 @@ class Mixture:
         reference = np.tensordot(self.reference, values, axes=1)
         for place, answer in enumerate(answers):
             if answer.end is not None:
-                continue_tails(values[place], *answer.end, reference, LEVELS, self.lower)
+                continue_tails(values[place], *answer.end, reference, LEVELS, self.bounds.lower)
         return values
 
     def quantiles(self, answers: Sequence[Answer], wanted: NDArray[Any]) -> Floats:
@@ -60,12 +73,16 @@ class Mixture:
         kept = self.weights > 0
         values = np.ascontiguousarray(self.continued(answers)[kept])
         weights = self.weights[kept]
-        pull_in_tails(values, weights, self.limit)
+        pull_in_tails(values, weights, self.bounds.high)
+        if values.min(initial=np.inf) < self.bounds.low:
+            values = -values
+            pull_in_tails(values, weights, -self.bounds.low)
+            values = -values
         out = np.empty((values.shape[1], len(wanted)))
         passed = np.empty(len(values), dtype=np.intp)
-        mixture_quantiles(values, weights, LEVELS, self.lower, wanted, passed, out)
+        mixture_quantiles(values, weights, LEVELS, self.bounds.lower, wanted, passed, out)
         return out
 
     def among(self, kept: NDArray[np.bool_]) -> "Mixture":
         """Return the mixture of some of the candidates, the only ones with a weight."""
-        return Mixture(self.weights[kept], self.reference[kept], self.limit, self.lower)
+        return Mixture(self.weights[kept], self.reference[kept], self.bounds)

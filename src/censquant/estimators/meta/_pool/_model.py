@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from censquant._progress import Bar
 from censquant._seeds import seed_sequence
 from censquant._validation import check_choice, check_n_jobs
+from censquant._warn import warn_user
 from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import (
     check_features,
@@ -20,19 +21,19 @@ from censquant.estimators._features import (
     refuse_overflow,
     warn_of_constant_features,
 )
-from censquant.estimators._folds import NEVER, make_folds
+from censquant.estimators._folds import NEVER, given_folds, is_splitter, make_folds
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
-from censquant.estimators._row_order import canonical_order
+from censquant.estimators._row_order import arrangement
 from censquant.estimators.meta._pool._candidates import LEVELS, ask
 from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
-from censquant.estimators.meta._pool._mixture import Mixture
+from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
 from censquant.estimators.meta._pool._rows import PoolRows, compared_rows
 from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
 from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
-from censquant.exceptions import CalibrationWarning
+from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.metrics import a_calibration, pit_deviation
 from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
@@ -55,7 +56,7 @@ _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 _BLOCK_ROWS = 4_096
 _TAIL_RULE = (
     "Past the end of its own data a candidate is continued by those that extrapolate, and more "
-    "than a fifth past the last observed time none exceeds the weighted median of all."
+    "than a fifth beyond the observed times none goes further than the weighted median of all."
 )
 
 
@@ -90,7 +91,15 @@ class Pool(FeatureModel):
         check_choice("censoring", self.censoring, ("right", "left"))
         check_n_jobs(self.n_jobs)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")  # the last that a fit sets
+
     # Fitting
+
+    def _begin_fit(self) -> None:
+        """Check parameters and forget an earlier fit, so that a fit that fails leaves none."""
+        self._check_parameters()
+        self.__dict__.pop("estimators_", None)
 
     def _fit_pool(
         self,
@@ -105,14 +114,15 @@ class Pool(FeatureModel):
         taus = check_quantiles(self.quantiles)
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
-        # Rows of weight 0 do not count, and the order of the others does not matter.
-        used = np.flatnonzero(weight > 0)
-        order = used[canonical_order(features[used], target.time[used], target.event[used])]
-        x, target, weight = features[order], target.take(order), weight[order]
+        group_of = None if groups is None else _read_groups(groups, len(features))
+        order, weight = arrangement(weight, features, target.time, target.event)
+        folds = None
+        if is_splitter(self.cv):
+            folds = given_folds(self.cv, features, target, group_of, order)
+        x, target = features[order], target.take(order)
         require_events(target)
         if x.ndim == 2:
             warn_of_constant_features(x, self._column_names(), stacklevel=3)
-        group_of = None if groups is None else _read_groups(groups, len(features))[order]
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)
@@ -131,16 +141,20 @@ class Pool(FeatureModel):
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
         rows = PoolRows(x, target, weight, transform)
-        chosen = compared_rows(len(x), group_of)
+        labels = None if group_of is None else group_of[order]
+        chosen = compared_rows(len(x), labels)
         compared = rows.take(chosen)
-        folds = make_folds(
-            self.cv,
-            compared.x,
-            compared.target,
-            None if group_of is None else group_of[chosen],
-            np.random.default_rng(fold_seed),
-        )
-        self._pool_candidates(candidates, prior, rows, compared, folds, order[chosen])
+        if folds is None:
+            folds = make_folds(
+                self.cv,
+                compared.x,
+                compared.target,
+                None if labels is None else labels[chosen],
+                np.random.default_rng(fold_seed),
+            )
+        else:
+            folds = folds[chosen]
+        pooled = self._pool_candidates(candidates, prior, rows, compared, folds, order[chosen])
         self._follow_up = None
         if not target.event.all():
             self._follow_up = FollowUp.fit(
@@ -150,6 +164,7 @@ class Pool(FeatureModel):
                 weight,
                 np.random.default_rng(follow_up_seed),
             )
+        self.estimators_ = {each.name: each.models for each in pooled}
         return self
 
     def _pool_candidates(
@@ -160,24 +175,28 @@ class Pool(FeatureModel):
         compared: PoolRows,
         folds: NDArray[np.int64],
         order: NDArray[np.intp],
-    ) -> None:
+    ) -> list[Candidate]:
         """Cross-fit and weigh candidates on the rows to compare, then fit those used to all."""
         n_folds, mirror = int(folds.max()) + 1, self.time_transform_.mirror
-        lower = -np.inf if mirror or self.follow_up_[0] < 0 else 0.0
-        first, last = rows.span
-        limit = last + _ROOM * (last - min(first, 0.0))
+        bounds = self._bounds(rows)
+        if not n_folds and len(candidates) > 1:
+            warn_user(
+                "Candidates cannot be compared, since fewer than two groups, or rows that differ, "
+                "have an event: each has the weight that is expected of it beforehand.",
+                FewEventsWarning,
+            )
         bar = Bar("candidates", len(candidates) * n_folds, unit="fits") if self.verbose else None
         try:
             held = np.flatnonzero(folds != NEVER)
             score = BrierScore.of(compared.timeline, compared.weight)
-            fitting = CrossFit(compared, folds, score, mirror, lower, self.n_jobs, bar)
+            fitting = CrossFit(compared, folds, score, mirror, bounds.lower, self.n_jobs, bar)
             kept = fitting.run(candidates) if n_folds else candidates
             if not kept:
                 raise ArithmeticError(
                     f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
                 )
             n_events = compared.target.n_events
-            mixture = _weighed(kept, prior, score, held, limit, lower, n_events)
+            mixture = _weighed(kept, prior, score, held, bounds, n_events)
             needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
             is_part = len(compared) < len(rows) or not n_folds
             again = [each for each in needed if is_part or self._is_refitted(each.estimator)]
@@ -193,7 +212,15 @@ class Pool(FeatureModel):
             each.name: float(w) for each, w in zip(needed, self._mixture.weights, strict=True)
         }
         self._keep_held_out(candidates, kept, mixture, score, held, order)
-        self.estimators_ = {each.name: each.models for each in needed}
+        return needed
+
+    def _bounds(self, rows: PoolRows) -> Bounds:
+        """Return the times at which candidates must agree with each other."""
+        first, last = rows.span
+        room = _ROOM * (last - min(first, 0.0))
+        if self.time_transform_.mirror or self.follow_up_[0] < 0:
+            return Bounds(-np.inf, first - room, last + room)
+        return Bounds(0.0, -np.inf, last + room)
 
     def _is_refitted(self, estimator: Any) -> bool:
         """Whether a candidate is fitted again to all rows, or the models of the folds are kept.
@@ -218,12 +245,12 @@ class Pool(FeatureModel):
         if len(held):
             values = self._held_out_values(kept, mixture, held)
             pooled = values[:, np.searchsorted(self._pool_levels(), LEVELS)]
-            back = np.argsort(order[held])
-            self.oof_curve_ = self._in_user_units(values[back])
-            self.oof_rows_ = order[held][back]
+            # Copies of a row, which a whole weight stands for, have the same answer.
+            self.oof_rows_, first = np.unique(order[held], return_index=True)
+            self.oof_curve_ = self._in_user_units(values[first])
         horizon = float(self.time_transform_.forward(self.horizon_))
         self.candidates_ = table_of(
-            candidates, self.weights_, pooled, held, score, horizon, mixture.lower
+            candidates, self.weights_, pooled, held, score, horizon, mixture.bounds.lower
         )
         if pooled is not None:
             self._question_calibration(pooled, score.target.take(held))
@@ -282,8 +309,12 @@ class Pool(FeatureModel):
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
-        flat = features.reshape(len(features), -1)
-        return followed(self._follow_up, flat, self.time_transform_)
+        flat, transform = features.reshape(len(features), -1), self.time_transform_
+        time, level = followed(self._follow_up, flat, transform)
+        # Even where all events were observed, quantiles that rest on the rule for tails do not
+        # rest on data.
+        end = transform.inverse(self._mixture.bounds.high)
+        return np.maximum(time, end) if transform.mirror else np.minimum(time, end), level
 
     # Reporting and saving
 
@@ -316,14 +347,12 @@ def _weighed(
     prior: Prior,
     score: BrierScore,
     held: NDArray[np.intp],
-    limit: float,
-    lower: float,
+    bounds: Bounds,
     n_events: int,
 ) -> Mixture:
     """Return how the candidates are pooled, by their answers about held-out rows."""
     if len(kept) == 1:
-        reference = np.ones(1) if kept[0].is_whole else np.zeros(1)
-        return Mixture(np.ones(1), reference, limit, lower)
+        return Mixture(np.ones(1), np.zeros(1), bounds)
     names = [each.name for each in kept]
     score = score.take(held)
     likelihood = {
@@ -333,21 +362,28 @@ def _weighed(
     expected = prior(names, likelihood)
     whole = np.array([each.is_whole for each in kept])
     reference = np.zeros(len(kept))
+    if not len(held):  # nothing to compare them by
+        reference[whole] = expected[whole] / expected[whole].sum() if whole.any() else 0.0
+        return Mixture(expected, reference, bounds)
     if whole.any():
         alone = [each for each in kept if each.is_whole]
         by_itself = score.quadratic(
-            lambda rows: np.stack([each.answer(held[rows]).values for each in alone]), LEVELS, lower
+            lambda rows: np.stack([each.answer(held[rows]).values for each in alone]),
+            LEVELS,
+            bounds.lower,
         )
         share = expected[whole] / expected[whole].sum()
         reference[whole] = shrunk_weights(by_itself, share, n_events)
-    mixture = Mixture(expected, reference, limit, lower)
+    mixture = Mixture(expected, reference, bounds)
     together = score.quadratic(
-        lambda rows: mixture.continued([each.answer(held[rows]) for each in kept]), LEVELS, lower
+        lambda rows: mixture.continued([each.answer(held[rows]) for each in kept]),
+        LEVELS,
+        bounds.lower,
     )
     weights = shrunk_weights(together, expected, n_events)
     if not (weights[~whole] > 0).any():  # nothing has to be continued
         reference = np.zeros(len(kept))
-    return Mixture(weights, reference, limit, lower)
+    return Mixture(weights, reference, bounds)
 
 
 def _read_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:

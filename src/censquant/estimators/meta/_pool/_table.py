@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 POOL = "pool"
+"""Name of the row that has the scores of all candidates together."""
+
 _MOST_ROWS = 20_000
 _DIGITS = {"weight": 2, "pinball": 4, "brier": 4, "concordance": 3, "seconds": 1}
 
