@@ -30,7 +30,7 @@ from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
-from censquant.estimators.meta._pool._rows import PoolRows, compared_rows
+from censquant.estimators.meta._pool._rows import PoolRows, compared_rows, read_groups
 from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
 from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
@@ -114,7 +114,7 @@ class Pool(FeatureModel):
         taus = check_quantiles(self.quantiles)
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
-        group_of = None if groups is None else _read_groups(groups, len(features))
+        group_of = None if groups is None else read_groups(groups, len(features))
         order, weight = arrangement(weight, features, target.time, target.event)
         folds = None
         if is_splitter(self.cv):
@@ -384,16 +384,6 @@ def _weighed(
     if not (weights[~whole] > 0).any():  # nothing has to be continued
         reference = np.zeros(len(kept))
     return Mixture(weights, reference, bounds)
-
-
-def _read_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
-    labels = np.asarray(groups)
-    if labels.shape != (n_rows,):
-        raise ValueError(
-            f"groups must have one label for each of the {n_rows} rows of X, got shape "
-            f"{labels.shape}."
-        )
-    return labels
 
 
 def read_plain_features(pool: Pool, X: Any, *, allow_nd: bool) -> NDArray[Any]:
