@@ -19,9 +19,9 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
     """Quantiles of a time to event from data as they are, with nothing to tune.
 
     The estimator to begin with. It pools a few models that fail on different data: a
-    proportional-hazards model with a ridge penalty, networks of a normal and a log-normal family
-    whose shape is learned, a network whose capacity follows the number of rows, boosted trees and
-    a forest. Each is weighted by how well it predicts rows that it has not seen, so that small and
+    proportional-hazards model with a ridge penalty, networks of the normal, log-normal and Weibull
+    families whose shape is learned, a network whose capacity follows the number of rows, shallow
+    and deep boosted trees, and a forest. Each is weighted by how well it predicts rows that it has not seen, so that small and
     nearly linear data end up with the hazards model, large and irregular data with trees and
     networks (:class:`PooledQuantileRegressor` has the rule). ``summary()`` says what was pooled.
 
