@@ -1,4 +1,4 @@
-"""Does every candidate of the recommended estimator earn its place?
+"""Whether every candidate of the recommended estimator earns its place.
 
 Fits all candidates once per data set and seed, then pools subsets of them by the same rule and scores
 each pool on the test rows. Seeds and iterations are those of development, not of the confirmation.
