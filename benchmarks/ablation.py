@@ -1,7 +1,7 @@
 """Whether every candidate of the recommended estimator earns its place.
 
-Fits all candidates once per data set and seed, then pools subsets of them by the same rule and
-scores each pool on the test rows. Seeds and iterations are those of development, not of the confirmation.
+All candidates are fitted once per data set and seed; subsets of them are then pooled by the same
+rule, and each pool is scored on the test rows. Seeds and iterations are those of development.
 
     CENSQUANT_DATA=... python benchmarks/ablation.py --kind field synthetic overlay survival
 """
