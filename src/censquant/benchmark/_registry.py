@@ -28,8 +28,8 @@ DATASET_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType(
     {one.name: one for one in (RECOMMENDED, *PAPER_METHODS, *FIELD_METHODS, *PEER_METHODS)}
 )
-"""The recommended estimator, the paper's five methods as they were run, the ones to use instead, estimators as they come, and
-peers, by name."""
+"""The recommended estimator, the paper's five methods as they were run, the ones to use instead,
+estimators as they come, and peers, by name."""
 
 SUITES: Mapping[str, Suite] = MappingProxyType(
     {one.name: one for one in (*PAPER_SUITES, FIELD_SUITE)}

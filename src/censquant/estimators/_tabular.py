@@ -43,20 +43,23 @@ class TableRows:
     """The rows of a fit, in an order that depends on their content alone.
 
     Whole-number weights have become repeated rows. Left-censored times are negated, so that every
-    row is observed or right-censored.
+    row is observed or right-censored. ``source`` is the place of each row in the data of the user.
     """
 
     x: Floats
     time: Floats
     event: NDArray[np.bool_]
     weight: Floats
+    source: NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.time)
 
     def take(self, rows: Any) -> "TableRows":
         """Return some of the rows."""
-        return TableRows(self.x[rows], self.time[rows], self.event[rows], self.weight[rows])
+        return TableRows(
+            self.x[rows], self.time[rows], self.event[rows], self.weight[rows], self.source[rows]
+        )
 
 
 class TabularRegressor(FeatureModel):
@@ -88,6 +91,16 @@ class TabularRegressor(FeatureModel):
     def _model_curve(self, x: Floats) -> QuantileCurve:
         """Return the curves of right-censored times."""
         raise NotImplementedError
+
+    def _quantiles_and_end(
+        self, x: Floats, levels: Floats
+    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+        """Return quantiles of right-censored times, and where the data behind them end.
+
+        The end is a time and a level per row, past which a model rests on no data of its own; None
+        if it has a rule for all levels. A pool of models asks for both.
+        """
+        return self._model_curve(x).at(levels), None
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
         """Return what was learned: plain data, arrays, and what these say of the training data."""
@@ -127,7 +140,7 @@ class TabularRegressor(FeatureModel):
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)
-        rows = TableRows(features, transform.forward(target.time), target.event, weight)
+        rows = TableRows(features, transform.forward(target.time), target.event, weight, order)
         own_seed, follow_up_seed = seed_sequence(self.random_state).spawn(2)
         self.quantiles_ = taus
         self.time_transform_ = transform

@@ -103,6 +103,8 @@ def shape_backward(
     by_row = raw.dtype.type(2.0 * rough_rows / n)
     by_scale = raw.dtype.type(2.0 * spread / max(n - 1, 1))
     by_gap = np.empty(n_gaps, raw.dtype)
+    # From one shape to the next, with nothing before the first and after the last.
+    change = np.zeros(n_gaps + 1, raw.dtype)
     shape_gradient[:] = zero
     rough = zero
     variance = zero
@@ -124,10 +126,10 @@ def shape_backward(
             raw_gradient[i, 2 + k] = slope
             total += slope
         for k in range(n_gaps - 1):
-            step = raw[i, 3 + k] - raw[i, 2 + k]
-            raw_gradient[i, 2 + k] -= by_row * step
-            raw_gradient[i, 3 + k] += by_row * step
-            rough += step * step
+            change[k + 1] = raw[i, 3 + k] - raw[i, 2 + k]
+            rough += change[k + 1] * change[k + 1]
+        for k in range(n_gaps):
+            raw_gradient[i, 2 + k] += by_row * (change[k] - change[k + 1])
         off = raw[i, 1] - mean
         variance += off * off
         raw_gradient[i, 1] = total + by_scale * off

@@ -68,9 +68,9 @@ class ShapeDistribution(FormulaDistribution):
     --------
     >>> import numpy as np
     >>> from censquant.objectives import ShapeDistribution
-    >>> bent = ShapeDistribution(np.array([[-0.6745, 0.0, 1.349]]), "normal")
+    >>> bent = ShapeDistribution(np.array([[-0.5, 0.0, 1.0]]), "normal")
     >>> bent.quantile(np.array([0.25, 0.5, 0.75, 0.9])).round(3)
-    array([[-0.675,  0.   ,  1.349,  2.563]])
+    array([[-0.5,  0. ,  1. ,  1.9]])
     >>> bent.cdf(bent.quantile(np.array([0.9]))).round(9)
     array([[0.9]])
     """
@@ -90,7 +90,7 @@ class ShapeDistribution(FormulaDistribution):
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: Any) -> Self:
+    def _take(self, rows: Any) -> Self:
         return replace(self, values=self.values[rows])
 
     def log_likelihood(self, time: Floats, event: NDArray[np.bool_]) -> Floats:

@@ -185,10 +185,9 @@ class CoxQuantileRegressor(TabularRegressor):
 
     # Predicting
 
-    def _curve_end(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the time and the level after which the curve of each row rests on no data."""
-        last = np.full(len(x), float(self._baseline.time[-1]))
-        return last, self._model_curve(x).cdf(last)
+    def _quantiles_and_end(self, x: Floats, levels: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
+        curve, last = self._model_curve(x), np.full(len(x), float(self._baseline.time[-1]))
+        return curve.at(levels), (last, curve.cdf(last))
 
     def _log_ratio(self, x: Floats) -> Floats:
         """Return the logarithms of hazard ratios to the mean individual."""

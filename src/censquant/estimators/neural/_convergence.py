@@ -25,10 +25,11 @@ def warn_of_absurd_medians(
     middle = curve.values[:, curve.values.shape[1] // 2]
     margin = _ABSURD * (high - low)
     if high > low and np.mean((middle < low - margin) | (middle > high + margin)) > 0.5:
+        length = "max_steps" if hasattr(model, "max_steps") else "max_epochs"
         warnings.warn(
             f"The training of {type(model).__name__} did not converge: most predicted medians of "
             "the training rows lie far outside their times; try a smaller learning_rate or a "
-            "larger max_epochs.",
+            f"larger {length}.",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )

@@ -78,8 +78,8 @@ class ShapeNN(NeuralRegressor):
 
     Attributes
     ----------
-    quantiles_, history_, follow_up_, time_transform_, unique_times_, n_features_in_, \
-feature_names_in_
+    quantiles_, models_, history_, follow_up_, horizon_, time_transform_, unique_times_, \
+n_features_in_, feature_names_in_
         As in :class:`CQRNN`.
 
     Examples

@@ -1,5 +1,6 @@
 """Boosted trees for location and scale, with residuals of any shape."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from censquant._validation import (
     check_number,
     check_share,
 )
+from censquant.estimators._folds import NEVER, Folds, folds_of_splits, make_folds
 from censquant.estimators._parts import Arrays
 from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._boosted_files import restored_boosters
 from censquant.estimators.trees._boosters import Boosters, BoostingRule, cross_fitted
 from censquant.estimators.trees._residuals import residual_quantiles
 from censquant.quantiles import QuantileCurve
-from censquant.survival import TimeTransform
+from censquant.survival import Target, TimeTransform
 
 Floats = NDArray[np.float64]
 
@@ -57,8 +59,10 @@ class BoostedQuantileRegressor(TabularRegressor):
         Share of the rows that a round is grown on.
     l2_regularization : float, default 1.0
         Added to the curvature of each leaf, which shrinks its value.
-    cv : int, default 3
-        Number of folds.
+    cv : int or list of (train, test) pairs of row numbers, default 3
+        Number of folds, stratified by event, in which equal rows stay together; or the folds, as
+        ``list(GroupKFold(3).split(X, groups=patient))`` gives them where rows belong together.
+        With fewer than two different rows with an event there is nothing to compare, and no round.
     n_jobs : int, optional
         Threads: folds of ``fit`` and blocks of predictions. None means 1, -1 uses all cores. The
         result is the same.
@@ -120,7 +124,7 @@ class BoostedQuantileRegressor(TabularRegressor):
         max_iter: int = 300,
         subsample: float = 0.7,
         l2_regularization: float = 1.0,
-        cv: int = 3,
+        cv: int | Sequence[Any] = 3,
         n_jobs: int | None = None,
         censoring: str = "right",
         random_state: Any = None,
@@ -141,7 +145,8 @@ class BoostedQuantileRegressor(TabularRegressor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._rule()
-        check_integer("cv", self.cv, minimum=2)
+        if not isinstance(self.cv, list | tuple):
+            check_integer("cv", self.cv, minimum=2)
         check_n_jobs(self.n_jobs)
 
     def _rule(self) -> BoostingRule:
@@ -169,16 +174,30 @@ class BoostedQuantileRegressor(TabularRegressor):
         )
         z = self._transform.forward(time)
         self._bounds = (float(z.min()) - _ROOM, float(z.max()) + _ROOM)
-        fold_of = _folds(rows.event, min(self.cv, len(rows)), rng)
+        fold_of = self._folds(rows, rng)
         seeds = rng.integers(2**63, size=fold_of.max() + 1).tolist()
         self._boosters, state = cross_fitted(
             self._rule(), rows.x, z, rows.event, rows.weight, fold_of, seeds, self.n_jobs
         )
         self.n_iter_ = self._boosters.feature.shape[1]
-        residual = (z - state[0]) * np.exp(-state[1])
+        residual, held_out = (z - state[0]) * np.exp(-state[1]), fold_of != NEVER
         self._residual_quantiles = residual_quantiles(
-            residual, rows.event, rows.weight, self._curve_levels()
+            residual[held_out],
+            rows.event[held_out],
+            rows.weight[held_out],
+            self._curve_levels(),
         )
+
+    def _folds(self, rows: TableRows, rng: np.random.Generator) -> Folds:
+        """Return the fold of each row; one fold of all rows where nothing could be compared."""
+        if isinstance(self.cv, list | tuple):
+            fold_of = folds_of_splits(self.cv, int(rows.source.max()) + 1)[rows.source]
+        else:
+            target = Target(rows.time, rows.event)
+            fold_of = make_folds(self.cv, rows.x, target, None, rng)
+        if not rows.event[fold_of != NEVER].any():
+            return np.zeros_like(fold_of)
+        return fold_of
 
     def _model_curve(self, x: Floats) -> QuantileCurve:
         location, log_scale = self._boosters.predict(x)
@@ -205,11 +224,3 @@ class BoostedQuantileRegressor(TabularRegressor):
             arrays, self._rule(), self.n_features_in_, len(self._curve_levels())
         )
         self.n_iter_ = self._boosters.feature.shape[1]
-
-
-def _folds(event: NDArray[np.bool_], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return a random fold for each row, with equal shares of events in each."""
-    place = np.empty(len(event), np.intp)
-    order = rng.permutation(len(event))
-    place[order[np.argsort(event[order], kind="stable")]] = np.arange(len(event))
-    return place % n_folds

@@ -118,13 +118,15 @@ class _FoldRun:
         self.held_out = np.flatnonzero(held_out).astype(np.int32)
         self._seed = np.array([seed], np.uint64)
         self.state = np.zeros((2, n))
+        rows_and_one = len(self._train) + 1
         self._work = (
-            np.empty(n),
-            np.empty(n),
-            np.empty(len(self._train) + 1, np.int32),
-            np.empty((3, len(self._train) + 1), np.int32),
-            np.empty((2, 2**rule.depth + 1), np.int64),
-            np.empty((n_features, N_BINS, 3)),
+            # Single precision: a row's two derivatives share a line of the cache with others'.
+            np.empty((n, 2), np.float32),
+            np.empty(rows_and_one, np.int32),
+            np.empty(rows_and_one, np.int32),
+            np.empty(rows_and_one, np.int32),
+            np.empty((rule.depth + 1, 6), np.int64),
+            np.empty((rule.depth, 2, n_features, N_BINS, 3)),
         )
         self._blocks: list[tuple[NDArray[Any], ...]] = []
 

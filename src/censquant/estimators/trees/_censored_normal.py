@@ -16,17 +16,27 @@ _HIGHEST_HAZARD = 6.0
 _FURTHEST_LOSS = 30.0
 # Curvatures must be positive; of a censored row they may vanish.
 _LEAST_CURVATURE = (1e-3, 0.1)
+_ROOT_HALF = math.sqrt(0.5)
 _HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @exact
+def _bounded_hazard(u: float) -> float:
+    """Return phi(u) / (1 - Phi(u)), at most the highest; the loss would cost as much again."""
+    if u >= _HIGHEST_HAZARD:  # where the hazard is higher still
+        return _HIGHEST_HAZARD
+    survival = 0.5 * math.erfc(u * _ROOT_HALF)
+    return min(math.exp(-0.5 * u * u - _HALF_LOG_2_PI) / survival, _HIGHEST_HAZARD)
+
+
+@exact
 def write_derivatives(
-    z: Any, event: Any, weight: Any, state: Any, rows: Any, part: int, slope: Any, curvature: Any
+    z: Any, event: Any, weight: Any, state: Any, rows: Any, part: int, slopes: Any
 ) -> None:
     """Write first and second derivatives of minus the log-likelihood of some rows.
 
     They are by the location (``part`` 0) or by the logarithm of the scale (1), both in ``state``.
-    For events the second is the expected one.
+    For events the second is the expected one. ``slopes`` holds the two side by side.
     """
     for row in rows:
         inverse = math.exp(-state[LOG_SCALE, row])
@@ -37,8 +47,7 @@ def write_derivatives(
             if part == LOG_SCALE:
                 first, second = 1.0 - near * near, 2.0
         else:
-            _, hazard = standard_loss(distance, False, NORMAL, 0.0)
-            hazard = min(hazard, _HIGHEST_HAZARD)
+            hazard = _bounded_hazard(distance)
             bend = hazard * (hazard - near)
             first, second = -hazard, max(bend, _LEAST_CURVATURE[LOCATION])
             if part == LOG_SCALE:
@@ -47,8 +56,8 @@ def write_derivatives(
         if part == LOCATION:
             first *= inverse
             second *= inverse * inverse
-        slope[row] = weight[row] * first
-        curvature[row] = weight[row] * second
+        slopes[row, 0] = weight[row] * first
+        slopes[row, 1] = weight[row] * second
 
 
 @exact

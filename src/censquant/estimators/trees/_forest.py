@@ -166,14 +166,10 @@ class CensoredQuantileForest(TabularRegressor):
         lowest = -np.inf if self.time_transform_.mirror else self._lowest_time()
         return QuantileCurve.adopt(values, levels, lowest)
 
-    def _curve_end(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the time and the level at which the Kaplan-Meier curve of each row ends.
-
-        Both are of right-censored times, as in :meth:`_model_curve`. What the latter says of higher
-        levels is the exponential tail.
-        """
-        _, time, level = self._beran(x, np.zeros(0))
-        return time, level
+    def _quantiles_and_end(self, x: Floats, levels: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
+        # What is said of higher levels than that of the end is the exponential tail.
+        values, time, level = self._beran(x, levels)
+        return values, (time, level)
 
     def _beran(self, x: Floats, levels: Floats) -> tuple[Floats, Floats, Floats]:
         """Return quantiles, and time and level of the end of each row's curve."""

@@ -1,4 +1,4 @@
-"""Compiled growing of small regression trees on binned features, level by level."""
+"""Compiled growing of small regression trees on binned features."""
 
 from typing import Any
 
@@ -12,9 +12,7 @@ _LEAST_GAIN = 1e-9
 
 
 @exact
-def _fill(
-    codes: Any, rows: Any, start: int, end: int, slope: Any, curvature: Any, sums: Any
-) -> None:
+def _fill(codes: Any, rows: Any, begin: int, end: int, slopes: Any, sums: Any) -> None:
     """Write sums of slopes, curvatures and rows in each bin of each feature."""
     n_features = codes.shape[1]
     for f in range(n_features):
@@ -22,14 +20,23 @@ def _fill(
             sums[f, b, 0] = 0.0
             sums[f, b, 1] = 0.0
             sums[f, b, 2] = 0.0
-    for place in range(start, end):
+    for place in range(begin, end):
         row = rows[place]
-        first, second = slope[row], curvature[row]
+        slope, curvature = slopes[row, 0], slopes[row, 1]
         for f in range(n_features):
             b = codes[row, f]
-            sums[f, b, 0] += first
-            sums[f, b, 1] += second
+            sums[f, b, 0] += slope
+            sums[f, b, 1] += curvature
             sums[f, b, 2] += 1.0
+
+
+@exact
+def _subtract(whole: Any, part: Any, rest: Any) -> None:
+    """Write the sums of a node's other child."""
+    for f in range(len(whole)):
+        for b in range(N_BINS):
+            for k in range(3):
+                rest[f, b, k] = whole[f, b, k] - part[f, b, k]
 
 
 @exact
@@ -69,75 +76,87 @@ def _best_split(sums: Any, penalty: float, min_leaf: int) -> tuple[int, int]:
 
 
 @exact
-def _divide(
-    codes: Any, rows: Any, start: int, end: int, feature: int, cut: int, into: Any, spare: Any
-) -> int:
-    """Copy rows to ``into``, those of the left side first; return where the sides meet.
+def _divide(codes: Any, rows: Any, begin: int, end: int, feature: int, cut: int, spare: Any) -> int:
+    """Move the rows of the right side behind those of the left, both in order; return the middle.
 
     Each row is written to both sides, since a branch that nobody can predict costs more.
     """
-    left, right = start, 0
-    for place in range(start, end):
+    left, right = begin, 0
+    for place in range(begin, end):
         row = rows[place]
         is_right = 1 if codes[row, feature] > cut else 0
-        into[left] = row
+        rows[left] = row
         spare[right] = row
         left += 1 - is_right
         right += is_right
     for place in range(right):
-        into[left + place] = spare[place]
+        rows[left + place] = spare[place]
     return left
 
 
 @exact
 def grow_tree(
     codes: Any,
+    rows: Any,
     n_rows: int,
-    slope: Any,
-    curvature: Any,
+    slopes: Any,
     penalty: float,
     min_leaf: int,
     rate: float,
-    orders: Any,
-    starts: Any,
+    spare: Any,
+    stack: Any,
     sums: Any,
     feature: Any,
     cut: Any,
     value: Any,
 ) -> None:
-    """Grow one tree on the first ``n_rows`` rows of ``orders[0]``, which is used up.
+    """Grow one tree on the first of some rows, which are put into another order.
 
-    Nodes are numbered level by level, the children of node k being 2 k + 1 and 2 k + 2. ``value``
-    receives Newton's step in each leaf times ``rate``. ``orders`` has three rows with places for
-    one row more, ``starts`` two with places for one leaf more, and ``sums`` a place for each
-    feature, bin and three numbers.
+    Nodes are numbered level by level, the children of node k being 2 k + 1 and 2 k + 2; left
+    children are grown first. Of two children, the sums of the larger one are those of their parent
+    less those of the smaller one. ``value`` receives Newton's step in each leaf times ``rate``.
+    ``spare`` has one place more than there are rows, ``stack`` one row more than there are levels,
+    and ``sums`` room for two children on each level: features, bins and three numbers.
     """
-    n_leaves = len(value)
-    starts[0, 0], starts[0, 1] = 0, n_rows
-    n_nodes, level = 1, 0
-    while n_nodes < n_leaves:
-        rows, into = orders[level % 2], orders[1 - level % 2]
-        start, below = starts[level % 2], starts[1 - level % 2]
-        for k in range(n_nodes):
-            begin, end = start[k], start[k + 1]
-            node = n_nodes - 1 + k
-            feature[node], cut[node] = 0, NO_CUT
-            if end - begin >= 2 * min_leaf:
-                _fill(codes, rows, begin, end, slope, curvature, sums)
-                best, last = _best_split(sums, penalty, min_leaf)
-                feature[node], cut[node] = best, last
-            middle = _divide(codes, rows, begin, end, feature[node], cut[node], into, orders[2])
-            below[2 * k], below[2 * k + 1] = begin, middle
-        below[2 * n_nodes] = n_rows
-        n_nodes *= 2
-        level += 1
-    rows, start = orders[level % 2], starts[level % 2]
-    for leaf in range(n_leaves):
-        first, second = 0.0, penalty
-        for place in range(start[leaf], start[leaf + 1]):
-            first += slope[rows[place]]
-            second += curvature[rows[place]]
-        value[leaf] = -rate * first / second if second > 0.0 else 0.0
+    n_inner = len(feature)
+    _fill(codes, rows, 0, n_rows, slopes, sums[0, 0])
+    # Node, its rows, its level, which child it is, and whether it may be split.
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, n_rows
+    stack[0, 3], stack[0, 4], stack[0, 5] = 0, 0, 1
+    n_waiting = 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        node, begin, end = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
+        level, side, is_open = stack[n_waiting, 3], stack[n_waiting, 4], stack[n_waiting, 5]
+        if node >= n_inner:
+            slope, curvature = 0.0, penalty
+            for place in range(begin, end):
+                slope += slopes[rows[place], 0]
+                curvature += slopes[rows[place], 1]
+            value[node - n_inner] = -rate * slope / curvature if curvature > 0.0 else 0.0
+            continue
+        feature[node], cut[node] = 0, NO_CUT
+        if is_open and end - begin >= 2 * min_leaf:
+            feature[node], cut[node] = _best_split(sums[level, side], penalty, min_leaf)
+        middle = end
+        if cut[node] != NO_CUT:
+            middle = _divide(codes, rows, begin, end, feature[node], cut[node], spare)
+        is_open = cut[node] != NO_CUT and 2 * node + 2 < n_inner
+        if is_open:
+            below = sums[level + 1]
+            if middle - begin < end - middle:
+                _fill(codes, rows, begin, middle, slopes, below[0])
+                _subtract(sums[level, side], below[0], below[1])
+            else:
+                _fill(codes, rows, middle, end, slopes, below[1])
+                _subtract(sums[level, side], below[1], below[0])
+        for child in (1, 0):
+            stack[n_waiting, 0] = 2 * node + 1 + child
+            stack[n_waiting, 1] = middle if child else begin
+            stack[n_waiting, 2] = end if child else middle
+            stack[n_waiting, 3], stack[n_waiting, 4] = level + 1, child
+            stack[n_waiting, 5] = 1 if is_open else 0
+            n_waiting += 1
 
 
 @exact

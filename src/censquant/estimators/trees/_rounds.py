@@ -61,11 +61,11 @@ def run_rounds(
     rates: Any,
     seed: Any,
     state: Any,
-    slope: Any,
-    curvature: Any,
+    slopes: Any,
     drawn: Any,
-    orders: Any,
-    starts: Any,
+    order: Any,
+    spare: Any,
+    stack: Any,
     sums: Any,
     feature: Any,
     cut: Any,
@@ -78,19 +78,19 @@ def run_rounds(
     for k in range(len(feature)):
         n_drawn = _draw(rows, share, seed, drawn)
         for part in range(feature.shape[1]):
-            write_derivatives(z, event, weight, state, drawn[:n_drawn], part, slope, curvature)
+            write_derivatives(z, event, weight, state, drawn[:n_drawn], part, slopes)
             for place in range(n_drawn):
-                orders[0, place] = drawn[place]
+                order[place] = drawn[place]
             grow_tree(
                 codes,
+                order,
                 n_drawn,
-                slope,
-                curvature,
+                slopes,
                 penalty,
                 min_leaf,
                 rates[part],
-                orders,
-                starts,
+                spare,
+                stack,
                 sums,
                 feature[k, part],
                 cut[k, part],

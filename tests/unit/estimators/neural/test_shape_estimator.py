@@ -307,7 +307,7 @@ def test_a_stopped_training_goes_on_from_its_checkpoint(tmp_path):
 
 def test_a_fit_without_its_own_follow_up_is_the_same_fit():
     class Candidate(ShapeNN):
-        _fits_follow_up = False
+        _stands_alone = False
 
     model, candidate = small().fit(X, Y), Candidate(**small().get_params()).fit(X, Y)
     np.testing.assert_array_equal(quantiles(candidate), quantiles(model))
@@ -317,7 +317,7 @@ def test_a_fit_without_its_own_follow_up_is_the_same_fit():
 
 def test_other_networks_can_leave_their_follow_up_to_a_pool_too():
     model = CQRNN(max_epochs=1, hidden_layer_sizes=(4,))
-    model._fits_follow_up = False
+    model._stands_alone = False
     assert model.fit(X, Y)._follow_up is None
 
 

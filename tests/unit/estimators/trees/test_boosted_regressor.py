@@ -88,9 +88,18 @@ def test_weights_move_the_quantiles():
     assert np.log(moved / plain)[:, 2].mean() > 0.1
 
 
+def thirds(n):
+    """Folds by row number."""
+    place = np.arange(n)
+    return [(place[place % 3 != k], place[place % 3 == k]) for k in range(3)]
+
+
 @pytest.fixture
 def given_order(monkeypatch):
-    """Rows stay in the order of the data: the usual one is a hash, which other units change."""
+    """Rows stay in the order of the data: the usual one is a hash, which other units change.
+
+    For the same reason such tests have folds by row number.
+    """
     monkeypatch.setattr(
         "censquant.estimators._tabular.arrangement",
         lambda weight, *columns: (np.arange(len(weight)), weight),
@@ -101,15 +110,18 @@ def given_order(monkeypatch):
 @pytest.mark.parametrize("unit", [1e-9, 0.25, 1e12])
 def test_the_unit_of_time_is_the_unit_of_predictions(unit):
     x, y = censored()
-    expected = unit * quantiles(small().fit(x, y), x)
-    found = quantiles(small().fit(x, censored(unit=unit)[1]), x)
+    expected = unit * quantiles(small(cv=thirds(300)).fit(x, y), x)
+    found = quantiles(small(cv=thirds(300)).fit(x, censored(unit=unit)[1]), x)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 @pytest.mark.usefixtures("given_order")
 def test_times_without_a_logarithm_may_be_shifted():
     x, (time, event) = censored()
-    fits = [quantiles(small().fit(x, (time + shift, event)), x) for shift in (-3.0, -100.0)]
+    fits = [
+        quantiles(small(cv=thirds(300)).fit(x, (time + shift, event)), x)
+        for shift in (-3.0, -100.0)
+    ]
     np.testing.assert_allclose(fits[1] + 97.0, fits[0], rtol=1e-6, atol=1e-6)
 
 
@@ -119,7 +131,10 @@ def test_the_unit_of_a_feature_does_not_matter(factor, shift):
     x, y = censored()
     x = x.round(3)
     moved = x * factor + shift
-    found, expected = quantiles(small().fit(moved, y), moved), quantiles(small().fit(x, y), x)
+    found, expected = (
+        quantiles(small(cv=thirds(300)).fit(moved, y), moved),
+        quantiles(small(cv=thirds(300)).fit(x, y), x),
+    )
     np.testing.assert_array_equal(found, expected)
 
 
@@ -132,11 +147,53 @@ def test_left_censored_times_are_those_of_a_mirrored_fit(mirror):
     kept = (time >= time[event].min()) & (time <= time[event].max())
     x, time, event = x[kept], time[kept], event[kept]
     time = time if mirror is np.reciprocal else time - 5.0
-    right = small().fit(x, (time, event))
+    cv = thirds(len(x))
+    right = small(cv=cv).fit(x, (time, event))
     left = BoostedQuantileRegressor(
-        np.sort(1.0 - LEVELS), max_iter=60, random_state=0, censoring="left"
+        np.sort(1.0 - LEVELS), max_iter=60, cv=cv, random_state=0, censoring="left"
     ).fit(x, (mirror(time), event))
     np.testing.assert_allclose(mirror(quantiles(left, x))[:, ::-1], quantiles(right, x), rtol=1e-6)
+
+
+def test_given_folds_hold_out_the_rows_that_they_name():
+    x, (time, event) = censored(120)
+    order = np.random.default_rng(0).permutation(120)
+    place = np.argsort(order)
+    expected = small(cv=thirds(120)).fit(x, (time, event))
+    moved = [(place[train], place[test]) for train, test in thirds(120)]
+    model = small(cv=moved).fit(x[order], (time[order], event[order]))
+    np.testing.assert_array_equal(quantiles(model, x), quantiles(expected, x))
+    # Weights that repeat rows leave them in their folds.
+    weight = np.random.default_rng(1).integers(0, 3, 120)
+    repeated = np.repeat(np.arange(120), weight)
+    splits = [tuple(np.flatnonzero(np.isin(repeated, side)) for side in s) for s in thirds(120)]
+    expected = small(cv=splits).fit(x[repeated], (time[repeated], event[repeated]))
+    model = small(cv=thirds(120)).fit(x, (time, event), weight)
+    np.testing.assert_array_equal(quantiles(model, x), quantiles(expected, x))
+
+
+def test_rows_that_no_fold_holds_out_have_no_residual():
+    x, (time, event) = censored(200)
+    time = np.where(np.arange(200) < 100, time, 1e6 * time)
+    only = [(np.arange(50, 200), np.arange(50)), (np.arange(50), np.arange(50, 100))]
+    model = small(cv=only, max_iter=1, learning_rate=1e-9).fit(x, (time, event))
+    shape = small(cv=thirds(200), max_iter=1, learning_rate=1e-9).fit(x, (time, event))
+    assert np.ptp(model._residual_quantiles) < 0.5 * np.ptp(shape._residual_quantiles)
+
+
+def test_copies_of_rows_are_not_memorised():
+    rng = np.random.default_rng(0)
+    x, time = rng.normal(size=(150, 3)), np.exp(rng.normal(size=150))
+    model = BoostedQuantileRegressor(min_samples_leaf=1, max_depth=6, random_state=0)
+    model.fit(np.repeat(x, 4, axis=0), np.repeat(time, 4))
+    assert model.n_iter_ <= 30
+
+
+def test_one_event_teaches_nothing():
+    x, (time, _) = censored(50)
+    model = small().fit(x, (time, np.arange(50) == 7))
+    assert model.n_iter_ == 0
+    assert (np.ptp(quantiles(model, x), axis=0) == 0).all()
 
 
 def test_rounds_stop_where_nothing_is_gained():
@@ -239,6 +296,15 @@ def test_a_loaded_model_predicts_the_same_bits(path, parameters):
     assert loaded.n_iter_ == model.n_iter_
     loaded.save(path)
     assert path.read_bytes() == content
+
+
+def test_given_folds_are_stored_too(path):
+    x, y = censored(60)
+    model = small(cv=thirds(60)).fit(x, y)
+    model.save(path)
+    loaded = censquant.load(path)
+    np.testing.assert_array_equal(quantiles(loaded, x), quantiles(model, x))
+    np.testing.assert_array_equal(quantiles(loaded.fit(x, y), x), quantiles(model, x))
 
 
 def test_a_model_without_any_round_comes_back_too(path):

@@ -29,9 +29,9 @@ def one_row(z, event, location, log_scale, weight=1.0):
 
 
 def derivatives(row, part):
-    slope, curvature = np.empty(1), np.empty(1)
-    write_derivatives(*row, part, slope, curvature)
-    return slope[0], curvature[0]
+    slopes = np.empty((1, 2))
+    write_derivatives(*row, part, slopes)
+    return slopes[0]
 
 
 @pytest.mark.parametrize("event", [True, False])
@@ -79,22 +79,19 @@ def grown(x, slope, curvature, depth=3, penalty=0.0, min_leaf=5, rate=1.0):
     n, n_features = x.shape
     edges = edges_of(x, N_BINS)
     codes, n_leaves = codes_of(x, edges), 2**depth
-    orders = np.empty((3, n + 1), np.int32)
-    orders[0, :n] = np.arange(n)
     feature, cut = np.empty(n_leaves - 1, np.int32), np.empty(n_leaves - 1, np.uint8)
-    value, starts = np.empty(n_leaves), np.empty((2, n_leaves + 1), np.int64)
-    sums = np.empty((n_features, N_BINS, 3))
+    value = np.empty(n_leaves)
     grow_tree(
         codes,
+        np.arange(n + 1, dtype=np.int32),
         n,
-        slope,
-        curvature,
+        np.column_stack((slope, curvature)),
         penalty,
         min_leaf,
         rate,
-        orders,
-        starts,
-        sums,
+        np.empty(n + 1, np.int32),
+        np.empty((depth + 1, 6), np.int64),
+        np.empty((depth, 2, n_features, N_BINS, 3)),
         feature,
         cut,
         value,

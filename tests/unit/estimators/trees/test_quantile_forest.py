@@ -74,7 +74,7 @@ def test_a_prediction_is_the_kaplan_meier_curve_of_weighted_neighbours(
     known = ~np.isnan(expected)
     assert 0.5 < known.mean() < 1.0
     np.testing.assert_array_equal(found[known], expected[known])
-    end_time, end_level = model._curve_end(asked)
+    end_time, end_level = model._quantiles_and_end(asked, LEVELS)[1]
     np.testing.assert_allclose(end_level, level, atol=1e-6 if weighted else 1e-12)
     # Above its end the curve goes on, later than anything it knows.
     assert (found > end_time[:, None])[~known].all()
@@ -89,7 +89,7 @@ def test_one_leaf_is_the_kaplan_meier_curve_of_all_rows():
     known = np.isfinite(expected)
     assert known.sum() >= 3
     assert (quantiles(model, x[:4])[:, known] == expected[known]).all()
-    _, level = model._curve_end(x[:4])
+    _, level = model._quantiles_and_end(x[:4], LEVELS)[1]
     np.testing.assert_allclose(level, 1.0 - curve.survival[-1], atol=1e-12)
 
 
@@ -113,7 +113,7 @@ def test_rows_without_similar_events_have_a_curve_that_starts_at_their_last_cens
     time = np.concatenate([rng.uniform(1, 2, 100), rng.uniform(1, 3, 100)])
     event = np.arange(200) < 100
     model = small(n_estimators=5).fit(x, (time, event))
-    end, level = model._curve_end(np.array([[1.0]]))
+    end, level = model._quantiles_and_end(np.array([[1.0]]), LEVELS)[1]
     assert level[0] == 0.0
     assert end[0] == time[:100].max()
     found = quantiles(model, [[1.0]])[0]
@@ -183,7 +183,7 @@ def test_left_censored_times_are_mirrored_right_censored_ones():
     left = CensoredQuantileForest(
         np.sort(1.0 - LEVELS), n_estimators=20, random_state=0, censoring="left"
     ).fit(x, (-time, event))
-    _, level = right._curve_end(x)
+    _, level = right._quantiles_and_end(x, LEVELS)[1]
     known = level.min() > LEVELS
     assert known.sum() >= 2
     mirrored = -quantiles(left, x)[:, ::-1]
@@ -196,7 +196,7 @@ def test_discrete_times_stay_discrete():
     time = np.ceil(4 * time)
     model = small().fit(x, (time, event))
     found = quantiles(model, x)
-    known = model._curve_end(x)[1][:, None] > LEVELS
+    known = model._quantiles_and_end(x, LEVELS)[1][1][:, None] > LEVELS
     assert np.isin(found[known], time[event]).all()
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from censquant.estimators._base import QuantileRegressor
+from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.exceptions import TrainingDivergedError
 from censquant.quantiles import CURVE_QUANTILES
 from censquant.survival import Target
@@ -41,17 +42,33 @@ class Answer:
 
 def ask(models: list[Any], x: NDArray[Any], *, mirror: bool) -> Answer:
     """Return the mean of the models' quantiles; ``mirror`` turns left-censored times around."""
-    values: Floats = np.zeros((len(x), len(LEVELS)))
-    for model in models:
-        curve = model.predict_curve(x)
-        own = -curve.at(1.0 - LEVELS[::-1])[:, ::-1] if mirror else curve.at(LEVELS)
-        values += own
-    values /= len(models)
-    ends = [model._curve_end(x) for model in models if hasattr(model, "_curve_end")]
-    if not ends:
-        return Answer(values, None)
-    times, levels = zip(*ends, strict=True)
-    return Answer(values, (np.mean(times, axis=0), np.mean(levels, axis=0)))
+    parts = [_ask_one(model, x, mirror=mirror) for model in models]
+    if len(parts) == 1:
+        return parts[0]
+    ends = [part.end for part in parts if part.end is not None]
+    end = None
+    if ends:
+        times, levels = zip(*ends, strict=True)
+        end = (np.mean(times, axis=0), np.mean(levels, axis=0))
+    return Answer(np.mean([part.values for part in parts], axis=0), end)
+
+
+def _ask_one(model: Any, x: NDArray[Any], *, mirror: bool) -> Answer:
+    if hasattr(model, "_quantiles_and_end"):
+        return Answer(*model._quantiles_and_end(np.asarray(x, dtype=np.float64), LEVELS))
+    curve = model.predict_curve(x)
+    if mirror:
+        return Answer(-curve.at(1.0 - LEVELS[::-1])[:, ::-1], None)
+    end = None
+    if isinstance(model, AdaptedModel):  # whose curves end where its survival functions do
+        level = np.clip(curve.reach, LEVELS[0], 1.0 - 1e-9)
+        end = (curve.at_each(level[:, None])[:, 0], level)
+    return Answer(curve.at(LEVELS), end)
+
+
+def ends_with_its_data(model: Any) -> bool:
+    """Whether a candidate says where its data end, so that others must continue it."""
+    return hasattr(model, "_quantiles_and_end") or isinstance(model, AdaptedModel)
 
 
 def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool) -> Answer:

@@ -8,10 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._progress import Bar
-from censquant.estimators.meta._pool._candidates import LEVELS, Answer, FitResult, FitTask
-from censquant.estimators.meta._pool._folds import Folds
+from censquant.estimators._folds import Folds
+from censquant.estimators.meta._pool._candidates import (
+    LEVELS,
+    Answer,
+    FitResult,
+    FitTask,
+    ends_with_its_data,
+)
+from censquant.estimators.meta._pool._rows import PoolRows
 from censquant.estimators.meta._pool._weights import BrierScore
-from censquant.survival import Target
 from censquant.training import side_by_side
 
 Floats = NDArray[np.float64]
@@ -52,7 +58,7 @@ class Candidate:
     @property
     def is_whole(self) -> bool:
         """Whether the candidate extrapolates by itself, past all data."""
-        return not hasattr(self.estimator, "_curve_end")
+        return not ends_with_its_data(self.estimator)
 
     def answer(self, rows: Any) -> Answer:
         """Return what was said of some of the rows, none of which the models had seen."""
@@ -88,10 +94,7 @@ class CrossFit:
 
     Parameters
     ----------
-    x : ndarray of shape (n, ...)
-    target : Target
-        In the user's terms.
-    weight : ndarray of shape (n,)
+    rows : PoolRows
     folds : ndarray of int, shape (n,)
     score : BrierScore
         Of all rows, by which candidates race.
@@ -103,9 +106,7 @@ class CrossFit:
     bar : Bar or None
     """
 
-    x: NDArray[Any]
-    target: Target
-    weight: Floats
+    rows: PoolRows
     folds: Folds
     score: BrierScore
     mirror: bool
@@ -146,13 +147,13 @@ class CrossFit:
 
     def _task(self, candidate: Candidate, fold: int) -> FitTask:
         """Return the fit without a fold; no row is of the fold after the last."""
-        test = np.flatnonzero(self.folds == fold)
+        test, weight = np.flatnonzero(self.folds == fold), self.rows.weight
         return FitTask(
             candidate.estimator,
             candidate.seed_of(fold),
-            self.x,
-            self.target,
-            None if (self.weight == self.weight[0]).all() else self.weight,
+            self.rows.x,
+            self.rows.target,
+            None if (weight == weight[0]).all() else weight,
             self.folds != fold if len(test) else slice(None),
             test,
             self.mirror,
@@ -175,7 +176,8 @@ class CrossFit:
         rows = np.flatnonzero(self.folds == 0)
         if self.n_folds == 1 or len(candidates) < 2 or len(rows) < 2:
             return candidates
-        score, weight = self.score.take(rows), self.weight[rows] / self.weight[rows].sum()
+        score, weight = self.score.take(rows), self.score.weight[rows]
+        weight = weight / weight.sum()
         losses = [score.rows(each.answer(rows).values, LEVELS, self.lower) for each in candidates]
         means = np.array([weight @ loss for loss in losses])
         best = int(np.argmin(means))

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,17 +21,19 @@ from censquant.estimators._features import (
     refuse_overflow,
     warn_of_constant_features,
 )
+from censquant.estimators._folds import NEVER, make_folds, names_rows, without_gaps
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
 from censquant.estimators.meta._pool._candidates import LEVELS, ask
 from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
-from censquant.estimators.meta._pool._folds import NEVER, given_folds, is_splitter, make_folds
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
+from censquant.estimators.meta._pool._rows import PoolRows, compared_rows
 from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
-from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
+from censquant.estimators.meta._pool._weighing import weighed
+from censquant.estimators.meta._pool._weights import BrierScore
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.metrics import a_calibration, pit_deviation
 from censquant.quantiles import QuantileCurve, check_quantiles
@@ -115,8 +118,8 @@ class Pool(FeatureModel):
         group_of = None if groups is None else _read_groups(groups, len(features))
         order, weight = arrangement(weight, features, target.time, target.event)
         folds = None
-        if is_splitter(self.cv):
-            folds = given_folds(self.cv, features, target, group_of, order)
+        if names_rows(self.cv):  # by their places, which are the user's
+            folds = make_folds(self.cv, features, target, group_of, np.random.default_rng(0))
         x, target = features[order], target.take(order)
         require_events(target)
         if x.ndim == 2:
@@ -134,21 +137,30 @@ class Pool(FeatureModel):
 
         named = candidates_for(target)
         fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
-        if folds is None:
-            labels = None if group_of is None else group_of[order]
-            folds = make_folds(self.cv, x, target, labels, np.random.default_rng(fold_seed))
-        timeline = Target(transform.forward(target.time), target.event)
         candidates = [
             Candidate(name, estimator, seed)
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
-        pooled = self._pool_candidates(candidates, prior, x, target, timeline, weight, folds, order)
+        rows = PoolRows(x, target, weight, transform)
+        chosen = compared_rows(len(x), None if group_of is None else group_of[order])
+        compared, places = rows.take(chosen), order[chosen]
+        if folds is not None:
+            folds = without_gaps(folds[places])
+        else:
+            folds = make_folds(
+                self.cv,
+                compared.x,
+                compared.target,
+                None if group_of is None else group_of[places],
+                np.random.default_rng(fold_seed),
+            )
+        pooled = self._pool_candidates(candidates, prior, rows, compared, folds, places)
         self._follow_up = None
         if not target.event.all():
             self._follow_up = FollowUp.fit(
                 x.reshape(len(x), -1),
-                timeline.time,
-                timeline.event,
+                transform.forward(target.time),
+                target.event,
                 weight,
                 np.random.default_rng(follow_up_seed),
             )
@@ -159,16 +171,16 @@ class Pool(FeatureModel):
         self,
         candidates: list[Candidate],
         prior: Prior,
-        x: NDArray[Any],
-        target: Target,
-        timeline: Target,
-        weight: Floats,
+        rows: PoolRows,
+        compared: PoolRows,
         folds: NDArray[np.int64],
         order: NDArray[np.intp],
     ) -> list[Candidate]:
-        """Cross-fit and weigh candidates; return those that predictions need, fitted."""
-        n_folds = int(folds.max()) + 1
-        bounds = self._bounds(timeline)
+        """Cross-fit and weigh candidates on the rows to compare, then fit those used to all.
+
+        Returns those that predictions need.
+        """
+        n_folds, bounds = int(folds.max()) + 1, self._bounds(rows)
         if not n_folds and len(candidates) > 1:
             warn_user(
                 "Candidates cannot be compared, since fewer than two groups, or rows that differ, "
@@ -178,29 +190,21 @@ class Pool(FeatureModel):
         bar = Bar("candidates", len(candidates) * n_folds, unit="fits") if self.verbose else None
         try:
             held = np.flatnonzero(folds != NEVER)
-            score = BrierScore.of(timeline, weight)
-            fitting = CrossFit(
-                x,
-                target,
-                weight,
-                folds,
-                score,
-                self.time_transform_.mirror,
-                bounds.lower,
-                self.n_jobs,
-                bar,
-            )
+            score = BrierScore.of(compared.timeline, compared.weight)
+            mirror = self.time_transform_.mirror
+            fitting = CrossFit(compared, folds, score, mirror, bounds.lower, self.n_jobs, bar)
             kept = fitting.run(candidates) if n_folds else candidates
             if not kept:
                 raise ArithmeticError(
                     f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
                 )
-            mixture = _weighed(kept, prior, score, held, bounds, int(target.event.sum()))
+            mixture = weighed(kept, prior, score, held, bounds, compared.target.n_events)
             needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
-            again = [each for each in needed if not n_folds or self._is_refitted(each.estimator)]
+            is_part = len(compared) < len(rows) or not n_folds
+            again = [each for each in needed if is_part or self._is_refitted(each.estimator)]
             if bar is not None:
                 bar.restart(len(again))
-            fitting.refit(again)
+            replace(fitting, rows=rows).refit(again)
         finally:
             if bar is not None:
                 bar.close()
@@ -212,9 +216,9 @@ class Pool(FeatureModel):
         self._keep_held_out(candidates, kept, mixture, score, held, order)
         return needed
 
-    def _bounds(self, timeline: Target) -> Bounds:
+    def _bounds(self, rows: PoolRows) -> Bounds:
         """Return the times at which candidates must agree with each other."""
-        first, last = float(timeline.time.min()), float(timeline.time.max())
+        first, last = rows.span
         room = _ROOM * (last - min(first, 0.0))
         if self.time_transform_.mirror or self.follow_up_[0] < 0:
             return Bounds(-np.inf, first - room, last + room)
@@ -338,50 +342,6 @@ class Pool(FeatureModel):
     @classmethod
     def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
         return restored_pool(cls, part, network)
-
-
-def _weighed(
-    kept: list[Candidate],
-    prior: Prior,
-    score: BrierScore,
-    held: NDArray[np.intp],
-    bounds: Bounds,
-    n_events: int,
-) -> Mixture:
-    """Return how the candidates are pooled, by their answers about held-out rows."""
-    if len(kept) == 1:
-        return Mixture(np.ones(1), np.zeros(1), bounds)
-    names = [each.name for each in kept]
-    score = score.take(held)
-    likelihood = {
-        each.name: None if each.log_likelihood is None else each.log_likelihood[held]
-        for each in kept
-    }
-    expected = prior(names, likelihood)
-    whole = np.array([each.is_whole for each in kept])
-    reference = np.zeros(len(kept))
-    if not len(held):  # nothing to compare them by
-        reference[whole] = expected[whole] / expected[whole].sum() if whole.any() else 0.0
-        return Mixture(expected, reference, bounds)
-    if whole.any():
-        alone = [each for each in kept if each.is_whole]
-        by_itself = score.quadratic(
-            lambda rows: np.stack([each.answer(held[rows]).values for each in alone]),
-            LEVELS,
-            bounds.lower,
-        )
-        share = expected[whole] / expected[whole].sum()
-        reference[whole] = shrunk_weights(by_itself, share, n_events)
-    mixture = Mixture(expected, reference, bounds)
-    together = score.quadratic(
-        lambda rows: mixture.continued([each.answer(held[rows]) for each in kept]),
-        LEVELS,
-        bounds.lower,
-    )
-    weights = shrunk_weights(together, expected, n_events)
-    if not (weights[~whole] > 0).any():  # nothing has to be continued
-        reference = np.zeros(len(kept))
-    return Mixture(weights, reference, bounds)
 
 
 def _read_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Folds of a pool: groups and equal rows stay together, events are spread evenly."""
+"""Folds: groups and equal rows stay together, events are spread evenly."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from censquant.estimators.meta._pool._folds import NEVER, given_folds, make_folds
+from censquant.estimators._folds import NEVER, make_folds
 from censquant.survival import Target
 
 
@@ -65,26 +65,30 @@ def test_one_event_leaves_nothing_to_compare():
 
 def test_a_splitter_is_asked_for_its_own_folds():
     x, target = rows(30)
-    everyone = np.arange(30)
-    fold = given_folds(KFold(3), x, target, None, everyone)
+    fold = make_folds(KFold(3), x, target, None, np.random.default_rng(0))
     np.testing.assert_array_equal(fold, np.repeat([0, 1, 2], 10))
-    splitter = ShuffleSplit(1, test_size=0.2, random_state=0)
-    hold_out = given_folds(splitter, x, target, None, everyone)
+    hold_out = make_folds(
+        ShuffleSplit(1, test_size=0.2, random_state=0), x, target, None, np.random.default_rng(0)
+    )
     assert (hold_out == 0).sum() == 6
     assert (hold_out == NEVER).sum() == 24
 
 
-def test_the_folds_of_a_splitter_are_those_of_the_rows_in_use():
+def test_splits_are_taken_as_they_are():
     x, target = rows(30)
-    used = np.array([29, 11, 11, 12])
-    np.testing.assert_array_equal(given_folds(KFold(3), x, target, None, used), [1, 0, 0, 0])
+    splits = list(KFold(3).split(x))
+    for taken in (splits, tuple((train.tolist(), test.tolist()) for train, test in splits)):
+        fold = make_folds(taken, x, target, None, np.random.default_rng(0))
+        np.testing.assert_array_equal(fold, np.repeat([0, 1, 2], 10))
+    with pytest.raises(ValueError, match=r"^cv must hold out each row at most once, got 'splits'"):
+        make_folds([splits[0], splits[0]], x, target, None, np.random.default_rng(0))
 
 
 def test_a_splitter_whose_test_rows_overlap_is_refused():
     x, target = rows(30)
     splitter = ShuffleSplit(3, test_size=0.5, random_state=0)
     with pytest.raises(ValueError, match=r"^cv must hold out each row at most once, got Shuffle"):
-        given_folds(splitter, x, target, None, np.arange(30))
+        make_folds(splitter, x, target, None, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("cv", [1, 0, 2.5, "four"])

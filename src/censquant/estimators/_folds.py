@@ -1,5 +1,6 @@
 """Which rows are held out together: folds by events, groups and equal rows."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,18 @@ def make_folds(
 
     Parameters
     ----------
-    cv : int
-        Number of folds.
+    cv : int, splitter with ``split(X, y, groups)``, or list of pairs of arrays of int
+        Number of folds; a splitter of scikit-learn is asked for its own, and pairs are the rows to
+        train on, which do not matter here, and those to hold out.
     x : ndarray of shape (n, ...)
     target : Target
     groups : ndarray of shape (n,) or None
     rng : numpy.random.Generator
     """
+    if isinstance(cv, list | tuple):
+        return folds_of_splits(cv, len(target))
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        return _folds_of_tests(cv.split(x, target.event, groups), len(target), cv)
     n_folds = check_integer("cv", cv, minimum=2)
     unit = _equal_rows(x, target) if groups is None else np.unique(groups, return_inverse=True)[1]
     n_units = int(unit.max()) + 1
@@ -63,26 +69,45 @@ def _equal_rows(x: NDArray[Any], target: Target) -> NDArray[np.intp]:
     return unit
 
 
-def is_splitter(cv: Any) -> bool:
-    """Whether ``cv`` has folds of its own, as the splitters of scikit-learn have."""
-    return hasattr(cv, "split") and not isinstance(cv, str)
+def names_rows(cv: Any) -> bool:
+    """Whether ``cv`` says which rows are held out, not only in how many parts."""
+    return isinstance(cv, list | tuple) or (hasattr(cv, "split") and not isinstance(cv, str))
 
 
-def given_folds(
-    cv: Any, x: NDArray[Any], target: Target, groups: Any, used: NDArray[np.intp]
-) -> Folds:
-    """Return the folds that a splitter gives the rows in use; its test rows must not overlap.
+def without_gaps(folds: Folds) -> Folds:
+    """Return folds of some of the rows, numbered anew: a fold may have lost all of its rows.
 
-    It is asked about all rows in the user's order, since a splitter may go by their places.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.estimators._folds import without_gaps
+    >>> without_gaps(np.array([3, -1, 1, 3]))
+    array([ 1, -1,  0,  1])
     """
-    fold = np.full(len(target), NEVER)
-    for place, (_, test) in enumerate(cv.split(x, target.event, groups)):
-        if (fold[test] != NEVER).any():
+    folds, held = folds.copy(), folds != NEVER
+    folds[held] = np.unique(folds[held], return_inverse=True)[1]
+    return folds
+
+
+def folds_of_splits(splits: Sequence[Any], n_rows: int) -> Folds:
+    """Return the fold of every row by pairs of rows to train on and rows to hold out.
+
+    Examples
+    --------
+    >>> from censquant.estimators._folds import folds_of_splits
+    >>> folds_of_splits([([2, 3], [0, 1]), ([0, 1], [2, 3])], 4)
+    array([0, 0, 1, 1])
+    """
+    return _folds_of_tests(splits, n_rows, "splits")
+
+
+def _folds_of_tests(splits: Iterable[Any], n_rows: int, cv: Any) -> Folds:
+    fold = np.full(n_rows, NEVER)
+    for place, (_, test) in enumerate(splits):
+        held_out = np.asarray(test, dtype=np.intp)
+        if (fold[held_out] != NEVER).any():
             raise ValueError(
                 f"cv must hold out each row at most once, got {cv!r}, whose test rows overlap."
             )
-        fold[test] = place
-    fold = fold[used]
-    held = fold != NEVER
-    fold[held] = np.unique(fold[held], return_inverse=True)[1]  # some may have no row in use
+        fold[held_out] = place
     return fold
