@@ -1,7 +1,7 @@
-"""Does every candidate of the recommended estimator earn its place?
+"""Whether every candidate of the recommended estimator earns its place.
 
-Fits all candidates once per data set and seed, then pools subsets of them by the same rule and scores
-each pool on the test rows. Seeds and iterations are those of development, not of the confirmation.
+Fits all candidates once per data set and seed, then pools subsets of them by the same rule and
+scores each pool on the test rows. Seeds and iterations are those of development, not of the confirmation.
 
     CENSQUANT_DATA=... python benchmarks/ablation.py --kind field synthetic overlay survival
 """
@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,11 +21,9 @@ from unittest import mock
 import numpy as np
 
 from censquant import (
-    BoostedQuantileRegressor,
     CensoredQuantileForest,
     CensoredQuantileRegressor,
     CoxQuantileRegressor,
-    ShapeNN,
 )
 from censquant.benchmark import DATASET_GROUPS, BenchmarkCell, get_dataset, get_method
 from censquant.benchmark import _cells as cells
@@ -36,9 +34,23 @@ from censquant.estimators.meta._pool import _cross_fit as cross_fit
 from censquant.estimators.meta._pool import _model as pool_model
 from censquant.estimators.meta._pool._mixture import Mixture
 
-SEEDS = {"synthetic": (300, 301, 302), "overlay": (301,), "survival": (301, 302), "field": (4, 5, 6)}
-MAIN = ("hazards", "normal", "log-normal", "bounded", "boosting", "forest")
-EXTRA = ("weibull", "deep boosting", "smooth forest", "light hazards")
+SEEDS = {
+    "synthetic": (300, 301, 302),
+    "overlay": (301,),
+    "survival": (301, 302),
+    "field": (4, 5, 6),
+}
+MAIN = (
+    "hazards",
+    "normal",
+    "log-normal",
+    "weibull",
+    "bounded",
+    "boosting",
+    "deep boosting",
+    "forest",
+)
+EXTRA = ("smooth forest", "light hazards")
 SCORES = ("tqmse", "uql", "cindex", "cindex_restricted_mean", "pinball", "pit_deviation", "isbs")
 
 
@@ -46,12 +58,9 @@ def more_candidates(target: Any, censoring: str) -> list[tuple[str, Any]]:
     """Return the default candidates and those that did not make it."""
     candidates = defaults.default_candidates(target, censoring)
     candidates += [
-        ("deep boosting", BoostedQuantileRegressor(max_depth=5, min_samples_leaf=3, fit_scale=False)),
         ("smooth forest", CensoredQuantileForest(min_samples_leaf=20)),
         ("light hazards", CoxQuantileRegressor(penalty=0.01)),
     ]
-    if float(target.time[target.event].min()) > 0:
-        candidates.append(("weibull", ShapeNN(family="weibull")))
     return candidates
 
 
@@ -84,21 +93,20 @@ class Recorded:
 
     def __call__(self, kept: Any, prior: Any, *rest: Any) -> Mixture:
         self.kept, self.rest = kept, rest
-        *_, limit, lower, _ = rest
+        *_, bounds, _ = rest
         share = np.full(len(kept), 1.0 / len(kept))
         whole = np.array([each.is_whole for each in kept])
-        return Mixture(share, whole / max(whole.sum(), 1), limit, lower)
+        return Mixture(share, whole / max(whole.sum(), 1), bounds)
 
     def pool(self, fitted: Any, setting: Setting, weigh: Any) -> Any:
         """Return the fitted estimator with other weights."""
         kept = [each for each in self.kept if each.name in setting.names]
         mixture = weigh(kept, setting.prior, *self.rest)
         if setting.equal:
-            mixture = Mixture(
-                np.full(len(kept), 1.0 / len(kept)), mixture.reference, mixture.limit, mixture.lower
-            )
+            mixture = replace(mixture, weights=np.full(len(kept), 1.0 / len(kept)))
         if not setting.pulled_in:
-            mixture = Mixture(mixture.weights, mixture.reference, np.inf, mixture.lower)
+            free = replace(mixture.bounds, low=-np.inf, high=np.inf)
+            mixture = replace(mixture, bounds=free)
         model = copy.copy(fitted)
         used = mixture.used
         model._mixture = mixture.among(used)
@@ -122,7 +130,9 @@ def planned(kinds: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, B
         for dataset in found:
             if dataset.heavy or (names and dataset.name not in names):
                 continue
-            seeds = tuple(s for s in SEEDS[kind] if dataset.most_runs is None or s <= dataset.most_runs)
+            seeds = tuple(
+                s for s in SEEDS[kind] if dataset.most_runs is None or s <= dataset.most_runs
+            )
             split = "grouped" if kind == "survival" and "grouped" in dataset.splits else "random"
             options = {"conventions": FIELD_SUITE.conventions} if kind == "field" else {}
             yield kind, BenchmarkCell("ablation", dataset, method, split, seeds=seeds, **options)

@@ -3,8 +3,8 @@
 The model has 8 features, two hidden layers of 100 units and 19 quantiles. "Products" are the three
 matrix products of the forward pass in the same blocks and the same precision (float64), with
 nothing else; "quantiles" is ``predict_quantiles`` with all that belongs to it: checking the input,
-scaling, activations, sorting and the way back to the user's unit of time. Peak memory beyond input
-and answer is printed too.
+scaling, activations, sorting and the way back to the user's unit of time. "Default" also looks for
+predictions that the data cannot speak for. Peak memory beyond input and answer is printed too.
 
     python benchmarks/predict_speed.py [--rows 1000000] [--rounds 5]
 """
@@ -67,6 +67,8 @@ def main() -> None:
         contenders[f"quantiles, {name}"] = lambda model=model: model.predict_quantiles(
             X, beyond="extrapolate"
         )
+    contenders["quantiles, default"] = lambda: models["relu"].predict_quantiles(X)
+    contenders["median, default"] = lambda: models["relu"].predict(X)
     for run in contenders.values():
         run()
     times: dict[str, list[float]] = {name: [] for name in contenders}

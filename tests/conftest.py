@@ -9,9 +9,10 @@ import pytest
 from hypothesis import settings
 
 # The same examples in every run, so that a clone passes or fails by its code alone;
-# `make test-all` looks for new ones.
-settings.register_profile("same_examples", derandomize=True)
-settings.register_profile("new_examples")
+# `make test-all` looks for new ones. The first example may have to compile a kernel, so none has a
+# deadline.
+settings.register_profile("same_examples", derandomize=True, deadline=None)
+settings.register_profile("new_examples", deadline=None)
 settings.load_profile("same_examples")
 
 

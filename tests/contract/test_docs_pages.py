@@ -74,10 +74,12 @@ def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, mo
     boosted, forest, network = found["by_trees"]["make_norm_linear"]
     assert min(boosted[2], forest[2]) > 1.5 * network[2]
     boosted, forest, network = found["by_trees"]["make_lognorm"]
-    assert max(boosted[2], forest[2]) < network[2]
+    assert (forest < 1.1 * network).all()
+    assert (boosted < 1.1 * network)[:2].all()
+    assert boosted[2] > network[2]
     two_modes = [1.7, 2.0, 2.4, 7.6, 9.0, 10.7]
     np.testing.assert_allclose(found["two_modes"]["CensoredQuantileForest"], two_modes, rtol=0.15)
-    assert 3.0 <= found["two_modes"]["BoostedQuantileRegressor"][2:4].mean() <= 6.0
+    assert 3.0 < found["two_modes"]["BoostedQuantileRegressor"][2:4].mean() <= 6.0
     (*linear, network), (*bent, curved) = found["straight"].values()
     assert all(fit.sum() < network.sum() for fit in linear)
     assert all(fit.sum() > 5 * curved.sum() for fit in bent)

@@ -224,10 +224,10 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
                 raise ValueError(f"elapsed must be at least {curve.lower:g}, got {low:g}.")
             return curve.remaining(of(rows), levels)
 
-        def identified(curve: QuantileCurve, rows: slice) -> NDArray[np.bool_]:
-            return curve.remaining_is_identified(of(rows), levels)
+        def conditional(curve: QuantileCurve, rows: slice) -> Floats:
+            return curve.conditional_levels(of(rows), levels)
 
-        remaining = self._read(X, values, identified, check_choice("beyond", beyond, BEYOND))
+        remaining = self._read(X, values, conditional, check_choice("beyond", beyond, BEYOND))
         return labelled(remaining, levels.tolist(), X, output)
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:

@@ -84,6 +84,7 @@ class FeatureModel(QuantileRegressor):
             for start in range(0, n_rows, _BLOCK_ROWS)
         ]
         (first,) = side_by_side(blocks[:1])
+        assert first is not None
         if len(blocks) == 1:
             return first
         out = np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
@@ -96,7 +97,10 @@ class FeatureModel(QuantileRegressor):
 
 @dataclass
 class _Block:
-    """The question about some of the rows, to be asked in a thread."""
+    """The question about some of the rows, to be asked in a thread.
+
+    The answer is returned, or written to ``out``: blocks of a large answer are not kept besides.
+    """
 
     model: FeatureModel
     features: Any
@@ -104,12 +108,13 @@ class _Block:
     ask: Ask
     out: NDArray[Any] | None = None
 
-    def __call__(self, stopping: Event) -> NDArray[Any]:
+    def __call__(self, stopping: Event) -> NDArray[Any] | None:
         curve = self.model._curve_of(dense(self.features[self.rows]))
         answer = self.ask(curve, self.rows)
-        if self.out is not None:
-            self.out[self.rows] = answer
-        return answer
+        if self.out is None:
+            return answer
+        self.out[self.rows] = answer
+        return None
 
 
 def default_times(event_times: NDArray[np.float64]) -> Floats:

@@ -37,7 +37,7 @@ def make_folds(
     """
     if isinstance(cv, list | tuple):
         return folds_of_splits(cv, len(target))
-    if hasattr(cv, "split") and not isinstance(cv, str):
+    if is_splitter(cv):
         return _folds_of_tests(cv.split(x, target.event, groups), len(target), cv)
     n_folds = check_integer("cv", cv, minimum=2)
     unit = _equal_rows(x, target) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -69,26 +69,6 @@ def _equal_rows(x: NDArray[Any], target: Target) -> NDArray[np.intp]:
     return unit
 
 
-def names_rows(cv: Any) -> bool:
-    """Whether ``cv`` says which rows are held out, not only in how many parts."""
-    return isinstance(cv, list | tuple) or (hasattr(cv, "split") and not isinstance(cv, str))
-
-
-def without_gaps(folds: Folds) -> Folds:
-    """Return folds of some of the rows, numbered anew: a fold may have lost all of its rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators._folds import without_gaps
-    >>> without_gaps(np.array([3, -1, 1, 3]))
-    array([ 1, -1,  0,  1])
-    """
-    folds, held = folds.copy(), folds != NEVER
-    folds[held] = np.unique(folds[held], return_inverse=True)[1]
-    return folds
-
-
 def folds_of_splits(splits: Sequence[Any], n_rows: int) -> Folds:
     """Return the fold of every row by pairs of rows to train on and rows to hold out.
 
@@ -99,6 +79,24 @@ def folds_of_splits(splits: Sequence[Any], n_rows: int) -> Folds:
     array([0, 0, 1, 1])
     """
     return _folds_of_tests(splits, n_rows, "splits")
+
+
+def names_rows(cv: Any) -> bool:
+    """Whether ``cv`` says which rows are held out, not only in how many parts."""
+    return isinstance(cv, list | tuple) or (hasattr(cv, "split") and not isinstance(cv, str))
+
+
+def given_folds(
+    cv: Any, x: NDArray[Any], target: Target, groups: Any, used: NDArray[np.intp]
+) -> Folds:
+    """Return the folds that a splitter or pairs give the rows in use; tests must not overlap.
+
+    They are of all rows in the user's order, since a splitter may go by their places.
+    """
+    fold = make_folds(cv, x, target, groups, np.random.default_rng(0))[used]
+    held = fold != NEVER
+    fold[held] = np.unique(fold[held], return_inverse=True)[1]  # some may have no row in use
+    return fold
 
 
 def _folds_of_tests(splits: Iterable[Any], n_rows: int, cv: Any) -> Folds:

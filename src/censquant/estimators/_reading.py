@@ -61,7 +61,7 @@ class ReadsCurves:
         return self._read(
             X,
             lambda curve, rows: curve.at(levels),
-            lambda curve, rows: curve.is_identified(levels),
+            lambda curve, rows: levels,
             check_choice("beyond", beyond, BEYOND),
             notes=_note_of_levels(levels, getattr(self, "quantiles_", None), beyond),
             stacklevel=4,
@@ -94,13 +94,12 @@ class ReadsCurves:
                 functions[row] = kind(curve, row, at, masked=beyond == "nan")
             return functions
 
-        def identified(curve: QuantileCurve, rows: slice) -> NDArray[np.bool_]:
-            known = curve.is_identified(1.0 - curve.survival(at))
-            return known if return_array else np.asarray(known.all(axis=1))
+        def levels(curve: QuantileCurve, rows: slice) -> Floats:
+            return 1.0 - curve.survival(at)
 
         # Functions hide what is not identified themselves.
         seen = "extrapolate" if beyond == "nan" and not return_array else beyond
-        return self._read(X, values, identified, seen, stacklevel=4)
+        return self._read(X, values, levels, seen, stacklevel=4)
 
     def _restricted_mean(self, X: Any, horizon: float) -> Floats:
         def ask(curve: QuantileCurve, rows: slice) -> Floats:
@@ -116,26 +115,29 @@ class ReadsCurves:
         self,
         X: Any,
         values: Ask,
-        identified: Ask,
+        levels: Ask,
         beyond: str,
         *,
         notes: list[str] | None = None,
         stacklevel: int = 3,
     ) -> NDArray[Any]:
-        """Return values read off the curves, with what is not identified treated as asked for."""
+        """Return values read off the curves, with what is not identified treated as asked for.
+
+        ``levels`` returns the levels of the values, in common or for each row.
+        """
         notes = [] if notes is None else notes
 
         def ask(curve: QuantileCurve, rows: slice) -> NDArray[Any]:
             answer = values(curve, rows)
             if beyond == "extrapolate":
                 return answer
-            hidden = ~identified(curve, rows)
             if beyond == "warn":
-                if hidden.any():
+                # One individual is enough, and a reach costs as much as half a prediction.
+                if _EXTRAPOLATES not in notes and not curve.identifies_all(levels(curve, rows)):
                     notes.append(_EXTRAPOLATES)
                 return answer
             mark = np.nan if beyond == "nan" else -np.inf if curve.reach_is_lowest else np.inf
-            return np.where(hidden, mark, answer)
+            return np.where(curve.is_identified(levels(curve, rows)), answer, mark)
 
         answer = self._map_curves(X, ask, notes)
         if beyond == "warn":

@@ -13,6 +13,7 @@ from censquant.quantiles._interpolation import (
     levels_of,
     quantiles_of,
     restricted_mean_of,
+    stored_quantiles,
     tail_remaining,
 )
 from censquant.quantiles._matrix import (
@@ -142,7 +143,7 @@ class QuantileCurve(Reach):
         >>> QuantileCurve.adopt(np.array([[3.0, -1.0]]), np.array([0.2, 0.8]), 0.0).values
         array([[0., 3.]])
         """
-        from censquant.quantiles._row_kernel import sort_rows
+        from censquant.quantiles._row_kernels import sort_rows
 
         sort_rows(values)
         if starts_below(values, lower):
@@ -212,7 +213,9 @@ class QuantileCurve(Reach):
         >>> QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).at([0.75, 0.5])
         array([[2. , 1.5]])
         """
-        return self._quantiles(check_levels(levels))
+        asked = check_levels(levels)
+        known = stored_quantiles(self.values, self.taus, asked)
+        return self._quantiles(asked) if known is None else known
 
     def at_each(self, levels: ArrayLike) -> Floats:
         """Quantiles at levels that differ from row to row.
@@ -229,8 +232,7 @@ class QuantileCurve(Reach):
         Examples
         --------
         >>> from censquant.quantiles import QuantileCurve
-        >>> curve = QuantileCurve([[1.0, 2.0], [1.0, 2.0]], taus=[0.25, 0.75])
-        >>> curve.at_each([[0.25], [0.5]])
+        >>> QuantileCurve([[1.0, 2.0], [1.0, 2.0]], [0.25, 0.75]).at_each([[0.25], [0.5]])
         array([[1. ],
                [1.5]])
         """
@@ -387,7 +389,7 @@ class QuantileCurve(Reach):
 
     def _conditional_levels(self, now: Floats, wanted: Floats) -> Floats:
         """Return the levels, from the start, of levels among those who have lasted until now."""
-        # This form of 1 - (1 - tau) S(s) returns tau itself, with no rounding, where S(s) = 1.
+        # Unlike 1 - (1 - tau) S(s) this is tau itself, with no rounding, where S(s) = 1.
         return wanted + (1.0 - wanted) * self._levels(now)
 
     def _remaining(self, now: Floats, wanted: Floats, conditional: Floats) -> Floats:

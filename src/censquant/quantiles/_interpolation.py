@@ -2,8 +2,7 @@
 
 Below the first level the first segment is prolonged to level 0, but not below the lower bound;
 between levels the distribution function is linear; above the last level the tail is exponential
-and takes its rate from the last segment. Both directions share `_lower_reach` and `_tail_log`, so
-that one is the inverse of the other.
+and takes its rate from the last segment. `write_levels` is the inverse of `_quantile_block`.
 """
 
 from __future__ import annotations
@@ -37,12 +36,31 @@ def quantiles_of(values: Floats, taus: Floats, lower: float, levels: Floats) -> 
     return np.repeat(values, levels.shape[-1], axis=1)
 
 
+def stored_quantiles(values: Floats, taus: Floats, levels: Floats) -> Floats | None:
+    """Return copies of the columns at `levels` of shape (k,), or None unless all are on the grid.
+
+    The same as `quantiles_of`, and much faster: predictions mostly ask for these.
+    """
+    if np.array_equal(levels, taus):
+        return values.copy()
+    place = np.minimum(np.searchsorted(taus, levels), len(taus) - 1)
+    return values[:, place] if np.array_equal(taus[place], levels) else None
+
+
 def levels_of(values: Floats, taus: Floats, lower: float, times: Floats) -> Floats:
     """Distribution function of each row at `times` of shape (T,) or (n, T)."""
     if np.isnan(times).any():
         raise ValueError("times must not contain NaN.")
     if len(taus) > 1:
-        return _by_blocks(lambda v, a: _level_block(v, taus, lower, a), values, times)
+        from censquant.quantiles._row_kernels import write_levels
+
+        levels = np.empty((len(values), times.shape[-1]))
+        # Arrays of one kind, since the kernel is compiled for each kind.
+        values, taus, times = (
+            np.require(a, requirements=["C", "W"]) for a in (values, taus, times)
+        )
+        write_levels(values, taus, lower, _tail_log(taus), np.atleast_2d(times), levels)
+        return levels
     # One point of the distribution function says nothing about the others.
     return np.where(times == values, taus[0], np.nan)
 
@@ -123,38 +141,6 @@ def _quantile_block(values: Floats, taus: Floats, lower: float, levels: Floats) 
     # Rounding of left + (right - left) * weight may pass the right end by one unit.
     np.minimum(result, right_value, out=result, where=~high)
     return np.maximum(result, lower, out=result)
-
-
-def _level_block(values: Floats, taus: Floats, lower: float, times: Floats) -> Floats:
-    """Distribution function of rows with two or more levels, at `times` (T,) or (n, T)."""
-    n_levels = len(taus)
-    times = np.broadcast_to(times, (len(values), times.shape[-1]))
-    reached = np.zeros(times.shape, dtype=np.intp)
-    for column in values.T:
-        reached += column[:, None] <= times
-
-    right = np.clip(reached, 1, n_levels - 1)
-    left_value, right_value = _take(values, right - 1), _take(values, right)
-    gap = right_value - left_value
-    result = np.zeros(times.shape)
-
-    # A time between two grid values is at or above the left and strictly below the right one, so
-    # the gap is positive.
-    inner = (reached > 0) & (reached < n_levels)
-    left_tau, right_tau = taus[right[inner] - 1], taus[right[inner]]
-    share = (times[inner] - left_value[inner]) / gap[inner]
-    result[inner] = np.minimum(left_tau + (right_tau - left_tau) * share, right_tau)
-
-    reach = _lower_reach(left_value, gap, taus, lower)
-    # With a tiny reach or gap the ratio overflows to infinity, which is the right limit.
-    with np.errstate(over="ignore"):
-        low = (reached == 0) & (reach > 0)
-        result[low] = taus[0] * np.maximum(0.0, 1.0 - (left_value[low] - times[low]) / reach[low])
-        high = (reached == n_levels) & (gap > 0)
-        hazard = (times[high] - right_value[high]) / gap[high] * _tail_log(taus)
-    result[high] = np.minimum(1.0, taus[-1] - (1.0 - taus[-1]) * np.expm1(-hazard))
-    result[(reached == n_levels) & (gap == 0)] = 1.0
-    return result
 
 
 def _lower_reach(first: Floats, gap: Floats, taus: Floats, lower: float) -> Floats:

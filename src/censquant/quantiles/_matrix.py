@@ -50,7 +50,7 @@ def sorted_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     if not crossed(values):
         return values
-    from censquant.quantiles._row_kernel import sort_rows
+    from censquant.quantiles._row_kernels import sort_rows
 
     result = values.copy()
     sort_rows(result)

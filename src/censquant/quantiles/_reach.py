@@ -98,8 +98,26 @@ class Reach:
             return np.asarray(asked >= reach - _LEVEL_ROUNDING)
         return np.asarray(asked <= reach + _LEVEL_ROUNDING)
 
-    def remaining_is_identified(self, elapsed: ArrayLike, levels: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the data can speak for quantiles of the remaining time.
+    def identifies_all(self, levels: ArrayLike) -> bool:
+        """Whether the data can speak for all levels of all rows.
+
+        Parameters
+        ----------
+        levels
+            As in `is_identified`, which says the same level by level.
+
+        Returns
+        -------
+        identified : bool
+        """
+        asked = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+        # For each row the level farthest out stands for all of them.
+        if self.reach_is_lowest:
+            return bool((asked.min(axis=-1) >= self.reach - _LEVEL_ROUNDING).all())
+        return bool((asked.max(axis=-1) <= self.reach + _LEVEL_ROUNDING).all())
+
+    def conditional_levels(self, elapsed: ArrayLike, levels: ArrayLike) -> Floats:
+        """Levels, from the start, of quantiles of the remaining time.
 
         Parameters
         ----------
@@ -108,17 +126,18 @@ class Reach:
 
         Returns
         -------
-        identified : ndarray of bool, shape (n_samples, k)
+        conditional : ndarray of shape (n_samples, k)
+            What `is_identified` has to be asked about.
 
         Examples
         --------
         >>> from censquant.quantiles import QuantileCurve
         >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
-        >>> curve.with_reach([0.7]).remaining_is_identified(2.0, levels=[0.2, 0.6])
-        array([[ True, False]])
+        >>> curve.conditional_levels(2.0, levels=[0.2, 0.6])
+        array([[0.6, 0.8]])
         """
         now = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), (len(self),))[:, None]
-        return self.is_identified(self._conditional_levels(now, check_levels(levels)))
+        return self._conditional_levels(now, check_levels(levels))
 
     def _conditional_levels(self, now: Floats, wanted: Floats) -> Floats:
         raise NotImplementedError
@@ -169,12 +188,12 @@ def reach_until(curve: _Curve, limit: ArrayLike, *, lowest: bool = False) -> Flo
     >>> reach_until(curve, [2.5])
     array([0.625])
     """
-    last = np.asarray(limit, dtype=np.float64)
+    last, end = np.asarray(limit, dtype=np.float64), curve.taus[0] if lowest else curve.taus[-1]
+    if (last == (-np.inf if lowest else np.inf)).all():
+        return np.full(len(last), end)
     if curve.is_whole:
         level = curve.cdf(last)
     else:  # nothing is known between the levels 0 and 1 but the one that was fitted
         known = last <= curve.values[:, 0] if lowest else last >= curve.values[:, 0]
         level = np.where(known, curve.taus[0], 1.0 if lowest else 0.0)
-    return np.asarray(
-        np.maximum(level, curve.taus[0]) if lowest else np.minimum(level, curve.taus[-1])
-    )
+    return np.asarray(np.maximum(level, end) if lowest else np.minimum(level, end))

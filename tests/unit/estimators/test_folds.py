@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from censquant.estimators._folds import NEVER, make_folds
+from censquant.estimators._folds import NEVER, given_folds, make_folds
 from censquant.survival import Target
 
 
@@ -65,11 +65,11 @@ def test_one_event_leaves_nothing_to_compare():
 
 def test_a_splitter_is_asked_for_its_own_folds():
     x, target = rows(30)
-    fold = make_folds(KFold(3), x, target, None, np.random.default_rng(0))
+    everyone = np.arange(30)
+    fold = given_folds(KFold(3), x, target, None, everyone)
     np.testing.assert_array_equal(fold, np.repeat([0, 1, 2], 10))
-    hold_out = make_folds(
-        ShuffleSplit(1, test_size=0.2, random_state=0), x, target, None, np.random.default_rng(0)
-    )
+    splitter = ShuffleSplit(1, test_size=0.2, random_state=0)
+    hold_out = given_folds(splitter, x, target, None, everyone)
     assert (hold_out == 0).sum() == 6
     assert (hold_out == NEVER).sum() == 24
 
@@ -84,11 +84,17 @@ def test_splits_are_taken_as_they_are():
         make_folds([splits[0], splits[0]], x, target, None, np.random.default_rng(0))
 
 
+def test_the_folds_of_a_splitter_are_those_of_the_rows_in_use():
+    x, target = rows(30)
+    used = np.array([29, 11, 11, 12])
+    np.testing.assert_array_equal(given_folds(KFold(3), x, target, None, used), [1, 0, 0, 0])
+
+
 def test_a_splitter_whose_test_rows_overlap_is_refused():
     x, target = rows(30)
     splitter = ShuffleSplit(3, test_size=0.5, random_state=0)
     with pytest.raises(ValueError, match=r"^cv must hold out each row at most once, got Shuffle"):
-        make_folds(splitter, x, target, None, np.random.default_rng(0))
+        given_folds(splitter, x, target, None, np.arange(30))
 
 
 @pytest.mark.parametrize("cv", [1, 0, 2.5, "four"])

@@ -143,6 +143,12 @@ class TestSingleLevel:
 
 
 class TestProperties:
+    def test_answers_at_the_grid_are_copies(self):
+        curve = QuantileCurve([[1.0, 2.0, 4.0]], TAUS)
+        for levels in (TAUS, [0.5]):
+            curve.at(levels)[:] = 7.0
+        assert_array_equal(curve.values, [[1.0, 2.0, 4.0]])
+
     @settings(max_examples=60)
     @given(curves())
     def test_grid_levels_return_the_stored_bits(self, curve):

@@ -29,6 +29,13 @@ def test_the_lowest_level_turns_the_sense_round():
     np.testing.assert_array_equal(curve.is_identified([0.25, 0.5, 0.9]), [[0, 1, 1], [0, 0, 1]])
 
 
+@pytest.mark.parametrize("lowest", [False, True])
+@pytest.mark.parametrize("levels", [[0.25, 0.75], [0.5], [[0.25, 0.5], [0.75, 0.8]], [[0.9], [1]]])
+def test_all_are_identified_where_each_is(lowest, levels):
+    curve = CURVE.with_reach([0.5, 0.75], lowest=lowest)
+    assert curve.identifies_all(levels) == curve.is_identified(levels).all()
+
+
 def test_a_rule_is_asked_once_and_only_if_needed():
     asked = []
 
@@ -84,5 +91,5 @@ def test_a_single_level_is_identified_or_not():
 def test_remaining_levels_count_from_the_time_survived():
     curve = CURVE.with_reach([0.7, 0.7])
     # After 2 the levels 0.2 and 0.6 of the rest are the levels 0.6 and 0.8 from the start.
-    known = curve.remaining_is_identified([2.0, 2.0], [0.2, 0.6])
+    known = curve.is_identified(curve.conditional_levels([2.0, 2.0], [0.2, 0.6]))
     np.testing.assert_array_equal(known, [[True, False], [True, True]])

@@ -6,7 +6,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._follow_up._leaves import censoring_curve, leaf_curves, leaf_limits
+from censquant.estimators._follow_up._leaves import (
+    censoring_curve,
+    leaf_curves,
+    leaf_limits,
+    levels_at,
+    second_smallest,
+)
 from censquant.estimators._follow_up._rows import (
     CENSORING,
     EVENT,
@@ -24,9 +30,6 @@ Floats = NDArray[np.float64]
 # Follow-up ends where a smaller share would still be under observation. Halfway between none and
 # the one in twenty that certainly counts as followed.
 SHARE = 0.03
-# The second smallest of the trees' limits counts: a leaf that mixes individuals with different ends
-# of follow-up has the limit of the longest.
-_PLACE = 1
 _N_TIMES = 32
 _BY_CENSORING = Growth(
     CENSORING, n_trees=8, depth=7, min_leaf=15, min_split=50, chance=0.2, fewest_rows=700
@@ -44,8 +47,9 @@ class FollowUp:
     log-rank statistic of censoring, on bins of the features and on a linear score of them, and only
     where it is significant. In each leaf the Kaplan-Meier curve of the censoring time gives the
     last time at which a share of ``SHARE`` would still be under observation, and :meth:`limit` is
-    the second smallest of the trees' answers. A few more trees, split by the events, estimate the
-    share of individuals that had the event by then (:meth:`level`). No predicted curve enters.
+    the second smallest of the trees' answers, since a leaf that mixes individuals with different
+    ends of follow-up has the limit of the longest. A few more trees, split by the events, estimate
+    the share of individuals that had the event by then. No predicted curve enters.
 
     Only the order of a feature's values matters, and another unit of time changes the limits as it
     changes times. Censoring that depends on the event time, given the features, is not detected.
@@ -109,32 +113,25 @@ class FollowUp:
 
         It is infinite if nothing was censored. Rows do not depend on each other.
         """
-        codes = self._codes(x)
-        if not len(self.limits):
-            return np.full(len(x), np.inf)
-        limits = self.limits[self.by_censoring.leaves_of(codes)]
-        limit: Floats = np.partition(limits, _PLACE, axis=0)[_PLACE]
-        return limit
+        return self._limit(self._codes(x))
 
-    def level(self, x: NDArray[Any], limit: Floats | None = None) -> Floats:
-        """Return the share of individuals like each row that had the event by its limit.
+    def limit_and_level(self, x: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return :meth:`limit` and the share of similar individuals that had the event by then.
 
-        It is a Kaplan-Meier estimate, so no curve of a model can raise it: the highest level that
-        was reached while individuals were followed. ``limit`` saves computing it again.
+        The share is a Kaplan-Meier estimate, so no curve of a model can raise it: the highest level
+        that was reached while individuals were followed.
         """
         codes = self._codes(x)
-        if not len(self.grid):
-            return np.ones(len(x))
-        asked = np.clip(self.limit(x) if limit is None else limit, self.grid[0], self.grid[-1])
-        after = np.searchsorted(self.grid, asked)
-        before = np.maximum(after - 1, 0)
-        gap = self.grid[after] - self.grid[before]
-        part = np.divide(asked - self.grid[before], gap, out=np.ones(len(x)), where=gap > 0)
-        leaves = self.by_events.leaves_of(codes)
-        low = self.curve[leaves, before].mean(axis=0, dtype=np.float64)
-        high = self.curve[leaves, after].mean(axis=0, dtype=np.float64)
-        level: Floats = low + part * (high - low)
-        return level
+        limit, level = self._limit(codes), np.ones(len(x))
+        if len(self.grid):
+            levels_at(self.curve, self.by_events.leaves_of(codes), self.grid, limit, level)
+        return limit, level
+
+    def _limit(self, codes: NDArray[np.uint8]) -> Floats:
+        limit = np.full(len(codes), np.inf)
+        if len(self.limits):
+            second_smallest(self.limits, self.by_censoring.leaves_of(codes), limit)
+        return limit
 
     def _codes(self, x: NDArray[Any]) -> NDArray[np.uint8]:
         flat = x.reshape(len(x), -1)

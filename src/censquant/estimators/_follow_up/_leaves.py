@@ -1,4 +1,4 @@
-"""Compiled Kaplan-Meier curves in the leaves of the trees of follow-up, all leaves in one pass."""
+"""Compiled Kaplan-Meier curves in the leaves of the trees of follow-up: written and read."""
 
 from typing import Any
 
@@ -113,3 +113,34 @@ def leaf_curves(
                 i = after
             for node in range(root[tree], beyond):
                 curve[node, g] = dropped[node]
+
+
+@kernel
+def second_smallest(limits: Any, leaf_of: Any, limit: Any) -> None:
+    """Write the second smallest of the limits of each row's leaves."""
+    for row in range(leaf_of.shape[1]):
+        smallest, second = np.inf, np.inf
+        for tree in range(len(leaf_of)):
+            value = limits[leaf_of[tree, row]]
+            second = min(second, max(smallest, value))
+            smallest = min(smallest, value)
+        limit[row] = second
+
+
+@kernel
+def levels_at(curve: Any, leaf_of: Any, grid: Any, limit: Any, level: Any) -> None:
+    """Write the mean of the leaves' curves at the limit of each row, linear between the times."""
+    n_trees = len(leaf_of)
+    for row in range(leaf_of.shape[1]):
+        time = min(max(limit[row], grid[0]), grid[-1])
+        after = np.searchsorted(grid, time)
+        before = max(after - 1, 0)
+        low, high = 0.0, 0.0
+        for tree in range(n_trees):
+            leaf = leaf_of[tree, row]
+            low += curve[leaf, before]
+            high += curve[leaf, after]
+        low, high = low / n_trees, high / n_trees
+        gap = grid[after] - grid[before]
+        part = (time - grid[before]) / gap if gap > 0.0 else 1.0
+        level[row] = low + part * (high - low)

@@ -1,5 +1,6 @@
 """From the follow-up of individuals to the reach of their curves."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,18 +16,20 @@ Floats = NDArray[np.float64]
 
 
 def followed(
-    follow_up: FollowUp | None, x: NDArray[Any], transform: TimeTransform
+    follow_up: FollowUp | None,
+    x: NDArray[Any],
+    transform: TimeTransform,
+    scaled: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the time up to which individuals were followed, and the level reached by then.
 
     Both are in the user's terms: for left-censored times the earliest time and the lowest level.
-    ``follow_up`` is None where nothing was censored.
+    ``follow_up`` is None where nothing was censored; ``scaled`` leads to features as it knows them.
     """
     if follow_up is None:
         n, left = len(x), transform.mirror
         return np.full(n, -np.inf if left else np.inf), np.full(n, 0.0 if left else 1.0)
-    limit = follow_up.limit(x)
-    level = follow_up.level(x, limit)
+    limit, level = follow_up.limit_and_level(x if scaled is None else scaled(x))
     return transform.inverse(limit), 1.0 - level if transform.mirror else level
 
 

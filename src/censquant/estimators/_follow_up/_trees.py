@@ -343,15 +343,17 @@ def find_leaves(
     """Write the leaf of each tree that each row falls into; scores are written into ``codes``.
 
     A node is one number: left child (the right one is next to it), feature, last bin on the left. A
-    leaf is its own left child, so all walks take ``depth`` steps and need no branch.
+    leaf is its own left child, so all walks take ``depth`` steps and need no branch. All rows take
+    a step before any takes the next: steps of different rows do not wait for each other.
     """
     low, middle, high = np.uint64(0xFFFF), np.uint64(16), np.uint64(32)
     for tree in range(len(root)):
+        leaf = leaf_of[tree]
         for row in range(len(codes)):
             _write_score(codes, row, slope[tree], constant[tree])
-            node = np.uint64(root[tree])
-            for _ in range(depth):
-                number = np.uint64(nodes[node])
+            leaf[row] = root[tree]
+        for _ in range(depth):
+            for row in range(len(codes)):
+                number = np.uint64(nodes[leaf[row]])
                 code = np.uint64(codes[row, (number >> middle) & low])
-                node = (number >> high) + np.uint64(code > number & low)
-            leaf_of[tree, row] = node
+                leaf[row] = (number >> high) + np.uint64(code > number & low)

@@ -41,10 +41,17 @@ def default_candidates(target: Target, n_features: int, censoring: str) -> list[
         ("normal", ShapeNN(family="normal", censoring=censoring)),
         ("bounded", bounded_network(len(target), censoring)),
         ("boosting", BoostedQuantileRegressor(censoring=censoring)),
+        (
+            "deep boosting",
+            BoostedQuantileRegressor(
+                max_depth=5, min_samples_leaf=3, fit_scale=False, censoring=censoring
+            ),
+        ),
         ("forest", CensoredQuantileForest(censoring=censoring)),
     ]
     if censoring == "right" and float(target.time[target.event].min()) > 0:
-        candidates.insert(2, ("log-normal", ShapeNN(family="log-normal")))
+        families = ("log-normal", "weibull")
+        candidates[2:2] = [(family, ShapeNN(family=family)) for family in families]
     return candidates
 
 

@@ -18,9 +18,9 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
     """Quantiles of a time to event from data as they are, with nothing to tune.
 
     The estimator to begin with. It pools a few models that fail on different data: a
-    proportional-hazards model with a ridge penalty, networks of a normal and a log-normal family
-    whose shape is learned, a network whose capacity follows the number of rows, boosted trees and
-    a forest. Each is weighted by how well it predicts rows that it has not seen, so that small and
+    proportional-hazards model with a ridge penalty, networks of the normal, log-normal and Weibull
+    families whose shape is learned, a network whose capacity follows the number of rows, shallow
+    and deep boosted trees, and a forest. Each is weighted by how well it predicts rows that it has not seen, so that small and
     nearly linear data end up with the hazards model, large and irregular data with trees and
     networks (:class:`PooledQuantileRegressor` has the rule). ``summary()`` says what was pooled.
 
@@ -67,6 +67,8 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         The rows of ``X`` that they belong to.
     calibration_p_value_ : float or None
         Of the test of A-calibration on held-out rows.
+    tail_rule_ : str
+        What predictions rest on where the data cannot speak.
     quantiles_, follow_up_, horizon_, unique_times_, time_transform_
         As of every estimator here.
     n_features_in_, feature_names_in_

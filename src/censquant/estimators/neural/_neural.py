@@ -381,8 +381,8 @@ n_features_in_, feature_names_in_
 
     def _followed(self, features: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how long individuals were followed, and the level reached by then."""
-        scaled = self.models_[0].feature_scale.apply(features)
-        return followed(self._follow_up, scaled.reshape(len(scaled), -1), self.time_transform_)
+        scaled = self.models_[0].feature_scale.apply
+        return followed(self._follow_up, features, self.time_transform_, scaled)
 
     def _lowest_time(self) -> float:
         """Return the lowest time that is predicted: where none was negative, none will be."""

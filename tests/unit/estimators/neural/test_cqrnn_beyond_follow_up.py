@@ -149,6 +149,31 @@ def test_extrapolation_is_warned_about_once_at_the_users_line(call):
     assert warning.filename == __file__
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_extrapolation_in_a_late_block_is_warned_about_too(monkeypatch, n_jobs):
+    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    order = np.argsort(MODEL.predict_quantiles(X, beyond="extrapolate")[:, -1])
+    latest = MODEL.predict_quantiles(X[order], beyond="extrapolate")[-2:, -1]
+    model = limited(MODEL, latest.mean()).set_params(n_jobs=n_jobs)
+    model.predict_quantiles(X[order[:-1]])
+    with pytest.warns(ExtrapolationWarning):
+        model.predict_quantiles(X[order])
+
+
+def test_the_reach_of_further_blocks_is_not_computed_once_one_extrapolates(monkeypatch):
+    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    asked = []
+    followed = Limited._followed
+    monkeypatch.setattr(
+        Limited, "_followed", lambda model, rows: asked.append(len(rows)) or followed(model, rows)
+    )
+    with pytest.warns(ExtrapolationWarning):
+        limited(MODEL, 0.0).predict_quantiles(X)
+    assert asked == [7]
+    limited(MODEL, 1000.0).predict_quantiles(X)
+    assert sum(asked) == 7 + len(X)
+
+
 def test_one_individual_followed_for_long_does_not_silence_the_warning():
     until = np.full(len(X), 5.0)
     until[0] = 1000.0
@@ -189,6 +214,15 @@ def test_features_far_outside_the_fit_are_named():
     )
     with pytest.warns(ExtrapolationWarning, match=message):
         model.predict_quantiles(table.assign(age=5000.0), [0.1])
+
+
+@pytest.mark.parametrize("row", [0, 63, 64, 130, 149])
+@pytest.mark.parametrize("value", [-5000.0, 5000.0])
+def test_one_individual_far_outside_the_fit_is_enough(row, value):
+    rows = X.copy()
+    rows[row] = value
+    with pytest.warns(ExtrapolationWarning, match=r"^X has values far outside .* columns 'x0': "):
+        limited(MODEL, 1e9).predict_quantiles(rows, [0.1])
 
 
 @pytest.mark.parametrize("transform", ["standardize", "log", None])

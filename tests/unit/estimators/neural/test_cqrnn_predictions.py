@@ -1,6 +1,7 @@
 """What a fitted CQRNN answers, and how its answers agree with each other."""
 
 import copy
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -230,6 +231,16 @@ def test_long_tables_are_answered_block_by_block(monkeypatch, name, n_jobs):
     monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
     for answer, whole in zip(answers(), expected, strict=True):
         np.testing.assert_allclose(answer, whole, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("beyond", ["extrapolate", "inf"])
+def test_the_memory_of_many_rows_is_that_of_their_answer(beyond):
+    rows = np.tile(X, (400, 1))
+    tracemalloc.start()
+    answer = MODEL.predict_quantiles(rows, beyond=beyond)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert answer.nbytes < peak < answer.nbytes + 2e6
 
 
 def test_no_time_is_predicted_below_zero_where_none_was_seen():

@@ -23,8 +23,10 @@ from censquant.training import side_by_side
 Floats = NDArray[np.float64]
 
 # A candidate is dropped after the first fold if it is worse than the best by so many standard
-# errors of the paired difference.
-_CLEARLY_WORSE = 4.0
+# errors of the paired difference, and by a share of the best one's score: with many rows, small
+# differences are certain too, and a candidate that is a little worse still improves a pool.
+_CLEARLY_WORSE, _MATTERS = 4.0, 0.1
+_LEAST_LIKELIHOOD = -50.0  # of one row, in logarithms
 
 
 @dataclass(eq=False)
@@ -181,14 +183,29 @@ class CrossFit:
         losses = [score.rows(each.answer(rows).values, LEVELS, self.lower) for each in candidates]
         means = np.array([weight @ loss for loss in losses])
         best = int(np.argmin(means))
-        whole = [place for place, each in enumerate(candidates) if each.is_whole]
-        # Some candidate must extrapolate for the others.
-        kept = {best, *sorted(whole, key=lambda place: means[place])[:1]}
+        kept = {best, *self._extrapolating(candidates, means, rows)}
         for place, loss in enumerate(losses):
             difference = loss - losses[best]
             error = np.sqrt(weight**2 @ (difference - weight @ difference) ** 2)
-            if weight @ difference <= _CLEARLY_WORSE * error:
+            least = max(_CLEARLY_WORSE * error, _MATTERS * means[best])
+            if weight @ difference <= least:
                 kept.add(place)
             elif place not in kept:
                 candidates[place].dropped = "clearly worse than the best on the first fold"
         return [each for place, each in enumerate(candidates) if place in kept]
+
+    def _extrapolating(
+        self, candidates: list[Candidate], means: Floats, rows: NDArray[np.intp]
+    ) -> list[int]:
+        """Return the places of candidates that carry the tails of others: no score sees those.
+
+        They are the best of those that extrapolate and the one of the highest likelihood.
+        """
+        whole = [place for place, each in enumerate(candidates) if each.is_whole]
+        likelihoods = {
+            place: float(np.clip(stated[rows], _LEAST_LIKELIHOOD, None).sum())
+            for place in whole
+            if (stated := candidates[place].log_likelihood) is not None
+        }
+        best = sorted(whole, key=lambda place: means[place])[:1]
+        return [*best, *sorted(likelihoods, key=lambda place: -likelihoods[place])[:1]]

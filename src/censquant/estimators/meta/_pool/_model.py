@@ -21,7 +21,7 @@ from censquant.estimators._features import (
     refuse_overflow,
     warn_of_constant_features,
 )
-from censquant.estimators._folds import NEVER, make_folds, names_rows, without_gaps
+from censquant.estimators._folds import NEVER, given_folds, make_folds, names_rows
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
@@ -30,10 +30,9 @@ from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
-from censquant.estimators.meta._pool._rows import PoolRows, compared_rows
+from censquant.estimators.meta._pool._rows import PoolRows, compared_rows, read_groups
 from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
-from censquant.estimators.meta._pool._weighing import weighed
-from censquant.estimators.meta._pool._weights import BrierScore
+from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.metrics import a_calibration, pit_deviation
 from censquant.quantiles import QuantileCurve, check_quantiles
@@ -115,11 +114,13 @@ class Pool(FeatureModel):
         taus = check_quantiles(self.quantiles)
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
-        group_of = None if groups is None else _read_groups(groups, len(features))
+        group_of = None if groups is None else read_groups(groups, len(features))
         order, weight = arrangement(weight, features, target.time, target.event)
+        labels = None if group_of is None else group_of[order]
+        chosen = compared_rows(len(order), labels)
         folds = None
-        if names_rows(self.cv):  # by their places, which are the user's
-            folds = make_folds(self.cv, features, target, group_of, np.random.default_rng(0))
+        if names_rows(self.cv):
+            folds = given_folds(self.cv, features, target, group_of, order[chosen])
         x, target = features[order], target.take(order)
         require_events(target)
         if x.ndim == 2:
@@ -142,19 +143,16 @@ class Pool(FeatureModel):
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
         rows = PoolRows(x, target, weight, transform)
-        chosen = compared_rows(len(x), None if group_of is None else group_of[order])
-        compared, places = rows.take(chosen), order[chosen]
-        if folds is not None:
-            folds = without_gaps(folds[places])
-        else:
+        compared = rows.take(chosen)
+        if folds is None:
             folds = make_folds(
                 self.cv,
                 compared.x,
                 compared.target,
-                None if group_of is None else group_of[places],
+                None if labels is None else labels[chosen],
                 np.random.default_rng(fold_seed),
             )
-        pooled = self._pool_candidates(candidates, prior, rows, compared, folds, places)
+        pooled = self._pool_candidates(candidates, prior, rows, compared, folds, order[chosen])
         self._follow_up = None
         if not target.event.all():
             self._follow_up = FollowUp.fit(
@@ -176,11 +174,9 @@ class Pool(FeatureModel):
         folds: NDArray[np.int64],
         order: NDArray[np.intp],
     ) -> list[Candidate]:
-        """Cross-fit and weigh candidates on the rows to compare, then fit those used to all.
-
-        Returns those that predictions need.
-        """
-        n_folds, bounds = int(folds.max()) + 1, self._bounds(rows)
+        """Cross-fit and weigh candidates on the rows to compare, then fit those used to all."""
+        n_folds, mirror = int(folds.max()) + 1, self.time_transform_.mirror
+        bounds = self._bounds(rows)
         if not n_folds and len(candidates) > 1:
             warn_user(
                 "Candidates cannot be compared, since fewer than two groups, or rows that differ, "
@@ -191,14 +187,14 @@ class Pool(FeatureModel):
         try:
             held = np.flatnonzero(folds != NEVER)
             score = BrierScore.of(compared.timeline, compared.weight)
-            mirror = self.time_transform_.mirror
             fitting = CrossFit(compared, folds, score, mirror, bounds.lower, self.n_jobs, bar)
             kept = fitting.run(candidates) if n_folds else candidates
             if not kept:
                 raise ArithmeticError(
                     f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
                 )
-            mixture = weighed(kept, prior, score, held, bounds, compared.target.n_events)
+            n_events = compared.target.n_events
+            mixture = _weighed(kept, prior, score, held, bounds, n_events)
             needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
             is_part = len(compared) < len(rows) or not n_folds
             again = [each for each in needed if is_part or self._is_refitted(each.estimator)]
@@ -344,14 +340,48 @@ class Pool(FeatureModel):
         return restored_pool(cls, part, network)
 
 
-def _read_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
-    labels = np.asarray(groups)
-    if labels.shape != (n_rows,):
-        raise ValueError(
-            f"groups must have one label for each of the {n_rows} rows of X, got shape "
-            f"{labels.shape}."
+def _weighed(
+    kept: list[Candidate],
+    prior: Prior,
+    score: BrierScore,
+    held: NDArray[np.intp],
+    bounds: Bounds,
+    n_events: int,
+) -> Mixture:
+    """Return how the candidates are pooled, by their answers about held-out rows."""
+    if len(kept) == 1:
+        return Mixture(np.ones(1), np.zeros(1), bounds)
+    names = [each.name for each in kept]
+    score = score.take(held)
+    likelihood = {
+        each.name: None if each.log_likelihood is None else each.log_likelihood[held]
+        for each in kept
+    }
+    expected = prior(names, likelihood)
+    whole = np.array([each.is_whole for each in kept])
+    reference = np.zeros(len(kept))
+    if not len(held):  # nothing to compare them by
+        reference[whole] = expected[whole] / expected[whole].sum() if whole.any() else 0.0
+        return Mixture(expected, reference, bounds)
+    if whole.any():
+        alone = [each for each in kept if each.is_whole]
+        by_itself = score.quadratic(
+            lambda rows: np.stack([each.answer(held[rows]).values for each in alone]),
+            LEVELS,
+            bounds.lower,
         )
-    return labels
+        share = expected[whole] / expected[whole].sum()
+        reference[whole] = shrunk_weights(by_itself, share, n_events)
+    mixture = Mixture(expected, reference, bounds)
+    together = score.quadratic(
+        lambda rows: mixture.continued([each.answer(held[rows]) for each in kept]),
+        LEVELS,
+        bounds.lower,
+    )
+    weights = shrunk_weights(together, expected, n_events)
+    if not (weights[~whole] > 0).any():  # nothing has to be continued
+        reference = np.zeros(len(kept))
+    return Mixture(weights, reference, bounds)
 
 
 def read_plain_features(pool: Pool, X: Any, *, allow_nd: bool) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from censquant.survival import Target, TimeTransform
 
@@ -74,3 +74,14 @@ def compared_rows(
     size = np.bincount(by_appearance)
     n_groups = max(1, int(np.searchsorted(np.cumsum(size), most, side="right")))
     return np.flatnonzero(by_appearance < n_groups)
+
+
+def read_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """Return one label per row, or raise one sentence."""
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"groups must have one label for each of the {n_rows} rows of X, got shape "
+            f"{labels.shape}."
+        )
+    return labels
