@@ -37,6 +37,13 @@ def run_page(text, name):
 def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = run_page(METHODS, "methods")
+    begun, preferred = found["begun"], found["preferred"]
+    for make in ("make_exponential", "make_norm_nonlinear"):
+        pooled = begun["CensoredQuantileRegressor", make].sum()
+        assert pooled < begun["CQRNN", make].sum()
+        assert pooled < begun["CoxQuantileRegressor", make].sum()
+    assert preferred["make_exponential"][1]["cox"] > 0.9
+    assert preferred["make_norm_nonlinear"][1]["forest"] > 0.6
     levels, true_levels = found["NINE"], found["true_levels"]
     assert true_levels["nearest"][0] > 0.22
     np.testing.assert_allclose(true_levels["interpolate"], levels, atol=0.03)

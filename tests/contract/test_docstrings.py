@@ -112,6 +112,9 @@ def unfitted(value):
     around = {
         censquant.QuantilePipeline: lambda: value([("model", censquant.LinearCQR())]),
         AdaptedModel: lambda: value(censquant.LinearCQR()),
+        censquant.PooledQuantileRegressor: lambda: value(
+            [("cox", censquant.CoxQuantileRegressor())]
+        ),
         NeuralRegressor: lambda: unfitted(censquant.UncensoredOnlyNN),
         ParametricRegressor: lambda: unfitted(censquant.LogNormalNN),
     }
@@ -128,6 +131,7 @@ def estimators():
             yield entry
 
 
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
 @pytest.mark.parametrize("value", list(estimators()))
 def test_documented_attributes_of_fitted_estimators_are_set_by_fit(value):
     frame = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]})

@@ -28,10 +28,12 @@ from censquant import (
     AsymmetricLaplaceNN,
     BoostedQuantileRegressor,
     CensoredQuantileForest,
+    CensoredQuantileRegressor,
     CoxQuantileRegressor,
     DeepQuantReg,
     LinearCQR,
     LogNormalNN,
+    PooledQuantileRegressor,
     SequentialGridNN,
     ShapeNN,
     UncensoredOnlyNN,
@@ -77,10 +79,21 @@ def quantiles(model, rows=X):
         BoostedQuantileRegressor(max_depth=5, fit_scale=False, cv=2, subsample=1.0, n_jobs=2),
         CensoredQuantileForest(),
         CensoredQuantileForest(max_samples=20, max_features=2, n_jobs=2),
+        PooledQuantileRegressor(
+            [
+                ("cox", CoxQuantileRegressor()),
+                ("network", ShapeNN(max_steps=20, hidden_layer_sizes=(8,))),
+            ],
+            cv=2,
+        ),
+        CensoredQuantileRegressor(cv=2, n_jobs=2),
     ]
 )
 # One check has more features than rows, which a linear fit cannot tell apart and says so.
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning")
+# Some have a handful of rows, or targets that do not depend on the features as pools expect.
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     check(estimator)
 

@@ -104,6 +104,13 @@ def models():
     yield censquant.CoxQuantileRegressor([0.2, 0.3], random_state=0), X
     yield censquant.CensoredQuantileForest([0.2, 0.3], n_estimators=2, random_state=0), X
     yield censquant.BoostedQuantileRegressor([0.2, 0.3], max_iter=10, random_state=0), X
+    two = [
+        ("cox", censquant.CoxQuantileRegressor()),
+        ("network", censquant.ShapeNN(hidden_layer_sizes=(2,), max_steps=1)),
+    ]
+    yield censquant.PooledQuantileRegressor(two, [0.2, 0.3], cv=2, random_state=0), X
+    mixed = FRAME.assign(sex=np.where(X[:, 1] > 0.5, "f", "m"))
+    yield censquant.CensoredQuantileRegressor([0.2], candidates=two, cv=2, random_state=0), mixed
 
 
 def predictions(model, rows):

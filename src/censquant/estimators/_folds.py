@@ -81,19 +81,19 @@ def folds_of_splits(splits: Sequence[Any], n_rows: int) -> Folds:
     return _folds_of_tests(splits, n_rows, "splits")
 
 
-def is_splitter(cv: Any) -> bool:
-    """Whether ``cv`` has folds of its own, as the splitters of scikit-learn have."""
-    return hasattr(cv, "split") and not isinstance(cv, str)
+def names_rows(cv: Any) -> bool:
+    """Whether ``cv`` says which rows are held out, not only in how many parts."""
+    return isinstance(cv, list | tuple) or (hasattr(cv, "split") and not isinstance(cv, str))
 
 
 def given_folds(
     cv: Any, x: NDArray[Any], target: Target, groups: Any, used: NDArray[np.intp]
 ) -> Folds:
-    """Return the folds that a splitter gives the rows in use; its test rows must not overlap.
+    """Return the folds that a splitter or pairs give the rows in use; tests must not overlap.
 
-    It is asked about all rows in the user's order, since a splitter may go by their places.
+    They are of all rows in the user's order, since a splitter may go by their places.
     """
-    fold = _folds_of_tests(cv.split(x, target.event, groups), len(target), cv)[used]
+    fold = make_folds(cv, x, target, groups, np.random.default_rng(0))[used]
     held = fold != NEVER
     fold[held] = np.unique(fold[held], return_inverse=True)[1]  # some may have no row in use
     return fold

@@ -16,6 +16,7 @@ _SMALLEST = float(np.finfo(np.float64).tiny)
 _LARGEST_LOG = 700.0
 # A standard deviation below this share of the largest time is rounding of equal times.
 _NO_SPREAD = 1e-14
+_SCALE_OF_EQUALS = 0.01  # relative to times that do not differ
 _NO_SPREAD_IN_UNITS = 1e-9  # of values whose standard deviation is 1 if they differ at all
 
 
@@ -252,8 +253,8 @@ def _spread(
 ) -> tuple[float, float]:
     """Weighted mean and standard deviation.
 
-    Where values do not differ, the deviation is 1 for logarithms, else a hundredth of the values:
-    small beside them in every unit.
+    Where values do not differ, the deviation is 1 for logarithms and for zeros, else a hundredth of
+    the values: small beside them in every unit.
     """
     # Relative to the largest value, so that no square can overflow, whatever the unit.
     peak = float(np.abs(values).max()) or 1.0
@@ -261,10 +262,10 @@ def _spread(
     relative = values / peak
     mean = float(shares @ relative)
     deviation = float(np.sqrt(shares @ (relative - mean) ** 2))
-    for scale in (deviation * peak if deviation > _NO_SPREAD else 0.0, 0.0 if log else 0.01 * peak):
-        if scale > _SMALLEST:
-            return mean * peak, scale
-    return mean * peak, 1.0
+    if deviation <= _NO_SPREAD:
+        deviation = 0.0 if log or not values.any() else _SCALE_OF_EQUALS
+    scale = deviation * peak
+    return mean * peak, scale if scale > _SMALLEST else 1.0
 
 
 def _censored_spread(

@@ -75,6 +75,8 @@ class PooledQuantileRegressor(Pool):
         The rows of ``X`` that they belong to.
     calibration_p_value_ : float or None
         Of the test of A-calibration on held-out rows.
+    tail_rule_ : str
+        What predictions rest on where the data cannot speak.
     quantiles_, follow_up_, horizon_, unique_times_, time_transform_
         As of every estimator here.
     n_features_in_, feature_names_in_

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -68,6 +67,8 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         The rows of ``X`` that they belong to.
     calibration_p_value_ : float or None
         Of the test of A-calibration on held-out rows.
+    tail_rule_ : str
+        What predictions rest on where the data cannot speak.
     quantiles_, follow_up_, horizon_, unique_times_, time_transform_
         As of every estimator here.
     n_features_in_, feature_names_in_
@@ -148,7 +149,7 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
 
     def _fit_features(self, X: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
         """Return features as numbers; images and sequences are left as they are."""
-        if np.ndim(X) > 2:
+        if getattr(X, "ndim", 2) > 2:
             self._encoder = None
             return read_plain_features(self, X, allow_nd=True)
         weight = None if sample_weight is None else read_weights(sample_weight, _num_samples(X))

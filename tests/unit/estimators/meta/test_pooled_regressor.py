@@ -227,9 +227,16 @@ def test_held_out_curves_are_those_of_models_that_had_not_seen_the_row():
     np.testing.assert_allclose(model.oof_curve_.at(LEVELS), expected, rtol=1e-6)
 
 
-def test_a_splitter_goes_by_the_places_of_the_users_rows():
-    fold = np.where(np.arange(len(X)) < 50, 0, -1)
-    model = pool(cv=PredefinedSplit(fold)).fit(X, Y)
+@pytest.mark.parametrize(
+    "cv",
+    [
+        PredefinedSplit(np.where(np.arange(len(X)) < 50, 0, -1)),
+        [(np.arange(50, len(X)), np.arange(50))],
+    ],
+    ids=["splitter", "pairs"],
+)
+def test_given_folds_go_by_the_places_of_the_users_rows(cv):
+    model = pool(cv=cv).fit(X, Y)
     np.testing.assert_array_equal(model.oof_rows_, np.arange(50))
     assert len(model.oof_curve_) == 50
 

@@ -140,6 +140,7 @@ def test_ten_events_are_compared_without_a_warning():
     assert len(model.weights_) == 6
 
 
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
 def test_whole_weights_count_as_events():
     time = np.arange(1.0, 31.0)
     event = time % 6 == 0

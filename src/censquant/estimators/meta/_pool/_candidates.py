@@ -66,6 +66,11 @@ def _ask_one(model: Any, x: NDArray[Any], *, mirror: bool) -> Answer:
     return Answer(curve.at(LEVELS), end)
 
 
+def ends_with_its_data(model: Any) -> bool:
+    """Whether a candidate says where its data end, so that others must continue it."""
+    return hasattr(model, "_quantiles_and_end") or isinstance(model, AdaptedModel)
+
+
 def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool) -> Answer:
     """Return what :func:`ask` does with bounded memory."""
     parts = [

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from censquant._progress import Bar
 from censquant.estimators._folds import Folds
-from censquant.estimators.meta._pool._candidates import LEVELS, Answer, FitResult, FitTask
+from censquant.estimators.meta._pool._candidates import (
+    LEVELS,
+    Answer,
+    FitResult,
+    FitTask,
+    ends_with_its_data,
+)
 from censquant.estimators.meta._pool._rows import PoolRows
 from censquant.estimators.meta._pool._weights import BrierScore
 from censquant.training import side_by_side
@@ -54,7 +60,7 @@ class Candidate:
     @property
     def is_whole(self) -> bool:
         """Whether the candidate extrapolates by itself, past all data."""
-        return not hasattr(self.estimator, "_curve_end")
+        return not ends_with_its_data(self.estimator)
 
     def answer(self, rows: Any) -> Answer:
         """Return what was said of some of the rows, none of which the models had seen."""

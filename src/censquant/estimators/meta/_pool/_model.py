@@ -21,7 +21,7 @@ from censquant.estimators._features import (
     refuse_overflow,
     warn_of_constant_features,
 )
-from censquant.estimators._folds import NEVER, given_folds, is_splitter, make_folds
+from censquant.estimators._folds import NEVER, given_folds, make_folds, names_rows
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
@@ -116,9 +116,11 @@ class Pool(FeatureModel):
         weight = read_weights(sample_weight, len(features))
         group_of = None if groups is None else read_groups(groups, len(features))
         order, weight = arrangement(weight, features, target.time, target.event)
+        labels = None if group_of is None else group_of[order]
+        chosen = compared_rows(len(order), labels)
         folds = None
-        if is_splitter(self.cv):
-            folds = given_folds(self.cv, features, target, group_of, order)
+        if names_rows(self.cv):
+            folds = given_folds(self.cv, features, target, group_of, order[chosen])
         x, target = features[order], target.take(order)
         require_events(target)
         if x.ndim == 2:
@@ -141,8 +143,6 @@ class Pool(FeatureModel):
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
         rows = PoolRows(x, target, weight, transform)
-        labels = None if group_of is None else group_of[order]
-        chosen = compared_rows(len(x), labels)
         compared = rows.take(chosen)
         if folds is None:
             folds = make_folds(
@@ -152,8 +152,6 @@ class Pool(FeatureModel):
                 None if labels is None else labels[chosen],
                 np.random.default_rng(fold_seed),
             )
-        else:
-            folds = folds[chosen]
         pooled = self._pool_candidates(candidates, prior, rows, compared, folds, order[chosen])
         self._follow_up = None
         if not target.event.all():
