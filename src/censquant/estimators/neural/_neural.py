@@ -15,7 +15,7 @@ from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import check_features, dense, feature_names, feature_range
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
-from censquant.estimators.neural._convergence import warn_of_absurd_medians
+from censquant.estimators.neural._convergence import warn_of_failed_training
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
@@ -245,7 +245,7 @@ n_features_in_, feature_names_in_
         self._fit_parameters = self.get_params(deep=False)
         self._feature_range = feature_range(features) if features.ndim == 2 else None
         self._follow_up = follow_up
-        warn_of_absurd_medians(self, features, stacklevel=4)
+        warn_of_failed_training(self, features, rows, objective, stacklevel=4)
         return self
 
     def _fit_transform(
