@@ -52,7 +52,7 @@ def test_a_sequential_training_at_an_absurd_rate_says_so():
         SequentialGridNN([0.2, 0.4], learning_rate=1000.0, max_epochs=5, random_state=0).fit(X, Y)
 
 
-@pytest.mark.parametrize("method", (*METHODS, SequentialGridNN))
+@pytest.mark.parametrize("method", [*METHODS, SequentialGridNN])
 @pytest.mark.parametrize("options", [{"max_epochs": 1}, {"max_epochs": 10}], ids=str)
 def test_a_training_at_the_usual_rate_does_not(method, options):
     with warnings.catch_warnings():
