@@ -18,9 +18,8 @@ _ROWS_LOOKED_AT = 500
 # An overfitted model may put the quantiles of some rows far out, but not those of most. Judged are
 # levels that were reached while individuals were followed, and not the far tail.
 _FAR, _FAR_SHARE, _HIGHEST_LEVEL = 10.0, 0.5, 0.9
-# A network whose units are all switched off returns the same for everybody, to the last digits.
-_SAME = 1e-6
-# A short training may end above a constant as well, but its loss never exploded.
+# A short training, or features without any effect, may end near a constant as well, but the loss
+# has not exploded before.
 _EXPLODED, _NO_BETTER = 10.0, 0.05
 
 
@@ -36,13 +35,9 @@ def warn_of_failed_training(
     low, high = model.follow_up_
     if not high > low:
         return
-    some = features[:_ROWS_LOOKED_AT]
-    values = ensemble_curve(model.models_, some).values / (high - low)
-    seen = (
-        _far_quantiles(model, values, low / (high - low), rows)
-        or _same_for_all(values, some)
-        or _worse_than_constant(model, rows, objective)
-    )
+    values = ensemble_curve(model.models_, features[:_ROWS_LOOKED_AT]).values / (high - low)
+    seen = _far_quantiles(model, values, low / (high - low), rows)
+    seen = seen or _no_better_than_constant(model, rows, objective)
     if seen is not None:
         warnings.warn(
             f"The training of {type(model).__name__} did not converge: {seen}; try a smaller "
@@ -71,19 +66,9 @@ def _far_quantiles(
     )
 
 
-def _same_for_all(values: NDArray[np.float64], features: NDArray[Any]) -> str | None:
-    """Say that individuals with different features have the same quantiles."""
-    distinct = np.unique(features.reshape(len(features), -1), axis=0, return_index=True)[1]
-    if len(distinct) < 2:
-        return None
-    early, late = np.quantile(values[distinct], (0.05, 0.95), axis=0)
-    # Small beside the range of the times and beside themselves: either may be huge.
-    if (late - early > _SAME * np.minimum(1.0, np.maximum(np.abs(early), np.abs(late)))).any():
-        return None
-    return "individuals with different features have the same predicted quantiles"
-
-
-def _worse_than_constant(model: "NeuralRegressor", rows: Rows, objective: Objective) -> str | None:
+def _no_better_than_constant(
+    model: "NeuralRegressor", rows: Rows, objective: Objective
+) -> str | None:
     """Say that a network is no better than one that returns the same outputs for everybody."""
     bound = objective.bind(rows)
     some = next(bound.prepare(rows).blocks(_ROWS_LOOKED_AT))
