@@ -81,7 +81,7 @@ def test_a_fitted_estimator_knows_what_is_identified(draw, most_false):
     for seed in SEEDS:
         (x, time, event), new, _, followed = draw(seed)
         model = WeibullNN(random_state=seed).fit(x, (time, event))
-        found.append(errors(LEVELS <= model.identified_level(new)[:, None] + 1e-12, followed))
+        found.append(errors(model.identified_level(new)[:, None] + 1e-12 >= LEVELS, followed))
     false, refused = np.mean(found, axis=0)
     assert false <= most_false
     assert refused <= MOST_REFUSED
