@@ -92,6 +92,7 @@ class Recorded:
     """What the weights of a fit were computed from."""
 
     def __call__(self, kept: Any, prior: Any, *rest: Any) -> Mixture:
+        """Note the arguments and give every candidate the same weight, so that all are kept."""
         self.kept, self.rest = kept, rest
         *_, bounds, _ = rest
         share = np.full(len(kept), 1.0 / len(kept))

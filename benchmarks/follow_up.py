@@ -222,8 +222,8 @@ def run(scene: Scene, n: int, seed: int, *, with_curve: bool) -> list[float]:
     quantiles = scene.event(LEVELS, new)
     followed = scene.followed(quantiles, new)
     model = FollowUp.fit(x, times, event, np.ones(n), rng)
-    limit = model.limit(new)
-    reached = model.level(new, limit)[:, None] >= LEVELS
+    limit, level = model.limit_and_level(new)
+    reached = level[:, None] >= LEVELS
     inside = quantiles <= limit[:, None]
     values = judged(inside, followed) + judged(inside & reached, followed)
     if with_curve:
@@ -260,13 +260,13 @@ def show_speed() -> None:
         rows = x, np.minimum(event, end), event <= end, np.ones(n)
         new = rng.uniform(-1, 1, (min(100_000, 10_000_000 // p), p))
         model, fits, answers = FollowUp.fit(*rows, rng), [], []
-        model.level(new[:10])
+        model.limit_and_level(new[:10])
         for seed in range(20 if n < 10_000 else 5):
             start = time.thread_time()
             model = FollowUp.fit(*rows, np.random.default_rng(seed))
             fits.append(time.thread_time() - start)
             start = time.thread_time()
-            model.level(new, model.limit(new))
+            model.limit_and_level(new)
             answers.append((time.thread_time() - start) / len(new))
         size = sum(array.nbytes for array in model.state().values())
         print(
@@ -291,10 +291,9 @@ def show_real() -> None:
             fitted = CQRNN(level_rule="interpolate", y_star=None, random_state=k)
             fitted.fit(rows[0], rows[1:])
             predicted = fitted.predict_quantiles(x[test], beyond="extrapolate")
-            limit = model.limit(x[test])
+            limit, level[test] = model.limit_and_level(x[test])
             inside = (predicted <= limit[:, None]).sum(axis=1)
             curve[test] = np.concatenate(([0.0], fitted.quantiles_))[inside]
-            level[test] = model.level(x[test], limit)
             median[test] = predicted[:, 9]
         reach = np.minimum(curve, level)
         print(

@@ -11,7 +11,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
 from censquant.estimators._frames import labelled
-from censquant.estimators._reading import BEYOND, Floats, ReadsCurves, read_elapsed
+from censquant.estimators._reading import (
+    BEYOND,
+    Floats,
+    ReadsCurves,
+    note_of_levels,
+    read_elapsed,
+    warn_of,
+)
 from censquant.metrics import concordance_index
 from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, SurvivalFunction
 from censquant.survival import default_horizon, read_target
@@ -212,8 +219,9 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
         remaining : ndarray or DataFrame of shape (n, n_levels)
             Never negative. Long after the highest fitted quantile it rests on an exponential tail.
         """
-        levels = self._levels(quantiles)
+        levels, fitted = self._levels(quantiles), getattr(self, "quantiles_", None)
         spent = read_elapsed(elapsed, _num_samples(X))
+        far, notes = bool(note_of_levels(levels, fitted)), list[str]()
 
         def of(rows: slice) -> Floats:
             return spent[rows] if spent.ndim else spent
@@ -222,12 +230,15 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
             low = float(of(rows).min())
             if low < curve.lower:
                 raise ValueError(f"elapsed must be at least {curve.lower:g}, got {low:g}.")
+            if far:  # but not for an individual who has passed the lowest fitted level
+                notes.extend(note_of_levels(conditional(curve, rows), fitted))
             return curve.remaining(of(rows), levels)
 
         def conditional(curve: QuantileCurve, rows: slice) -> Floats:
             return curve.conditional_levels(of(rows), levels)
 
-        remaining = self._read(X, values, conditional, check_choice("beyond", beyond, BEYOND))
+        check_choice("beyond", beyond, BEYOND)
+        remaining = self._read(X, values, conditional, beyond, notes=notes)
         return labelled(remaining, levels.tolist(), X, output)
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:
@@ -254,7 +265,10 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
             raise ValueError(
                 f"horizon must be given, since {type(self).__name__} has no horizon_, got None."
             )
-        return self._restricted_mean(X, check_number("horizon", end))
+        notes: list[str] = []
+        mean = self._restricted_mean(X, check_number("horizon", end), notes)
+        warn_of(notes, stacklevel=2)
+        return mean
 
     def identified_level(self, X: Any) -> Floats:
         """Return the highest level that the data can speak for, for each row of ``X``.
@@ -278,7 +292,10 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
             the lowest fitted level and 1 (none).
         """
         check_is_fitted(self)
-        return self._map_curves(X, lambda curve, rows: curve.reach, [])
+        notes: list[str] = []
+        level = self._map_curves(X, lambda curve, rows: curve.reach, notes)
+        warn_of(notes, stacklevel=2)
+        return level
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return Harrell's concordance index of the restricted means; 0.5 is chance, 1 is best.
@@ -303,7 +320,7 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
             horizon = default_horizon(target.time, left=left)
         return concordance_index(
             (target.time, target.event),
-            self._restricted_mean(X, horizon),
+            self._restricted_mean(X, horizon, []),
             sample_weight=sample_weight,
             censoring="left" if left else "right",
         )

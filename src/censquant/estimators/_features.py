@@ -23,6 +23,8 @@ def check_features(
 
     What cannot be used is refused with the name of its column.
     """
+    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
+        X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
     _refuse_text(X)
     features = validate_data(
         estimator,
@@ -60,12 +62,19 @@ def listed(names: Sequence[Any]) -> str:
 
 
 def _refuse_text(X: Any) -> None:
-    """Raise if a column of a data frame holds anything but numbers."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
-        return
-    kinds = zip(X.columns, X.dtypes, strict=True)
+    """Raise if a column of a data frame or of an array holds anything but numbers."""
     # Objects may be numbers all the same: those are left to the conversion.
-    wrong = [name for name, kind in kinds if _is_text(kind) or _holds_text(X, name, kind)]
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        kinds = zip(X.columns, X.dtypes, strict=True)
+        wrong = [name for name, kind in kinds if _is_text(kind) or _holds_text(X, name, kind)]
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS":
+        wrong = [
+            f"x{place}"
+            for place, column in enumerate(X.T)
+            if any(isinstance(value, str | bytes) for value in column)
+        ]
+    else:
+        return
     if wrong:
         raise ValueError(
             f"X must hold numbers, got other values in the columns {listed(wrong)}: encode them, "

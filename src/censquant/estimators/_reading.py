@@ -63,7 +63,7 @@ class ReadsCurves:
             lambda curve, rows: curve.at(levels),
             lambda curve, rows: levels,
             check_choice("beyond", beyond, BEYOND),
-            notes=_note_of_levels(levels, getattr(self, "quantiles_", None), beyond),
+            notes=note_of_levels(levels, getattr(self, "quantiles_", None)),
             stacklevel=4,
         )
 
@@ -101,7 +101,9 @@ class ReadsCurves:
         seen = "extrapolate" if beyond == "nan" and not return_array else beyond
         return self._read(X, values, levels, seen, stacklevel=4)
 
-    def _restricted_mean(self, X: Any, horizon: float) -> Floats:
+    def _restricted_mean(self, X: Any, horizon: float, notes: list[str]) -> Floats:
+        """Return means up to a horizon; add to ``notes`` what is odd about ``X``."""
+
         def ask(curve: QuantileCurve, rows: slice) -> Floats:
             if not curve.is_whole:  # one quantile is all there is to rank by
                 return curve.values[:, 0]
@@ -109,7 +111,7 @@ class ReadsCurves:
             # E max(T, h) = E T + h - E min(T, h)
             return curve.restricted_mean(np.inf) + horizon - mean if self._left_censored else mean
 
-        return self._map_curves(X, ask, [])
+        return self._map_curves(X, ask, notes)
 
     def _read(
         self,
@@ -141,14 +143,19 @@ class ReadsCurves:
 
         answer = self._map_curves(X, ask, notes)
         if beyond == "warn":
-            for note in dict.fromkeys(notes):
-                warn_once(note, ExtrapolationWarning, stacklevel=stacklevel)
+            warn_of(notes, stacklevel=stacklevel)
         return answer
 
 
-def _note_of_levels(levels: Floats, fitted: Floats | None, beyond: str) -> list[str]:
+def warn_of(notes: list[str], *, stacklevel: int) -> None:
+    """Warn of each note once; ``stacklevel`` as if the caller warned."""
+    for note in dict.fromkeys(notes):
+        warn_once(note, ExtrapolationWarning, stacklevel=stacklevel + 1)
+
+
+def note_of_levels(levels: Floats, fitted: Floats | None) -> list[str]:
     """Say that levels lie far below the fitted ones; those above are never identified."""
-    if beyond != "warn" or fitted is None or levels.min() >= _FAR_LEVEL * fitted[0]:
+    if fitted is None or levels.min() >= _FAR_LEVEL * fitted[0]:
         return []
     return [
         f"Some quantiles lie far below the lowest fitted level, {fitted[0]:g}: the predictions "

@@ -74,8 +74,9 @@ def evaluate(
         Times and events of the test rows. Both targets are read as left-censored where the model
         has ``censoring="left"``.
     taus : array-like of shape (k,), inside (0, 1), optional
-        Levels to judge, increasing, at least two. By default those that the model was fitted to,
-        or `censquant.quantiles.DEFAULT_QUANTILES` where it has none. Must be given where quantiles
+        Levels to judge, increasing, at least two. By default those that the model was fitted to
+        (where that is one, those that its curves go through), or
+        `censquant.quantiles.DEFAULT_QUANTILES` where it has none. Must be given where quantiles
         are.
     n_resamples : int, at least 2, default=200
         Number of bootstrap draws.
@@ -224,7 +225,7 @@ def _predictions(
 ) -> tuple[Any, Any, Floats | None]:
     """Return quantiles, predicted or given, their levels, and how far the model can speak."""
     if is_supported(model):
-        levels = getattr(model, "quantiles_", DEFAULT_QUANTILES) if taus is None else taus
+        levels = _default_levels(model, features) if taus is None else taus
         curve, reach = adapted_curve(model, features, levels)
         return curve.values, curve.taus, reach
     if callable(getattr(model, "predict", None)):
@@ -238,6 +239,22 @@ def _predictions(
             "got None."
         )
     return model, taus, None
+
+
+def _default_levels(model: Any, features: Any) -> Any:
+    """Return the levels that a model was fitted to, or where that is one, those of its curves."""
+    levels = np.atleast_1d(getattr(model, "quantiles_", DEFAULT_QUANTILES))
+    if len(levels) > 1:
+        return levels
+    own = model.predict_curve(features).taus if hasattr(model, "predict_curve") else levels
+    if len(own) < 2:
+        raise ValueError(
+            f"evaluate needs a model with two or more levels, got {type(model).__name__} with the "
+            f"level {levels[0]:g} only, from which no distribution can be read: fit it with more "
+            "quantiles that the data identify."
+        )
+    most = len(DEFAULT_QUANTILES)
+    return own[np.linspace(0, len(own) - 1, min(len(own), most)).round().astype(np.intp)]
 
 
 def _identified(model: Any, reach: Floats | None, curve: QuantileCurve, train: Target) -> float:

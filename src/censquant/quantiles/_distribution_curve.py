@@ -37,7 +37,8 @@ class DistributionCurve(QuantileCurve):
     taus : ndarray of shape (n_levels,)
         Levels at which :attr:`values` are listed.
     lower : float
-        Smallest possible time; quantiles below it are moved up to it.
+        Smallest possible time. What the formula puts below it becomes a point mass there: quantiles
+        at levels up to F(lower) are `lower`, and F(Q(tau)) = max(tau, F(lower)).
 
     Examples
     --------

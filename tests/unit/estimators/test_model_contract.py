@@ -110,6 +110,18 @@ WRONG = {
         TABLE.assign(age=pd.Timestamp("2020-01-01")),
         "X must hold numbers, got other values in the columns 'age': encode them",
     ),
+    "text in an array of objects": (
+        np.column_stack([X[:, :1].astype(object), ["high"] * 150]),
+        "X must hold numbers, got other values in the columns 'x1': encode them",
+    ),
+    "an array of text": (
+        np.full((150, 2), "high"),
+        "X must hold numbers, got other values in the columns 'x0', 'x1': encode them",
+    ),
+    "text in lists": (
+        [[age, "1.5"] for age in X[:, 0].tolist()],
+        "X must hold numbers, got other values in the columns 'x1': encode them",
+    ),
     "missing": (
         TABLE.assign(dose=[np.nan] * 3 + [1.0] * 147),
         "Input X contains NaN: X must be finite, got NaN in the columns 'dose'; impute",
@@ -137,6 +149,12 @@ def test_what_cannot_be_used_is_refused_by_the_name_of_its_column(model, rows, m
     known = TABLE if isinstance(rows, pd.DataFrame) else X
     with pytest.raises(ValueError, match=f"^{message}"):
         model.fit(known, Y).predict(rows)
+
+
+@every_model
+def test_numbers_in_an_array_of_objects_are_numbers(model):
+    expected = quantiles(model.fit(X, Y), X)
+    np.testing.assert_array_equal(quantiles(model.fit(X.astype(object), Y), X.tolist()), expected)
 
 
 @every_model

@@ -8,28 +8,84 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from censquant.estimators.neural._trained_model import ensemble_curve
+from censquant.survival import kaplan_meier
+from censquant.training import Objective, Rows
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._neural import NeuralRegressor
 
-# Medians this many times the range of the times outside it, for most training rows, are no fit.
-_ABSURD, _ROWS_LOOKED_AT = 10.0, 200
+_ROWS_LOOKED_AT = 500
+# An overfitted model may put the quantiles of some rows far out, but not those of most. Judged are
+# levels that were reached while individuals were followed, and not the far tail.
+_FAR, _FAR_SHARE, _HIGHEST_LEVEL = 10.0, 0.5, 0.9
+# A short training, or features without any effect, may end near a constant as well, but the loss
+# has not exploded before.
+_EXPLODED, _NO_BETTER = 10.0, 0.05
 
 
-def warn_of_absurd_medians(
-    model: "NeuralRegressor", features: NDArray[Any], *, stacklevel: int
+def warn_of_failed_training(
+    model: "NeuralRegressor",
+    features: NDArray[Any],
+    rows: Rows,
+    objective: Objective,
+    *,
+    stacklevel: int,
 ) -> None:
-    """Say that a training ended at values that no data support."""
+    """Say that a training ended at values that no data support, and what they look like."""
     low, high = model.follow_up_
-    curve = ensemble_curve(model.models_, features[:_ROWS_LOOKED_AT])
-    middle = curve.values[:, curve.values.shape[1] // 2]
-    margin = _ABSURD * (high - low)
-    if high > low and np.mean((middle < low - margin) | (middle > high + margin)) > 0.5:
+    if not high > low:
+        return
+    values = ensemble_curve(model.models_, features[:_ROWS_LOOKED_AT]).values / (high - low)
+    seen = _far_quantiles(model, values, low / (high - low), rows)
+    seen = seen or _no_better_than_constant(model, rows, objective)
+    if seen is not None:
         length = "max_steps" if hasattr(model, "max_steps") else "max_epochs"
         warnings.warn(
-            f"The training of {type(model).__name__} did not converge: most predicted medians of "
-            "the training rows lie far outside their times; try a smaller learning_rate or a "
-            f"larger {length}.",
+            f"The training of {type(model).__name__} did not converge: {seen}; try a smaller "
+            f"learning_rate or a larger {length}.",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
+
+
+def _far_quantiles(
+    model: "NeuralRegressor", values: NDArray[np.float64], low: float, rows: Rows
+) -> str | None:
+    """Say that many quantiles lie far outside the times; all in units of the range of times."""
+    reached = 1.0 - kaplan_meier(rows.time, rows.event, rows.weight).survival[-1]
+    judged = model.time_transform_.levels(model.quantiles_) <= min(reached, _HIGHEST_LEVEL)
+    if model.time_transform_.mirror:
+        judged = judged[::-1]
+    far = ((values < low - _FAR) | (values > low + 1.0 + _FAR)).mean(axis=0) * judged
+    place = int(np.argmax(far))
+    if far[place] <= _FAR_SHARE:
+        return None
+    return (
+        f"{far[place]:.0%} of the training rows have a predicted quantile at the level "
+        f"{model.quantiles_[place]:g} that lies more than {_FAR:g} times the range of the times "
+        "outside it"
+    )
+
+
+def _no_better_than_constant(
+    model: "NeuralRegressor", rows: Rows, objective: Objective
+) -> str | None:
+    """Say that a network is no better than one that returns the same outputs for everybody."""
+    bound = objective.bind(rows)
+    some = next(bound.prepare(rows).blocks(_ROWS_LOOKED_AT))
+    peak = max((record["loss"] for record in model.history_), default=0.0)
+    for trained in model.models_:
+        network = trained.network
+        if network.n_outputs != objective.n_outputs:  # a grid that stopped before its last level
+            continue
+        output = np.array(network.forward(some.x, training=False))
+        loss = bound.validation_loss(output, some)
+        untrained = bound.validation_loss(np.zeros_like(output), some)
+        typical = np.broadcast_to(np.median(output, axis=0), output.shape).astype(output.dtype)
+        constant = min(untrained, bound.validation_loss(typical, some))
+        if peak > _EXPLODED * abs(untrained) and loss > constant - _NO_BETTER * abs(constant):
+            return (
+                f"its loss rose to {peak:.3g} and ended at {loss:.3g}, where that of the same "
+                f"prediction for everybody is {constant:.3g}"
+            )
+    return None

@@ -22,7 +22,7 @@ from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
 from censquant.estimators.neural._architecture import new_network
-from censquant.estimators.neural._convergence import warn_of_absurd_medians
+from censquant.estimators.neural._convergence import warn_of_failed_training
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
@@ -255,7 +255,7 @@ n_features_in_, feature_names_in_
         self._feature_range = feature_range(features) if features.ndim == 2 else None
         self._follow_up = follow_up
         if self._stands_alone:
-            warn_of_absurd_medians(self, features, stacklevel=4)
+            warn_of_failed_training(self, features, rows, objective, stacklevel=4)
         return self
 
     def _fit_transform(

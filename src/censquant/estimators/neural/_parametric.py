@@ -234,8 +234,9 @@ class AsymmetricLaplaceNN(ParametricRegressor):
     """Asymmetric Laplace times: the network predicts location, scale and asymmetry.
 
     Fitted by the censored likelihood; quantiles at any level are exact. The distribution has a peak
-    and two exponential tails, so it is robust to outliers, and predicts negative times where the
-    location is small.
+    and two exponential tails, so it is robust to outliers. Its lower tail reaches below zero: where
+    no time of the fit was negative, what lies there becomes a point mass at 0, P(T <= 0) = F(0),
+    and all quantiles at levels up to F(0) are 0.
 
     Parameters
     ----------

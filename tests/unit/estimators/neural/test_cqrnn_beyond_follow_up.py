@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from censquant import CQRNN
 from censquant.datasets import make_norm_linear
@@ -216,6 +215,47 @@ def test_features_far_outside_the_fit_are_named():
         model.predict_quantiles(table.assign(age=5000.0), [0.1])
 
 
+FAR_LEVEL = r"^Some quantiles lie far below the lowest fitted level, 0.05: "
+
+
+def test_remaining_times_at_levels_far_below_the_fitted_ones_are_warned_about():
+    model = limited(MODEL, 1000.0)
+    with pytest.warns(ExtrapolationWarning, match=FAR_LEVEL):
+        model.predict_remaining(X, 0.0, [1e-6, 0.2])
+    with pytest.warns(ExtrapolationWarning, match=FAR_LEVEL):
+        model.predict_remaining(X, np.where(np.arange(len(X)) < 140, 9.5, 0.0), [1e-6])
+
+
+def test_an_individual_past_the_lowest_fitted_level_has_no_assumed_lower_tail():
+    medians = MODEL.predict(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        limited(MODEL, 1000.0).predict_remaining(X, medians, [1e-6, 0.2])
+        limited(MODEL, 1000.0).predict_remaining(X, 0.0, [1e-6], beyond="extrapolate")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model, rows: model.predict_restricted_mean(rows, 5.0),
+        lambda model, rows: model.identified_level(rows),
+        *CALLS.values(),
+    ],
+    ids=["predict_restricted_mean", "identified_level", *CALLS],
+)
+def test_every_prediction_names_features_far_outside_the_fit(call):
+    rows = X.copy()
+    rows[3] = 5000.0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(limited(MODEL, 1000.0), rows)
+    (warning,) = (one for one in caught if "far outside the range" in str(one.message))
+    assert warning.category is ExtrapolationWarning
+    assert warning.filename == __file__
+    with pytest.raises(ValueError, match=r"^X must not hold values so large that predictions over"):
+        call(limited(MODEL, 1000.0), np.full_like(rows, 1.7e308))
+
+
 @pytest.mark.parametrize("row", [0, 63, 64, 130, 149])
 @pytest.mark.parametrize("value", [-5000.0, 5000.0])
 def test_one_individual_far_outside_the_fit_is_enough(row, value):
@@ -234,11 +274,6 @@ def test_features_that_overflow_are_refused(transform):
     )
     with pytest.raises(ValueError, match=message):
         model.predict(np.vstack([X[:3], [[1.7e308]]]))
-
-
-def test_a_training_that_ends_at_absurd_values_says_so():
-    with pytest.warns(ConvergenceWarning, match=r"^The training of CQRNN did not converge: most"):
-        small(learning_rate=1000.0, max_epochs=3, y_star=None).fit(X, Y)
 
 
 class TestRemaining:

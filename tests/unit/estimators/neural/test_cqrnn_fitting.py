@@ -151,7 +151,7 @@ def test_times_of_zero_are_fitted_on_the_logarithm(censoring, y_star):
 
 
 def test_features_are_scaled_inside_unless_told_otherwise():
-    rows = 1000 * X
+    rows = 10 * X
     model = small().fit(rows, Y)
     np.testing.assert_allclose(model.models_[0].feature_scale.center, rows.mean(axis=0))
     np.testing.assert_allclose(model.models_[0].feature_scale.scale, rows.std(axis=0))

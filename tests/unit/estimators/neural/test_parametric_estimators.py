@@ -119,8 +119,34 @@ def test_the_survival_function_agrees_with_the_quantiles(estimator):
     times = quantiles(model, X, levels)
     for row in range(5):
         survival = model.predict_survival_function(X[row : row + 1], times[row], True)[0]
-        # Tabulated at every hundredth: linear in between.
-        np.testing.assert_allclose(survival, 1 - levels, atol=1e-3)
+        np.testing.assert_allclose(survival, 1 - levels, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_members": 3}, {"censoring": "left"}], ids=str)
+@pytest.mark.parametrize("estimator", ALL)
+def test_levels_of_quantiles_are_the_levels_or_the_mass_at_the_smallest_time(estimator, options):
+    model = small(estimator, max_epochs=20, **options).fit(X, Y)
+    curve = model.predict_curve(X)
+    levels = np.array([1e-9, 0.0005, 0.01, 0.1, 0.5, 0.9, 0.9995])
+    times = curve.at(levels)
+    mass = curve.cdf(np.full((len(X), 1), curve.lower))
+    np.testing.assert_allclose(curve.cdf(times), np.maximum(levels, mass), rtol=0, atol=1e-9)
+    assert (times >= curve.lower).all()
+    np.testing.assert_array_equal(times == curve.lower, levels <= mass)
+    np.testing.assert_array_equal(curve.cdf(np.full(len(X), curve.lower - 1e-9)), 0.0)
+
+
+def test_the_asymmetric_laplace_has_a_point_mass_where_its_tail_is_cut():
+    model = small(AsymmetricLaplaceNN, max_epochs=20).fit(X, Y)
+    curve, zero = model.predict_curve(X), np.zeros((len(X), 1))
+    (trained,) = model.models_
+    inner = trained.objective.distribution(trained.outputs(X))
+    start = (0.0 - model.time_transform_.center) / model.time_transform_.scale
+    mass = curve.cdf(zero)
+    np.testing.assert_allclose(mass, inner.cdf(zero + start), rtol=1e-12)
+    assert (mass > 0).all()
+    assert (curve.at_each(0.5 * mass) == 0).all()
+    assert (curve.at_each(1.001 * mass) > 0).all()
 
 
 @pytest.mark.parametrize("estimator", LOG_TIME)
