@@ -35,8 +35,9 @@ def warn_of_failed_training(
     low, high = model.follow_up_
     if not high > low:
         return
-    values = ensemble_curve(model.models_, features[:_ROWS_LOOKED_AT]).values / (high - low)
-    seen = _far_quantiles(model, values, low / (high - low), rows)
+    curve = ensemble_curve(model.models_, features[:_ROWS_LOOKED_AT])
+    values = curve.values / (high - low)
+    seen = _far_quantiles(model, values, curve.taus, low / (high - low), rows)
     seen = seen or _no_better_than_constant(model, rows, objective)
     if seen is not None:
         length = "max_steps" if hasattr(model, "max_steps") else "max_epochs"
@@ -49,11 +50,15 @@ def warn_of_failed_training(
 
 
 def _far_quantiles(
-    model: "NeuralRegressor", values: NDArray[np.float64], low: float, rows: Rows
+    model: "NeuralRegressor",
+    values: NDArray[np.float64],
+    taus: NDArray[np.float64],
+    low: float,
+    rows: Rows,
 ) -> str | None:
     """Say that many quantiles lie far outside the times; all in units of the range of times."""
     reached = 1.0 - kaplan_meier(rows.time, rows.event, rows.weight).survival[-1]
-    judged = model.time_transform_.levels(model.quantiles_) <= min(reached, _HIGHEST_LEVEL)
+    judged = model.time_transform_.levels(taus) <= min(reached, _HIGHEST_LEVEL)
     if model.time_transform_.mirror:
         judged = judged[::-1]
     far = ((values < low - _FAR) | (values > low + 1.0 + _FAR)).mean(axis=0) * judged
@@ -62,7 +67,7 @@ def _far_quantiles(
         return None
     return (
         f"{far[place]:.0%} of the training rows have a predicted quantile at the level "
-        f"{model.quantiles_[place]:g} that lies more than {_FAR:g} times the range of the times "
+        f"{taus[place]:g} that lies more than {_FAR:g} times the range of the times "
         "outside it"
     )
 
