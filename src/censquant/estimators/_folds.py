@@ -37,7 +37,7 @@ def make_folds(
     """
     if isinstance(cv, list | tuple):
         return folds_of_splits(cv, len(target))
-    if is_splitter(cv):
+    if names_rows(cv):
         return _folds_of_tests(cv.split(x, target.event, groups), len(target), cv)
     n_folds = check_integer("cv", cv, minimum=2)
     unit = _equal_rows(x, target) if groups is None else np.unique(groups, return_inverse=True)[1]

@@ -20,9 +20,10 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
     The estimator to begin with. It pools a few models that fail on different data: a
     proportional-hazards model with a ridge penalty, networks of the normal, log-normal and Weibull
     families whose shape is learned, a network whose capacity follows the number of rows, shallow
-    and deep boosted trees, and a forest. Each is weighted by how well it predicts rows that it has not seen, so that small and
-    nearly linear data end up with the hazards model, large and irregular data with trees and
-    networks (:class:`PooledQuantileRegressor` has the rule). ``summary()`` says what was pooled.
+    and deep boosted trees, and a forest. Each is weighted by how well it predicts rows that it has
+    not seen, so that small and nearly linear data end up with the hazards model, large and
+    irregular data with trees and networks (:class:`PooledQuantileRegressor` has the rule).
+    ``summary()`` says what was pooled.
 
     Data frames may hold categories, text, booleans and missing values; arrays may hold NaN.
     Categories are one-hot encoded, rare levels together; missing numbers are replaced by the
