@@ -70,8 +70,10 @@ def test_the_default_candidates_are_of_different_kinds(by_default):
         "hazards": CoxQuantileRegressor,
         "normal": ShapeNN,
         "log-normal": ShapeNN,
+        "weibull": ShapeNN,
         "bounded": ShapeNN,
         "boosting": BoostedQuantileRegressor,
+        "deep boosting": BoostedQuantileRegressor,
         "forest": CensoredQuantileForest,
     }
     assert set(by_default.weights_) == set(kinds(Target(Y["time"], Y["event"])))
@@ -83,7 +85,7 @@ def test_the_default_candidates_are_of_different_kinds(by_default):
 )
 def test_a_family_of_positive_times_is_no_candidate_for_others(time, censoring):
     target = Target(np.append(np.arange(1.0, 30.0), time), np.ones(30, dtype=bool))
-    assert "log-normal" not in kinds(target, censoring)
+    assert not {"log-normal", "weibull"} & set(kinds(target, censoring))
     assert {model.censoring for _, model in default_candidates(target, 3, censoring)} == {censoring}
 
 
@@ -137,7 +139,7 @@ def test_ten_events_are_compared_without_a_warning():
     time = np.arange(1.0, 41.0)
     model = CensoredQuantileRegressor(random_state=0, cv=2)
     model.fit(np.sin(time)[:, None], (time, time % 4 == 0))
-    assert len(model.weights_) == 6
+    assert len(model.weights_) == 8
 
 
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
@@ -152,7 +154,7 @@ def test_whole_weights_count_as_events():
         np.tile(x, (2, 1)), (np.tile(time, 2), np.tile(event, 2))
     )
     np.testing.assert_array_equal(quantiles(model, x), quantiles(twice, x))
-    assert len(model.weights_) == 6
+    assert len(model.weights_) == 8
 
 
 # Frames
@@ -260,7 +262,7 @@ def test_files_and_pickles_predict_the_same_bits(by_default, tmp_path):
 
 def test_the_summary_names_all_candidates(by_default):
     text = str(by_default.summary())
-    assert text.startswith("CensoredQuantileRegressor pools 6 candidates: ")
+    assert text.startswith("CensoredQuantileRegressor pools 8 candidates: ")
     for name in by_default.weights_:
         assert f"\n{name} " in text
 
