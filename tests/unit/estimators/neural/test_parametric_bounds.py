@@ -5,7 +5,7 @@ import pytest
 
 from censquant import AsymmetricLaplaceNN, LogNormalNN, WeibullNN
 from censquant.datasets import load_gbsg2, make_lognorm_8d, make_norm_4d
-from censquant.objectives import AsymmetricLaplaceLikelihood, NormalLikelihood, GumbelLikelihood
+from censquant.objectives import AsymmetricLaplaceLikelihood, GumbelLikelihood, NormalLikelihood
 from censquant.survival import TimeTransform
 
 ALL = (LogNormalNN, WeibullNN, AsymmetricLaplaceNN)
