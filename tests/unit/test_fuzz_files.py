@@ -141,7 +141,7 @@ def test_no_mutation_of_a_model_file_is_opened_to_another_result(watch, n_mutati
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("n_mutations", [300, pytest.param(3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_mutations", COUNTS)
 def test_no_mutation_of_transformers_is_opened_to_another_result(watch, n_mutations):
     rng = np.random.default_rng(2)
     rows = FRAME.assign(sex=np.where(X[:, 0] > 0.5, "f", "m"))

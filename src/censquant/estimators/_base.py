@@ -274,12 +274,12 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
         """Return the highest level that the data can speak for, for each row of ``X``.
 
         A quantile is learned from individuals who were still under observation when it was
-        reached. This is the level that the predicted curve has at the last time at which about one
-        in twenty of the individuals like this one, had they no event, would still be under
-        observation. Above it predictions are extrapolation, whatever the model. Below it the data
-        *could* speak: an overfitted curve can still be wrong there, and censoring that depends on
-        the event time given the features is not detected. With ``censoring="left"`` it is the
-        lowest level.
+        reached. This is the level that the predicted curve has at the last time at which about 3 %
+        of the individuals like this one, had they no event, would still be under observation, and
+        at most the share of them that had the event by then. Above it predictions are
+        extrapolation, whatever the model. Below it the data *could* speak: an overfitted curve can
+        still be wrong there, and censoring that depends on the event time given the features is
+        not detected. With ``censoring="left"`` it is the lowest level.
 
         Parameters
         ----------

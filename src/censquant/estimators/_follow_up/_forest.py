@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._follow_up_share import LAST_FOLLOWED_SHARE
 from censquant.estimators._follow_up._leaves import (
     censoring_curve,
     leaf_curves,
@@ -27,9 +28,6 @@ from censquant.estimators._follow_up._trees import N_BINS
 
 Floats = NDArray[np.float64]
 
-# Follow-up ends where a smaller share would still be under observation. Halfway between none and
-# the one in twenty that certainly counts as followed.
-SHARE = 0.03
 _N_TIMES = 32
 _BY_CENSORING = Growth(
     CENSORING, n_trees=8, depth=7, min_leaf=15, min_split=50, chance=0.2, fewest_rows=700
@@ -46,10 +44,10 @@ class FollowUp:
     Trees group training rows by the distribution of their *censoring* times: they split by the
     log-rank statistic of censoring, on bins of the features and on a linear score of them, and only
     where it is significant. In each leaf the Kaplan-Meier curve of the censoring time gives the
-    last time at which a share of ``SHARE`` would still be under observation, and :meth:`limit` is
-    the second smallest of the trees' answers, since a leaf that mixes individuals with different
-    ends of follow-up has the limit of the longest. A few more trees, split by the events, estimate
-    the share of individuals that had the event by then. No predicted curve enters.
+    last time at which 3 % (``LAST_FOLLOWED_SHARE``) would still be under observation, and
+    :meth:`limit` is the second smallest of the trees' answers, since a leaf that mixes individuals
+    with different ends of follow-up has the limit of the longest. A few more trees, split by the
+    events, estimate the share of individuals that had the event by then. No predicted curve enters.
 
     Only the order of a feature's values matters, and another unit of time changes the limits as it
     changes times. Censoring that depends on the event time, given the features, is not detected.
@@ -147,7 +145,7 @@ class FollowUp:
             "kind": "forest",
             "n_features": self.n_features,
             "n_used_features": len(self.columns),
-            "share": SHARE,
+            "share": LAST_FOLLOWED_SHARE,
             "by_censoring": self.by_censoring.describe(),
             "by_events": self.by_events.describe(),
         }
@@ -193,7 +191,7 @@ def _limits(table: TrainingTable, trees: Trees, latest: float) -> Floats:
         table.keys,
         table.weight,
         whole,
-        SHARE,
+        LAST_FOLLOWED_SHARE,
         np.zeros((3, n_nodes)),
         np.full(n_nodes, -1),
         limits,
