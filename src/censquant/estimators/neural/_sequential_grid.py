@@ -1,4 +1,4 @@
-"""The sequential grid: one network a level, one after the other."""
+"""The sequential grid: one network per level, one after the other."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -128,7 +128,7 @@ feature_names_in_
     def _make_network(
         self, shape: tuple[int, ...], objective: Objective, rng: np.random.Generator
     ) -> StackedNetwork:
-        """Return one network a level; a model file is read into it."""
+        """Return one network per level; a model file is read into it."""
         return StackedNetwork([self._one_level(shape, rng) for _ in range(objective.n_outputs)])
 
     def _one_level(self, shape: tuple[int, ...], rng: np.random.Generator) -> Network:
