@@ -57,7 +57,7 @@ def test_less_is_identified_the_earlier_follow_up_ends():
 
 @pytest.fixture(scope="module", params=range(3))
 def fits(request):
-    """Fits to the same rows with different ends of the censored rest."""
+    """Fits to the same rows with different pseudo-times."""
     rows = normal_and_uniform(12.0, request.param)
     return {
         y_star: CQRNN(level_rule="interpolate", y_star=y_star, random_state=0).fit(*rows)
@@ -65,7 +65,7 @@ def fits(request):
     }
 
 
-def test_where_the_censored_rest_is_sent_does_not_matter_to_identified_quantiles(fits):
+def test_the_pseudo_time_does_not_matter_to_identified_quantiles(fits):
     both = identified(fits["2max"]) & identified(fits["100max"])
     assert 0.4 < both.mean() < 0.95
     difference = (quantiles(fits["100max"]) - quantiles(fits["2max"]))[both]

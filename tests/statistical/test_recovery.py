@@ -60,7 +60,7 @@ def test_the_published_accuracy_is_reached(make, mean, error):
     assert abs(found.mean() - mean) < 3 * np.hypot(own_error, error)
 
 
-def test_interpolated_levels_mend_the_bias_under_early_censoring():
+def test_interpolated_levels_fix_the_bias_under_early_censoring():
     nearest = errors(make_norm_uniform)
     interpolated = errors(make_norm_uniform, level_rule="interpolate")
     assert interpolated.mean() < 0.75 * nearest.mean()

@@ -36,13 +36,13 @@ LAWS = {
 }
 
 NETWORK = {"hidden_layer_sizes": (32,), "activation": "gelu", "max_epochs": 40}
-MENDED = {"level_rule": "interpolate", "y_star": None}
+FIXED = {"level_rule": "interpolate", "y_star": None}
 METHODS = {
     "CQRNN": (CQRNN, NETWORK),
-    "CQRNN, mended": (CQRNN, NETWORK | MENDED),
-    "CQRNN, increasing": (CQRNN, NETWORK | MENDED | {"head": "increasing"}),
-    "CQRNN, penalised": (CQRNN, NETWORK | MENDED | {"crossing_penalty": 1.0}),
-    "CQRNN, levels once an epoch": (CQRNN, NETWORK | MENDED | {"em_epochs": 1}),
+    "CQRNN, fixed": (CQRNN, NETWORK | FIXED),
+    "CQRNN, increasing": (CQRNN, NETWORK | FIXED | {"head": "increasing"}),
+    "CQRNN, penalised": (CQRNN, NETWORK | FIXED | {"crossing_penalty": 1.0}),
+    "CQRNN, levels once an epoch": (CQRNN, NETWORK | FIXED | {"em_epochs": 1}),
     "CQRNN, known censoring times": (CQRNN, NETWORK),
     "sequential grid": (SequentialGridNN, NETWORK),
     "sequential grid, upper": (SequentialGridNN, NETWORK | {"crossed": "upper"}),

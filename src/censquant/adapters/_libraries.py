@@ -93,7 +93,7 @@ class ScikitSurvival(Reader):
     @property
     def end(self) -> float | None:
         """Last of the times that the model was fitted to."""
-        times = self._times()
+        times = self._times_of_curves()
         return None if times is None else float(times[-1])
 
     def read_rows(self, X: Any) -> Any:
@@ -102,12 +102,12 @@ class ScikitSurvival(Reader):
 
     def table(self, rows: Any) -> tuple[Any, Any]:
         """Return times and probabilities, as an array where the model can give one."""
-        predict, times = self.model.predict_survival_function, self._times()
+        predict, times = self.model.predict_survival_function, self._times_of_curves()
         if times is not None and accepts(predict, "return_array"):
             return times, predict(rows, return_array=True)
         return _of_functions(predict(rows), type(self.model).__name__)
 
-    def _times(self) -> Any:
+    def _times_of_curves(self) -> Any:
         """Return the times of the curves; earlier versions of the library call them event times."""
         for name in ("unique_times_", "event_times_"):
             if hasattr(self.model, name):

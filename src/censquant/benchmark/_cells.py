@@ -296,12 +296,12 @@ def _scored(cell: BenchmarkCell, data: TrainTestData, fit: _Fit) -> Row:
             start = time.perf_counter()
             test = _ordered(fit, X_test)
             row: Row = {"predict_seconds": time.perf_counter() - start}
-            of_test = _answer(fit, X_test, test)
+            of_test = _sorted_and_raw(fit, X_test, test)
             of_known, X_known = None, data.X_known
             if X_known is data.X_test:
                 of_known = of_test
             elif X_known is not None:
-                of_known = _answer(fit, X_known, _ordered(fit, X_known))
+                of_known = _sorted_and_raw(fit, X_known, _ordered(fit, X_known))
             row |= cell.conventions.more_scores(fit.model, X_test, data)
         row |= scores(data, fit.taus, of_test, of_known)
     except Exception as error:  # as for a fit that fails
@@ -321,7 +321,7 @@ def _ordered(fit: _Fit, X: NDArray[Any]) -> NDArray[np.float64]:
     return np.sort(found, axis=1)
 
 
-def _answer(fit: _Fit, X: NDArray[Any], ordered: NDArray[np.float64]) -> Answer:
+def _sorted_and_raw(fit: _Fit, X: NDArray[Any], ordered: NDArray[np.float64]) -> Answer:
     """Return predictions in order, and as the networks gave them where they are of these levels."""
     model = fit.model
     if isinstance(model, NeuralRegressor) and np.array_equal(model.quantiles_, fit.taus):

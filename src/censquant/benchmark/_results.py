@@ -59,7 +59,7 @@ class ResultsFile:
 
     @property
     def rows(self) -> list[Row]:
-        """One row a run, in the order in which they were first written."""
+        """One row per run, in the order in which they were first written."""
         return list(self._by_key.values())
 
     @property

@@ -19,6 +19,7 @@ _DEEPEST = 32
 _LARGEST_INTEGER = 10**38
 _SHORT = Repr()
 _SHORT.maxother = _SHORT.maxstring = 60
+_LONGEST_SHOWN = 200
 _NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
@@ -120,11 +121,17 @@ class Part:
         )
 
 
+def _shown(value: Any) -> str:
+    """Return a value for a message; of a large or nested one the beginning."""
+    text = _SHORT.repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
 def expect(name: str, value: Any, *kinds: type) -> Any:
     """Return an entry of a header, refused unless it is of one of the kinds."""
     if type(value) not in kinds:
         listed = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
-        raise ModelFileError(f"has an entry {name!r} that is not {listed}: {_SHORT.repr(value)}.")
+        raise ModelFileError(f"has an entry {name!r} that is not {listed}: {_shown(value)}.")
     return value
 
 
@@ -163,7 +170,7 @@ class UnstorableError(TypeError):
     """A value that no model file can hold."""
 
     def __init__(self, value: Any) -> None:
-        super().__init__(_SHORT.repr(value))
+        super().__init__(_shown(value))
 
 
 class Encoder:
@@ -284,4 +291,4 @@ class Decoder:
             for place, entry in enumerate(content):
                 objects[place] = self(entry)
             return objects
-        raise ModelFileError(f"holds a value of an unknown kind: {_SHORT.repr(tag)}.")
+        raise ModelFileError(f"holds a value of an unknown kind: {_shown(tag)}.")

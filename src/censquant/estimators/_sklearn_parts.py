@@ -102,7 +102,9 @@ def transformer_from_part(part: Part) -> Any:
 
 def _rebuilt(part: Part) -> Any:
     if part.class_name not in _CONTENTS:
-        raise ModelFileError(f"holds a transformer that is not known here: {part.class_name!r}.")
+        raise ModelFileError(
+            f"holds a transformer that is not known here: {part.class_name[:40]!r}."
+        )
     cls = _class_of(part.class_name)
     decode = _Decoder(part, transformer_from_part, exact=True)
     known = set(part.parameters) - (_GONE - set(cls._get_param_names()))

@@ -70,11 +70,11 @@ class AsymmetricLaplaceDistribution(FormulaDistribution):
 
     def _quantile(self, p: Floats) -> Floats:
         with np.errstate(divide="ignore"):
-            return self._times(np.log(p), np.log1p(-p))
+            return self._quantile_of_logs(np.log(p), np.log1p(-p))
 
     def _inverse_survival(self, p: Floats) -> Floats:
         with np.errstate(divide="ignore"):
-            return self._times(np.log1p(-p), np.log(p))
+            return self._quantile_of_logs(np.log1p(-p), np.log(p))
 
     def _cdf(self, t: Floats) -> Floats:
         return np.asarray(expit(self._log_odds_at(t)))
@@ -82,7 +82,7 @@ class AsymmetricLaplaceDistribution(FormulaDistribution):
     def _survival(self, t: Floats) -> Floats:
         return np.asarray(expit(-self._log_odds_at(t)))
 
-    def _times(self, log_p: Floats, log_q: Floats) -> Floats:
+    def _quantile_of_logs(self, log_p: Floats, log_q: Floats) -> Floats:
         """Return the quantiles at levels given by their logarithms and their complements'."""
         members = self._members()
         total = np.zeros(np.broadcast_shapes(log_p.shape, (len(self), 1)))
@@ -116,7 +116,7 @@ class AsymmetricLaplaceDistribution(FormulaDistribution):
         low, high = np.where(finite, low, 0.0), np.where(finite, high, 0.0)
         x, step = 0.5 * (low + high), high - low
         for _ in range(_MOST_STEPS):
-            error, slope = self._times(log_expit(x), log_expit(-x)) - t, self._slope(x)
+            error, slope = self._quantile_of_logs(log_expit(x), log_expit(-x)) - t, self._slope(x)
             low, high = np.where(error <= 0, x, low), np.where(error >= 0, x, high)
             newton = x - error / slope
             # Bisection where Newton's step leaves the interval, or did not halve the one before it.

@@ -11,7 +11,7 @@ from censquant.survival import Target, read_target
 def read_quantiles(
     values: ArrayLike, shape: tuple[int | None, int], *, name: str
 ) -> NDArray[np.float64]:
-    """Return quantiles with one column a level; None stands for any number of rows."""
+    """Return quantiles with one column per level; None stands for any number of rows."""
     matrix = np.asarray(values, dtype=np.float64)
     n_rows, n_levels = shape
     fits = matrix.ndim == 2 and matrix.shape[1] == n_levels and n_rows in (None, len(matrix))

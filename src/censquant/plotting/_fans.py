@@ -135,7 +135,7 @@ def _reaches(levels: Floats, low: float, high: float) -> bool:
 
 
 def _read_labels(labels: Sequence[str] | None, n_rows: int) -> list[str]:
-    """Return one name a row, or raise one sentence."""
+    """Return one name per row, or raise one sentence."""
     if labels is None:
         return [str(row) for row in range(1, n_rows + 1)]
     if len(labels) != n_rows:
@@ -146,7 +146,7 @@ def _read_labels(labels: Sequence[str] | None, n_rows: int) -> list[str]:
 
 
 def _read_identified(identified: ArrayLike | None, n_rows: int) -> Floats:
-    """Return one level a row, 1 where nothing is said, or raise one sentence."""
+    """Return one level per row, 1 where nothing is said, or raise one sentence."""
     if identified is None:
         return np.ones(n_rows)
     limit = np.asarray(identified, dtype=np.float64)

@@ -33,7 +33,7 @@ def plot_quantiles_1d(
 ) -> Axes:
     """Axes with predicted quantile curves over one feature.
 
-    One line a level, dark for early and light for late quantiles. True quantiles, known for
+    One line per level, dark for early and light for late quantiles. True quantiles, known for
     synthetic data, are dashed and black. A censored row is drawn at the time it was last seen, so
     such marks belong below the event they stand for: do not judge a curve by the share of marks
     below it where censoring is heavy.

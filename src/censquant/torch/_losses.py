@@ -68,7 +68,8 @@ def portnoy_loss(
         Increasing levels inside (0, 1).
     level_rule : {"nearest", "lower", "interpolate"}, default "nearest"
     y_star : float, optional
-        Where the censored rest is sent; above all times. None sends it to infinity.
+        Pseudo-time that receives the probability mass beyond a censoring time; above all times.
+        None means infinity.
     cap : float, optional
         Without ``y_star``: predictions above it are not pushed upwards.
     weight_below : float, default 1

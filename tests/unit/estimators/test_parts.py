@@ -14,7 +14,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import censquant
 from censquant import CQRNN, LinearCQR
 from censquant._files import read_arrays
-from censquant.estimators._parts import Decoder, Encoder, Part, UnstorableError, check_arrays
+from censquant.estimators._parts import (
+    Decoder,
+    Encoder,
+    Part,
+    UnstorableError,
+    check_arrays,
+    expect,
+)
 from censquant.estimators._persistence import (
     from_part,
     parameters_of,
@@ -226,3 +233,13 @@ def test_numbers_that_may_be_unknown_may_be_nan():
     check_arrays(arrays, {"a": ("f8", (1,))}, may_be_nan=("a",))
     with pytest.raises(ModelFileError, match=r"^holds numbers in 'a' that are not finite\.$"):
         check_arrays(arrays, {"a": ("f8", (1,))})
+
+
+def test_a_refusal_shows_no_more_than_the_beginning_of_a_nested_value():
+    value = ["x" * 500, {"a": {str(i): {"b" * 90: ["c" * 90] * 9} for i in range(9)}}] * 5
+    with pytest.raises(ModelFileError) as caught:
+        expect("parts", value, dict)
+    text = str(caught.value)
+    assert text.startswith("has an entry 'parts' that is not dict: ['xxx")
+    assert text.endswith("....")
+    assert len(text) < 300

@@ -84,10 +84,13 @@ def _no_better_than_constant(
         if network.n_outputs != objective.n_outputs:  # a grid that stopped before its last level
             continue
         output = np.array(network.forward(some.x, training=False))
-        loss = bound.validation_loss(output, some)
-        untrained = bound.validation_loss(np.zeros_like(output), some)
         typical = np.broadcast_to(np.median(output, axis=0), output.shape).astype(output.dtype)
-        constant = min(untrained, bound.validation_loss(typical, some))
+        work = np.empty_like(output)
+        loss, untrained, same = (
+            bound.gradient(each, some, out=work)
+            for each in (output, np.zeros_like(output), typical)
+        )
+        constant = min(untrained, same)
         if peak > _EXPLODED * abs(untrained) and loss > constant - _NO_BETTER * abs(constant):
             return (
                 f"its loss rose to {peak:.3g} and ended at {loss:.3g}, where that of the same "

@@ -44,14 +44,14 @@ class CQRNN(NeuralRegressor):
         ``(input_shape, n_outputs) -> torch.nn.Module`` in place of the dense network; needs
         ``censquant[torch]``. The four parameters above except ``head`` are then not used.
     level_rule : {"nearest", "lower", "interpolate"}, default "nearest"
-        How the level of a censoring time is read off the predictions.
+        How F(c given x), the level of a censoring time, is read off the predictions.
     y_star : str, float or None, default "1.2max"
-        Where the censored rest is sent: a multiple of the largest time, a time in the user's unit,
-        or None for infinity with a one-sided cap.
+        Pseudo-time that receives the probability mass beyond a censoring time: a multiple of the
+        largest time, a time in the user's unit, or None for infinity with a one-sided cap.
     crossing_penalty : float, default 0.0
         Strength of a penalty on neighbouring quantiles that are nearer than ``crossing_margin``.
     crossing_margin : float, default 0.0
-        On the scale of training; standard deviations of time by default.
+        In model units; standard deviations of time by default.
     em_epochs : int, optional
         Epochs for which the levels of censoring times are kept fixed; None renews them at every
         step, which the paper finds to converge faster.
@@ -74,7 +74,7 @@ class CQRNN(NeuralRegressor):
     n_members : int, default 1
         Networks trained side by side; their quantile functions are averaged.
     n_jobs : int, optional
-        Threads over members; None is one, -1 is one a core. The result does not depend on it.
+        Threads over members; None means 1, -1 uses all cores. The result does not depend on it.
     censoring : {"right", "left"}, default "right"
         Whether a censored row's event lies after or before its time.
     random_state : int, RandomState, Generator or None
@@ -206,7 +206,7 @@ class CQRNN(NeuralRegressor):
         callbacks : sequence of Callback
             Called after every epoch; see :mod:`censquant.training`.
         checkpoint : Checkpoint, optional
-            Writes the training to a file and goes on from it after a stop.
+            Writes the training to a file and resumes from it after a stop.
 
         Returns
         -------

@@ -149,7 +149,7 @@ n_features_in_, feature_names_in_
     ) -> Objective:
         """Return what the method minimises.
 
-        ``taus`` are levels on the scale of training, to which ``transform`` leads; ``target`` is in
+        ``taus`` are levels in model units, to which ``transform`` leads; ``target`` is in
         the user's unit of time. It is None for a model read from a file, which only predicts.
         """
 
@@ -181,7 +181,7 @@ n_features_in_, feature_names_in_
         callbacks : sequence of Callback
             Called after every epoch; see :mod:`censquant.training`.
         checkpoint : Checkpoint, optional
-            Writes the training to a file and goes on from it after a stop.
+            Writes the training to a file and resumes from it after a stop.
 
         Returns
         -------
@@ -261,7 +261,7 @@ n_features_in_, feature_names_in_
     def _fit_transform(
         self, target: Target, weight: NDArray[np.float64], *, mirror: bool
     ) -> TimeTransform:
-        """Return the way to the scale of training."""
+        """Return the way to model units."""
         return TimeTransform.fit(
             target.time, target.event, self.time_transform, mirror=mirror, sample_weight=weight
         )

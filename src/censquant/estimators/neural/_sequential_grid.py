@@ -1,4 +1,4 @@
-"""The sequential grid: one network a level, one after the other."""
+"""The sequential grid: one network per level, one after the other."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -95,9 +95,9 @@ class TrainedModel:
 
     def in_user_units(self, values: Floats) -> QuantileCurve:
         """Return the curves behind quantiles in model units."""
-        return QuantileCurve.adopt(self._times(values), self.quantiles, self.lower)
+        return QuantileCurve.adopt(self._in_user_times(values), self.quantiles, self.lower)
 
-    def _times(self, values: Floats) -> Floats:
+    def _in_user_times(self, values: Floats) -> Floats:
         times = self.time_transform.inverse(values)
         # Mirrored times have mirrored levels.
         return np.ascontiguousarray(times[:, ::-1]) if self.time_transform.mirror else times
@@ -158,4 +158,4 @@ def ensemble_curve(
 def ensemble_raw_quantiles(models: Sequence[TrainedModel], features: NDArray[Any]) -> Floats:
     """Return the mean of the members' quantiles as the networks give them, in the user's unit."""
     values = [model.raw_quantiles(features) for model in models]
-    return models[0]._times(np.mean(values, axis=0))
+    return models[0]._in_user_times(np.mean(values, axis=0))

@@ -24,9 +24,16 @@ def quantiles(model, rows=X, levels=LEVELS):
     return model.predict_quantiles(rows, levels, beyond="extrapolate")
 
 
+def last_event(model, rows=X):
+    """The time, in model units, past which the curves rest on no data."""
+    time, _ = model._quantiles_and_end(rows, LEVELS)[1]
+    assert (time == time[0]).all()
+    return float(time[0])
+
+
 def test_survival_is_the_formula_at_any_time():
     model = fitted()
-    times = np.linspace(0.0, model._last_event_time, 50)
+    times = np.linspace(0.0, last_event(model), 50)
     baseline = np.interp(
         times,
         np.append(0.0, model.baseline_times_),
@@ -61,7 +68,7 @@ def test_any_level_is_answered_by_the_formula():
 
 def test_the_tail_has_the_hazard_of_the_last_piece():
     model = fitted()
-    end = model._last_event_time
+    end = last_event(model)
     risk = np.exp((X - X.mean(axis=0)) @ model.coef_)
     slow = risk < 1.0  # whose survival is not yet rounding
     hazard = -np.log(model.predict_curve(X[slow]).survival([end, end + 0.5, end + 1.0]))
@@ -69,9 +76,9 @@ def test_the_tail_has_the_hazard_of_the_last_piece():
     np.testing.assert_allclose(np.diff(hazard, axis=1), expected, rtol=1e-8)
 
 
-def test_the_last_event_time_is_in_model_units():
-    assert fitted()._last_event_time == Y[0][Y[1]].max()
-    assert fitted(censoring="left")._last_event_time == -Y[0][Y[1]].min()
+def test_the_data_end_at_the_last_event_of_right_censored_times():
+    assert last_event(fitted()) == Y[0][Y[1]].max()
+    assert last_event(fitted(censoring="left")) == -Y[0][Y[1]].min()
 
 
 def test_the_reach_ends_before_the_tail():

@@ -157,7 +157,7 @@ def test_at_the_start_all_of_a_positive_time_remains(estimator):
 
 
 @pytest.mark.parametrize("estimator", ALL)
-def test_members_are_averaged_on_the_scale_of_training(estimator):
+def test_members_are_averaged_in_model_units(estimator):
     model = small(estimator, n_members=3).fit(X, Y)
     inner = []
     for part in model.models_:
