@@ -26,8 +26,8 @@ def residual_quantiles(
     >>> import numpy as np
     >>> from censquant.estimators.trees._residuals import residual_quantiles
     >>> residual = np.linspace(-1.0, 1.0, 201)
-    >>> residual_quantiles(residual, residual < 9.0, np.ones(201), np.array([0.25, 0.5])).round(2)
-    array([-0.5,  0. ])
+    >>> residual_quantiles(residual, residual < 9.0, np.ones(201), np.array([0.25, 0.75])).round(1)
+    array([-0.5,  0.5])
     """
     curve = kaplan_meier(residual, event, weight)
     seen = curve.n_events > 0
