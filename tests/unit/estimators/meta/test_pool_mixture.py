@@ -122,7 +122,7 @@ def test_tails_below_the_limit_are_left_alone():
     np.testing.assert_array_equal(values.ravel(), (1.0, 2.0, 3.0))
 
 
-def test_a_candidate_alone_in_the_far_lower_tail_is_pulled_back_too():
+def test_no_candidate_goes_far_below_the_observed_times():
     values = [np.sort(increasing_rows(k), axis=1) for k in range(3)]
     values[2][:, :4] = -1e12
     answers = [Answer(part, None) for part in values]

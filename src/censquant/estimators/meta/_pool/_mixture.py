@@ -25,8 +25,10 @@ class Bounds:
     ----------
     lower : float
         Smallest possible time.
-    low, high : float
-        Times outside of which a candidate must agree with the weighted median of all.
+    low : float
+        Time below which no candidate may go: on this side all events were observed.
+    high : float
+        Time past which a candidate must agree with the weighted median of all.
     """
 
     lower: float
@@ -74,10 +76,7 @@ class Mixture:
         values = np.ascontiguousarray(self.continued(answers)[kept])
         weights = self.weights[kept]
         pull_in_tails(values, weights, self.bounds.high)
-        if values.min(initial=np.inf) < self.bounds.low:
-            values = -values
-            pull_in_tails(values, weights, -self.bounds.low)
-            values = -values
+        np.maximum(values, self.bounds.low, out=values)
         out = np.empty((values.shape[1], len(wanted)))
         passed = np.empty(len(values), dtype=np.intp)
         mixture_quantiles(values, weights, LEVELS, self.bounds.lower, wanted, passed, out)
