@@ -119,7 +119,21 @@ def _rebuilt(part: Part) -> Any:
         if not is_fitted_attribute or name.startswith("__") or hasattr(cls, name):
             raise ModelFileError(f"sets {name!r}, which is no fitted attribute of its transformer.")
         setattr(transformer, name, decode(value))
+    _refuse_wide_encoder(transformer)
     return transformer
+
+
+def _refuse_wide_encoder(transformer: Any) -> None:
+    """Raise if an encoder claims more columns than categories: it would allocate them."""
+    widths = getattr(transformer, "_n_features_outs", None)
+    if widths is None:
+        return
+    sizes = [len(categories) for categories in transformer.categories_]
+    if len(widths) != len(sizes) or not all(
+        isinstance(width, int) and 0 <= width <= size
+        for width, size in zip(widths, sizes, strict=True)
+    ):
+        raise ModelFileError("holds an encoder whose columns are not those of its categories.")
 
 
 def _class_of(class_name: str) -> Any:

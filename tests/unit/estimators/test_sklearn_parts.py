@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from censquant._files import write_arrays
+from censquant._files import read_arrays, write_arrays
 from censquant.estimators._parts import Part
 from censquant.estimators._persistence import from_part, open_file, to_part
 from model_files import refused, rewrite
@@ -356,3 +357,14 @@ def test_a_part_is_json(path):
     tree = to_part(clone(MIXED).fit(FRAME)).tree()
     assert json.loads(json.dumps(tree, allow_nan=False)) == tree
     assert isinstance(Part.from_file(tree, to_part(clone(MIXED).fit(FRAME)).flat_arrays()), Part)
+
+
+@pytest.mark.parametrize("widths", [[2**31, 2], [10**12], [-1, 2], [2.0, 2], [], "xx"], ids=str)
+def test_an_encoder_wider_than_its_categories_takes_no_memory(saved, widths):
+    state = read_arrays(saved, "model")[0]["model"]["description"]["state"]
+    rewrite(saved, part={"description": {"state": {**state, "_n_features_outs": widths}}})
+    tracemalloc.start()
+    refused(saved, "holds an encoder whose columns are not those of its categories.", opened)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
