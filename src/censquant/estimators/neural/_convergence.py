@@ -21,6 +21,7 @@ _FAR, _FAR_SHARE, _HIGHEST_LEVEL = 10.0, 0.5, 0.9
 # A short training, or features without any effect, may end near a constant as well, but the loss
 # has not exploded before.
 _EXPLODED, _NO_BETTER = 10.0, 0.05
+_FEWEST_EPOCHS = 3  # a loss that was only seen once or twice has not risen
 
 
 def warn_of_failed_training(
@@ -76,6 +77,8 @@ def _no_better_than_constant(
     model: "NeuralRegressor", rows: Rows, objective: Objective
 ) -> str | None:
     """Say that a network is no better than one that returns the same outputs for everybody."""
+    if model.history_[-1]["epoch"] < _FEWEST_EPOCHS:
+        return None
     bound = objective.bind(rows)
     some = next(bound.prepare(rows).blocks(_ROWS_LOOKED_AT))
     peak = max((record["loss"] for record in model.history_), default=0.0)
