@@ -54,9 +54,9 @@ EXTRA = ("smooth forest", "light hazards")
 SCORES = ("tqmse", "uql", "cindex", "cindex_restricted_mean", "pinball", "pit_deviation", "isbs")
 
 
-def more_candidates(target: Any, censoring: str) -> list[tuple[str, Any]]:
+def more_candidates(target: Any, n_features: int, censoring: str) -> list[tuple[str, Any]]:
     """Return the default candidates and those that did not make it."""
-    candidates = defaults.default_candidates(target, censoring)
+    candidates = defaults.default_candidates(target, n_features, censoring)
     candidates += [
         ("smooth forest", CensoredQuantileForest(min_samples_leaf=20)),
         ("light hazards", CoxQuantileRegressor(penalty=0.01)),

@@ -128,6 +128,7 @@ class ReadsCurves:
         ``levels`` returns the levels of the values, in common or for each row.
         """
         notes = [] if notes is None else notes
+        note = f"{_EXTRAPOLATES} {getattr(self, 'tail_rule_', '')}".rstrip()
 
         def ask(curve: QuantileCurve, rows: slice) -> NDArray[Any]:
             answer = values(curve, rows)
@@ -135,8 +136,8 @@ class ReadsCurves:
                 return answer
             if beyond == "warn":
                 # One individual is enough, and a reach costs as much as half a prediction.
-                if _EXTRAPOLATES not in notes and not curve.identifies_all(levels(curve, rows)):
-                    notes.append(_EXTRAPOLATES)
+                if note not in notes and not curve.identifies_all(levels(curve, rows)):
+                    notes.append(note)
                 return answer
             mark = np.nan if beyond == "nan" else -np.inf if curve.reach_is_lowest else np.inf
             return np.where(curve.is_identified(levels(curve, rows)), answer, mark)

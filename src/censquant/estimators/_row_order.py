@@ -1,6 +1,7 @@
 """An order of rows that depends on their content, not on their position."""
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from censquant._compile import compiled
 
 _LARGEST_COPIES = 100  # times the number of rows: beyond it, weights scale the loss instead
+_BLOCK_ROWS = 8_192
 
 
 @compiled
@@ -40,12 +42,31 @@ def canonical_order(*columns: NDArray[Any]) -> NDArray[np.intp]:
     >>> bool((a[canonical_order(a)] == b[canonical_order(b)]).all())
     True
     """
-    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        # Adding zero makes -0.0 and 0.0 the same.
-        flat = np.ascontiguousarray(column, dtype=np.float64).reshape(len(column), -1) + 0.0
-        _hash_rows(flat.view(np.uint64), hashes)
+    return order_by_content(len(columns[0]), lambda rows: [column[rows] for column in columns])
+
+
+def order_by_content(
+    n_rows: int, content: Callable[[slice], Iterable[NDArray[Any]]]
+) -> NDArray[np.intp]:
+    """Return :func:`canonical_order` of what ``content`` gives for some rows at a time.
+
+    No second array of the size of the data is made.
+    """
+    hashes = np.zeros(n_rows, dtype=np.uint64)
+    for start in range(0, n_rows, _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        for column in content(rows):
+            # Adding zero makes -0.0 and 0.0 the same.
+            flat = np.ascontiguousarray(column, dtype=np.float64).reshape(len(column), -1) + 0.0
+            _hash_rows(flat.view(np.uint64), hashes[rows])
     return np.argsort(hashes, kind="stable")
+
+
+def in_order(values: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
+    """Return rows in an order: the same array, not a copy, where they are in it already."""
+    if len(order) == len(values) and bool((order == np.arange(len(order))).all()):
+        return values
+    return values[order]
 
 
 def copies_of(weight: NDArray[np.float64]) -> NDArray[np.intp] | None:
@@ -82,7 +103,8 @@ def arrangement(
         The weight at each place of ``order``.
     """
     used = np.flatnonzero(weight > 0)
-    weight, columns = weight[used], tuple(column[used] for column in columns)
+    if len(used) < len(weight):
+        weight, columns = weight[used], tuple(column[used] for column in columns)
     copies = copies_of(weight)
     if copies is not None:
         order = canonical_order(*columns)

@@ -22,7 +22,7 @@ from censquant.estimators._features import (
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed, stored_follow_up
 from censquant.estimators._parts import Arrays, Part, check_arrays
 from censquant.estimators._persistence import fitted_part, own_arrays, restored
-from censquant.estimators._row_order import arrangement
+from censquant.estimators._row_order import arrangement, in_order
 from censquant.exceptions import ModelFileError
 from censquant.quantiles import CURVE_QUANTILES, QuantileCurve, check_quantiles
 from censquant.survival import (
@@ -133,7 +133,7 @@ class TabularRegressor(FeatureModel):
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
         order, weight = arrangement(weight, features, target.time, target.event)
-        features, target = features[order], target.take(order)
+        features, target = in_order(features, order), target.take(order)
         require_events(target)
         if self._stands_alone:
             warn_of_constant_features(features, feature_names(self), stacklevel=2)

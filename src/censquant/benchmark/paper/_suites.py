@@ -141,7 +141,7 @@ PAPER_SUITES = (
         "peers",
         "Other libraries' methods on the same splits and scores.",
         (*_SURVIVAL, "norm_linear", "norm_medium", "lognorm_medium"),
-        ("cqrnn", "cqrnn_interpolated", "lognorm", "weibull"),
+        ("recommended", "cqrnn", "cqrnn_interpolated", "lognorm", "weibull"),
         n_runs={"synthetic": 5, "survival": 5},
         grouped=True,
         with_peers=True,

@@ -145,7 +145,7 @@ class PooledQuantileRegressor(Pool):
         allow_nd = any(getattr(estimator, "network", None) is not None for _, estimator in named)
         features = read_plain_features(self, X, allow_nd=allow_nd)
 
-        def candidates_for(target: Target) -> list[tuple[str, Any]]:
+        def candidates_for(target: Target, n_features: int) -> list[tuple[str, Any]]:
             return named
 
         prior: Prior = LikelihoodPrior()

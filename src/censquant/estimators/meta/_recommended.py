@@ -142,12 +142,14 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         if self.candidates is not None:
             named = checked_estimators(self.candidates, self.censoring, argument="candidates")
             prior = LikelihoodPrior()
-        features = self._fit_features(X, sample_weight)
 
-        def candidates_for(target: Target) -> list[tuple[str, Any]]:
-            return named or default_candidates(target, features.shape[1], self.censoring)
+        def candidates_for(target: Target, n_features: int) -> list[tuple[str, Any]]:
+            return named or default_candidates(target, n_features, self.censoring)
 
-        return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
+        # No name is left to the features here, so that the pool can let go of them.
+        return self._fit_pool(
+            candidates_for, prior, self._fit_features(X, sample_weight), y, sample_weight, groups
+        )
 
     def _fit_features(self, X: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
         """Return features as numbers; images and sequences are left as they are."""

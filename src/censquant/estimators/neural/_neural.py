@@ -20,7 +20,7 @@ from censquant.estimators._features import (
 )
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
-from censquant.estimators._row_order import arrangement
+from censquant.estimators._row_order import arrangement, in_order
 from censquant.estimators.neural._architecture import new_network
 from censquant.estimators.neural._convergence import warn_of_failed_training
 from censquant.estimators.neural._network_files import network_part, restored_networks
@@ -211,7 +211,7 @@ n_features_in_, feature_names_in_
             limit = read_censoring_times(censoring_time, target, left=left)
         known = () if limit is None else (limit,)
         order, weight = arrangement(weight, features, target.time, target.event, *known)
-        features, target = features[order], target.take(order)
+        features, target = in_order(features, order), target.take(order)
         require_events(target)
         if features.ndim == 2 and self._stands_alone:
             warn_of_constant_features(features, feature_names(self), stacklevel=3)
@@ -221,7 +221,7 @@ n_features_in_, feature_names_in_
             limit = np.clip(transform.forward(limit[order]), -_NEVER, _NEVER)
         scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
         rows = Rows.from_arrays(
-            scale.apply(features),
+            scale.apply_in_blocks(features),
             time=transform.forward(target.time),
             event=target.event,
             weight=weight,

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._row_order import canonical_order
+from censquant.estimators._row_order import order_by_content
 from censquant.training import Rows
 
 # A spread below this share of the values' size is rounding: the feature is constant.
 _NO_SPREAD = 1e-10
 _STEPS_IN_ONE = 2.0**20
+_BLOCK_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,9 @@ class FeatureScale:
             center = np.atleast_1d(share @ x.mean(axis=axes))
             variance = np.atleast_1d(share @ ((x - center) ** 2).mean(axis=axes))
         else:
-            center = np.average(x, axis=0, weights=weight)
-            variance = np.average((x - center) ** 2, axis=0, weights=weight)
+            total = weight.sum()
+            center = _weighted_sum(x, weight) / total
+            variance = _weighted_sum(x, weight, around=center) / total
         scale = np.sqrt(variance)
         scale[scale <= _NO_SPREAD * np.abs(center)] = 1.0
         scale[scale == 0.0] = 1.0
@@ -58,15 +60,46 @@ class FeatureScale:
             return x
         return (x - self.center) / self.scale
 
+    def apply_in_blocks(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return the scaled features in single precision, without a second array of doubles."""
+        if self.center is None:
+            return x
+        scaled = np.empty(x.shape, np.float32)
+        for start in range(0, len(x), _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            scaled[rows] = self.apply(x[rows])
+        return scaled
+
+
+def _weighted_sum(
+    x: NDArray[np.float64], weight: NDArray[np.float64], around: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return the weighted sum of each column, or of its squared distances from a value."""
+    sums = np.zeros((0, x.shape[1]))
+    # A single column is added up in pairs, several one row after the other: with these, blocks of
+    # any size give the same sums.
+    size = _BLOCK_ROWS if x.shape[1] > 1 else len(x)
+    for start in range(0, len(x), size):
+        part = x[start : start + size]
+        part = part if around is None else (part - around) ** 2
+        weighted = part * weight[start : start + size, None]
+        sums = np.concatenate((sums, weighted)).sum(axis=0, keepdims=True)
+    return sums[0]
+
 
 def in_unit_free_order(rows: Rows) -> Rows:
     """Return scaled rows in an order that does not depend on the user's units.
 
     Training shuffles rows by their position, so the position decides what is learned.
     """
+
     # Steps far larger than the rounding that another unit causes, and far smaller than the data's.
-    steps = (np.rint(column.astype(np.float64) * _STEPS_IN_ONE) for column in rows.arrays())
-    return rows.take(canonical_order(*steps))
+    def steps(part: slice) -> list[NDArray[Any]]:
+        return [
+            np.rint(column[part].astype(np.float64) * _STEPS_IN_ONE) for column in rows.arrays()
+        ]
+
+    return rows.take(order_by_content(len(rows), steps))
 
 
 def holdout(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:

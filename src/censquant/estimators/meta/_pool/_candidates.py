@@ -36,7 +36,7 @@ class Answer:
         Time and level past which the candidate has no data of its own; None if it never ends.
     """
 
-    values: Floats
+    values: NDArray[Any]
     end: tuple[Floats, Floats] | None
 
 
@@ -71,15 +71,24 @@ def ends_with_its_data(model: Any) -> bool:
     return hasattr(model, "_quantiles_and_end") or isinstance(model, AdaptedModel)
 
 
+def is_refitted(estimator: Any) -> bool:
+    """Whether a candidate is fitted again to all rows, or the models of the folds are kept.
+
+    The mean of networks of the folds is as good as one network of all rows and costs nothing;
+    other models are smaller and better when they are fitted again.
+    """
+    return not hasattr(estimator, "max_steps") and not hasattr(estimator, "max_epochs")
+
+
 def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool) -> Answer:
-    """Return what :func:`ask` does with bounded memory."""
-    parts = [
-        ask(models, x[start : start + _BLOCK_ROWS], mirror=mirror)
-        for start in range(0, len(x), _BLOCK_ROWS)
-    ]
-    ends = [part.end for part in parts if part.end is not None]
+    """Return what :func:`ask` does with bounded memory, in single precision."""
+    values, ends = np.empty((len(x), len(LEVELS)), np.float32), []
+    for start in range(0, len(x), _BLOCK_ROWS):
+        part = ask(models, x[start : start + _BLOCK_ROWS], mirror=mirror)
+        values[start : start + _BLOCK_ROWS] = part.values
+        ends += [] if part.end is None else [part.end]
     joined = tuple(np.concatenate(column) for column in zip(*ends, strict=True)) if ends else None
-    return Answer(np.concatenate([part.values for part in parts]), joined)  # type: ignore[arg-type]
+    return Answer(values, joined)  # type: ignore[arg-type]
 
 
 @dataclass(eq=False)
@@ -99,6 +108,10 @@ class FitTask:
         Rows to ask about; may be empty.
     mirror : bool
         Whether times are left-censored.
+    keep_model : bool
+        Whether the fitted model is wanted, or its answers alone.
+    n_jobs : int or None
+        Threads of the fit itself.
     """
 
     estimator: Any
@@ -109,11 +122,13 @@ class FitTask:
     train: Any
     test: NDArray[np.intp]
     mirror: bool
+    keep_model: bool = True
+    n_jobs: int | None = 1
     on_done: Any = None
 
     def __call__(self, stopping: threading.Event) -> "FitResult":
         began = time.perf_counter()
-        model = prepared_copy(self.estimator, self.seed, stopping)
+        model = prepared_copy(self.estimator, self.seed, stopping, self.n_jobs)
         result = FitResult(model)
         options = {}
         if self.weight is not None:
@@ -133,6 +148,8 @@ class FitTask:
             result.failure = str(error)
         for part in _regressors_in(model):
             del part._stopping  # an event can be neither copied nor stored
+        if not self.keep_model:
+            result.model = None
         result.seconds = time.perf_counter() - began
         if self.on_done is not None:
             self.on_done()
@@ -141,7 +158,7 @@ class FitTask:
 
 @dataclass(eq=False)
 class FitResult:
-    """A fitted candidate, and what it said of the rows that it had not seen."""
+    """A fitted candidate, if it is wanted, and what it said of the rows that it had not seen."""
 
     model: Any
     answer: Answer | None = None
@@ -150,7 +167,7 @@ class FitResult:
     seconds: float = field(default=0.0)
 
 
-def prepared_copy(estimator: Any, seed: int, stopping: threading.Event) -> Any:
+def prepared_copy(estimator: Any, seed: int, stopping: threading.Event, n_jobs: int | None) -> Any:
     """Return an unfitted copy that leaves follow-up, threads, warnings and Ctrl-C to the pool."""
     model = clone(estimator)
     for name, value in model.get_params().items():
@@ -158,7 +175,7 @@ def prepared_copy(estimator: Any, seed: int, stopping: threading.Event) -> Any:
         if parameter == "random_state" and value is None:
             model.set_params(**{name: seed})
         elif parameter == "n_jobs":
-            model.set_params(**{name: 1})
+            model.set_params(**{name: n_jobs})
     for part in _regressors_in(model):
         part._stands_alone = False
         part._stopping = stopping

@@ -1,7 +1,7 @@
 """Cross-fitting: every candidate answers for rows that it has not seen."""
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from censquant.estimators.meta._pool._candidates import (
     FitResult,
     FitTask,
     ends_with_its_data,
+    is_refitted,
 )
-from censquant.estimators.meta._pool._rows import PoolRows
+from censquant.estimators.meta._pool._rows import MOST_COMPARED, PoolRows
 from censquant.estimators.meta._pool._weights import BrierScore
 from censquant.training import side_by_side
 
@@ -72,7 +73,8 @@ class Candidate:
 
     def take(self, rows: NDArray[np.intp], n_rows: int, result: FitResult) -> None:
         """Keep what a fold's model said of the rows that were held out."""
-        self.models.append(result.model)
+        if result.model is not None:
+            self.models.append(result.model)
         self.seconds += result.seconds
         answer = result.answer
         if answer is None:
@@ -131,9 +133,21 @@ class CrossFit:
         return [each for each in kept if each.dropped is None]
 
     def refit(self, candidates: list[Candidate]) -> None:
-        """Replace the models of the folds by one of all rows."""
+        """Replace the models of the folds by one of all rows.
+
+        Many rows are fitted by one candidate after the other, each with all threads, so that
+        what they need beside the rows is there only once.
+        """
         tasks = [self._task(each, self.n_folds) for each in candidates]
-        for candidate, result in zip(candidates, self._run(tasks), strict=True):
+        if len(self.rows) > MOST_COMPARED:
+            results = [
+                result
+                for task in tasks
+                for result in self._run([replace(task, n_jobs=self.n_jobs)], n_jobs=1)
+            ]
+        else:
+            results = self._run(tasks, self.n_jobs)
+        for candidate, result in zip(candidates, results, strict=True):
             candidate.seconds += result.seconds
             if result.failure is None:
                 candidate.models = [result.model]
@@ -142,7 +156,9 @@ class CrossFit:
         # Fold after fold, so that candidates that take long do not all come last.
         pairs = [(candidate, fold) for fold in folds for candidate in candidates]
         tasks = [self._task(*pair) for pair in pairs]
-        for (candidate, _), task, result in zip(pairs, tasks, self._run(tasks), strict=True):
+        for (candidate, _), task, result in zip(
+            pairs, tasks, self._run(tasks, self.n_jobs), strict=True
+        ):
             if result.failure is not None:
                 candidate.dropped = result.failure
             candidate.take(task.test, len(self.folds), result)
@@ -159,9 +175,11 @@ class CrossFit:
             self.folds != fold if len(test) else slice(None),
             test,
             self.mirror,
+            # One is left for candidates whose last fit fails.
+            keep_model=fold in (0, self.n_folds) or not is_refitted(candidate.estimator),
         )
 
-    def _run(self, tasks: list[FitTask]) -> list[FitResult]:
+    def _run(self, tasks: list[FitTask], n_jobs: int | None) -> list[FitResult]:
         lock = threading.Lock()
 
         def on_done() -> None:
@@ -171,7 +189,7 @@ class CrossFit:
 
         for task in tasks:
             task.on_done = on_done
-        return side_by_side(tasks, self.n_jobs, on_interrupt="raise") if tasks else []
+        return side_by_side(tasks, n_jobs, on_interrupt="raise") if tasks else []
 
     def _race(self, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates without those that are clearly worse on the first fold."""

@@ -24,8 +24,8 @@ from censquant.estimators._features import (
 from censquant.estimators._folds import NEVER, given_folds, make_folds, names_rows
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
-from censquant.estimators._row_order import arrangement
-from censquant.estimators.meta._pool._candidates import LEVELS, ask
+from censquant.estimators._row_order import arrangement, in_order
+from censquant.estimators.meta._pool._candidates import LEVELS, ask, is_refitted
 from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
@@ -104,14 +104,14 @@ class Pool(FeatureModel):
 
     def _fit_pool(
         self,
-        candidates_for: Callable[[Target], Named],
+        candidates_for: Callable[[Target, int], Named],
         prior: Prior,
         features: NDArray[Any],
         y: Any,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
     ) -> Self:
-        """Fit to checked features; ``candidates_for`` is given the target."""
+        """Fit to checked features; ``candidates_for`` is given target and number of features."""
         taus = check_quantiles(self.quantiles)
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
@@ -122,7 +122,8 @@ class Pool(FeatureModel):
         folds = None
         if names_rows(self.cv):
             folds = given_folds(self.cv, features, target, group_of, order[chosen])
-        x, target = features[order], target.take(order)
+        x, target = in_order(features, order), target.take(order)
+        del features  # the order of a large array is a second one
         require_events(target)
         if x.ndim == 2:
             warn_of_constant_features(x, self._column_names(), stacklevel=3)
@@ -137,7 +138,7 @@ class Pool(FeatureModel):
         self._feature_range = feature_range(x) if x.ndim == 2 else None
         self._input_shape = x.shape[1:]
 
-        named = candidates_for(target)
+        named = candidates_for(target, x.shape[1])
         fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
         candidates = [
             Candidate(name, estimator, seed)
@@ -198,7 +199,7 @@ class Pool(FeatureModel):
             mixture = _weighed(kept, prior, score, held, bounds, n_events)
             needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
             is_part = len(compared) < len(rows) or not n_folds
-            again = [each for each in needed if is_part or self._is_refitted(each.estimator)]
+            again = [each for each in needed if is_part or is_refitted(each.estimator)]
             if bar is not None:
                 bar.restart(len(again))
             replace(fitting, rows=rows).refit(again)
@@ -220,14 +221,6 @@ class Pool(FeatureModel):
         if self.time_transform_.mirror or self.follow_up_[0] < 0:
             return Bounds(-np.inf, first - room, last + room)
         return Bounds(0.0, -np.inf, last + room)
-
-    def _is_refitted(self, estimator: Any) -> bool:
-        """Whether a candidate is fitted again to all rows, or the models of the folds are kept.
-
-        The mean of networks of the folds is as good as one network of all rows and costs nothing;
-        other models are smaller and better when they are fitted again.
-        """
-        return not hasattr(estimator, "max_steps") and not hasattr(estimator, "max_epochs")
 
     def _keep_held_out(
         self,
