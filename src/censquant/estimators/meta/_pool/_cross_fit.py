@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 # errors of the paired difference, and by a share of the best one's score: with many rows, small
 # differences are certain too, and a candidate that is a little worse still improves a pool.
 _CLEARLY_WORSE, _MATTERS = 4.0, 0.1
+_MOST_ROWS_OF_MODELS = 10_000
 _LEAST_LIKELIHOOD = -50.0  # of one row, in logarithms
 
 
@@ -175,9 +176,16 @@ class CrossFit:
             self.folds != fold if len(test) else slice(None),
             test,
             self.mirror,
-            # One is left for candidates whose last fit fails.
-            keep_model=fold in (0, self.n_folds) or not is_refitted(candidate.estimator),
+            keep_model=self._keeps_model(candidate, fold),
         )
+
+    def _keeps_model(self, candidate: Candidate, fold: int) -> bool:
+        """Whether the model of a fold may be needed, if only because the fit to all rows fails.
+
+        Of many rows a single one is kept for that, since those of a forest take much memory.
+        """
+        is_small = len(self.rows) <= _MOST_ROWS_OF_MODELS
+        return is_small or fold in (0, self.n_folds) or not is_refitted(candidate.estimator)
 
     def _run(self, tasks: list[FitTask], n_jobs: int | None) -> list[FitResult]:
         lock = threading.Lock()
