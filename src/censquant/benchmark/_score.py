@@ -16,6 +16,8 @@ from censquant.exceptions import TruncationWarning
 Floats = NDArray[np.float64]
 
 _JUDGED_LEVELS = (0.1, 0.5, 0.9)
+# A quantile is identified if this share of similar individuals is followed beyond it.
+_LEAST_FOLLOWED = 0.02
 
 
 def judged_levels(taus: Floats) -> list[int]:
@@ -63,6 +65,7 @@ def scores(
             true = data.true_quantiles(taus)
             found["tqmse"] = metrics.true_quantile_mse(raw[:, judged], true[:, judged])
             found["tqmse_all"] = metrics.true_quantile_mse(known.ordered, true)
+            found |= _by_identification(data, raw[:, judged], true[:, judged])
         found["uql"] = metrics.uncensored_quantile_loss(time, raw[:, judged], taus[judged])
         found["undcal"] = metrics.uncensored_d_calibration(time, raw, taus, paper=True)
     if has_median(taus):
@@ -70,6 +73,23 @@ def scores(
     found["censdcal"] = metrics.censored_d_calibration(data.y_test, test.raw, taus, paper=True)
     found["crossing"] = float((np.diff(test.raw, axis=1) < 0).any(axis=1).mean())
     return found | _for_censoring(data.y_test, test.ordered, taus, data.y)
+
+
+def _by_identification(data: TrainTestData, predicted: Floats, true: Floats) -> dict[str, float]:
+    """Return the errors where enough individuals are followed up to the true quantile, and others.
+
+    Each is a mean over its own cells, without a value where there is none.
+    """
+    if data.censoring_quantiles is None:
+        return {}
+    squares = (predicted - true) ** 2
+    identified = true <= data.censoring_quantiles([1.0 - _LEAST_FOLLOWED])
+    beyond = ~identified
+    return {
+        "tqmse_identified": float(squares[identified].mean()) if identified.any() else math.nan,
+        "tqmse_beyond": float(squares[beyond].mean()) if beyond.any() else math.nan,
+        "beyond_share": float(beyond.mean()),
+    }
 
 
 def _for_censoring(y: Any, test: Floats, taus: Floats, train: Any) -> dict[str, float]:

@@ -31,6 +31,8 @@ class TrainTestData:
     true_quantiles : callable, optional
         Takes levels, and features if not those of `X_known`, and returns the true quantiles, in
         synthetic data.
+    censoring_quantiles : callable, optional
+        The same of the censoring time.
     feature_names : tuple of str, optional
         Names of the columns, where the user gave any.
     frames : tuple of two DataFrames, optional
@@ -54,6 +56,7 @@ class TrainTestData:
     X_known: NDArray[Any] | None = None
     time_known: Floats | None = None
     true_quantiles: Callable[..., Floats] | None = None
+    censoring_quantiles: Callable[..., Floats] | None = None
     feature_names: tuple[str, ...] | None = None
     frames: tuple[Any, Any] | None = None
     groups: NDArray[Any] | None = None

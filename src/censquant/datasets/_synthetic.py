@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._seeds import RandomState, generator
 from censquant._validation import check_flag, check_number
 from censquant.datasets._info import CatalogueEntry, DatasetInfo
-from censquant.datasets._laws import draw, quantiles_at, shifted
+from censquant.datasets._laws import Law, draw, quantiles_at, shifted
 from censquant.datasets._real import to_frame
 from censquant.datasets._recipes import RECIPES, Recipe
 from censquant.quantiles import check_levels
@@ -131,14 +131,54 @@ class SyntheticData:
         array([[10.],
                [12.]])
         """
+        target, _ = self._laws
+        return self._quantiles_of(target, taus, X)
+
+    def censoring_quantiles(self, taus: ArrayLike, X: ArrayLike | None = None) -> Floats:
+        """Conditional quantiles of the censoring time.
+
+        Where the high ones lie below a quantile of the target, no data can tell the latter.
+
+        Parameters
+        ----------
+        taus : array-like of shape (k,) or float, inside (0, 1)
+            Levels.
+        X : array-like of shape (n, n_features), optional
+            Features to take them at; those of the data by default.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n, k)
+
+        Examples
+        --------
+        >>> from censquant.datasets import make_norm_uniform
+        >>> make_norm_uniform(n_samples=1).censoring_quantiles([0.5, 0.98])
+        array([[ 9.  , 17.64]])
+        """
+        _, censoring = self._laws
+        return self._quantiles_of(censoring, taus, X)
+
+    @property
+    def _laws(self) -> tuple[Law, Law]:
+        """Laws of target and censoring time."""
+        recipe = find_recipe(self.name, self.paper_text)
+        return laws_of(recipe, self.offset)
+
+    def _quantiles_of(self, law: Law, taus: ArrayLike, X: ArrayLike | None) -> Floats:
         levels = check_levels(taus, name="taus")
         features = np.asarray(self.X if X is None else X, dtype=np.float64)
         if features.ndim != 2 or features.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have shape (n, {self.n_features}) for {self.name}, got {features.shape}."
             )
-        target = find_recipe(self.name, self.paper_text).target
-        return quantiles_at(shifted(target, self.offset), levels, features)
+        return quantiles_at(law, levels, features)
+
+
+def laws_of(recipe: Recipe, offset: float) -> tuple[Law, Law]:
+    """Return the laws of target and censoring time, the target moved by an offset."""
+    target = shifted(recipe.target, offset)
+    return target, target if recipe.censoring is recipe.target else recipe.censoring
 
 
 def name_features(n_features: int) -> tuple[str, ...]:
@@ -178,8 +218,7 @@ def make(
         moved = 1.0 - float(draw(recipe.target, many, rng).min())
     # The censoring times come last, so that they do not change what is drawn without them.
     X = rng.uniform(0.0, 2.0, size=(n_rows, n_features))
-    target_law = shifted(recipe.target, moved)
-    censoring_law = target_law if recipe.censoring is recipe.target else recipe.censoring
+    target_law, censoring_law = laws_of(recipe, moved)
     target = draw(target_law, X, rng)
     censoring = draw(censoring_law, X, rng) if censored else np.full(n_rows, np.inf)
     y = Surv.from_arrays(event=target <= censoring, time=np.minimum(target, censoring))

@@ -60,6 +60,13 @@ def test_scores_are_those_of_the_metrics():
     assert row["crossing"] > 0
     assert row["tqmse"] == pytest.approx(((raw - true)[:, judged] ** 2).mean(), rel=1e-9)
     assert row["tqmse_all"] == pytest.approx(((ordered - true) ** 2).mean(), rel=1e-9)
+    # Times of censoring are N(4x + 10, (0.8x + 0.4)^2).
+    x = data.X_known
+    beyond = (true > 4 * x + 10 + 2.0537489 * (0.8 * x + 0.4))[:, judged]
+    assert 0 < row["beyond_share"] == pytest.approx(beyond.mean())
+    squares = (raw - true)[:, judged] ** 2
+    assert row["tqmse_identified"] == pytest.approx(squares[~beyond].mean(), rel=1e-9)
+    assert row["tqmse_beyond"] == pytest.approx(squares[beyond].mean(), rel=1e-9)
 
 
 def test_seeds_do_not_depend_on_their_neighbours_or_on_threads():

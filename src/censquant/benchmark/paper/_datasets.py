@@ -55,6 +55,7 @@ class SyntheticDraw:
             known.X,
             known.target_time,
             known.true_quantiles,
+            known.censoring_quantiles,
         )
 
 

@@ -75,7 +75,7 @@ def _weighted_sum(
     x: NDArray[np.float64], weight: NDArray[np.float64], around: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Return the weighted sum of each column, or of its squared distances from a value."""
-    sums = np.zeros((0, x.shape[1]))
+    sums: NDArray[np.float64] = np.zeros((0, x.shape[1]))
     # A single column is added up in pairs, several one row after the other: with these, blocks of
     # any size give the same sums.
     size = _BLOCK_ROWS if x.shape[1] > 1 else len(x)
@@ -84,7 +84,7 @@ def _weighted_sum(
         part = part if around is None else (part - around) ** 2
         weighted = part * weight[start : start + size, None]
         sums = np.concatenate((sums, weighted)).sum(axis=0, keepdims=True)
-    return sums[0]
+    return np.asarray(sums[0])
 
 
 def in_unit_free_order(rows: Rows) -> Rows:
