@@ -41,6 +41,12 @@ def check_features(
     return features
 
 
+def refuse_other_shapes(features: Any, shape: tuple[int, ...]) -> None:
+    """Raise if rows, such as images, have another shape than those of the fit."""
+    if features.shape[1:] != shape:
+        raise ValueError(f"X must have rows of shape {shape} as in fit, got {features.shape[1:]}.")
+
+
 def feature_names(estimator: Any) -> list[str]:
     """Return the names of the features, ``x0``, ``x1``, ... where they have none."""
     names = getattr(estimator, "feature_names_in_", None)

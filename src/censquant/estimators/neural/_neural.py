@@ -16,6 +16,7 @@ from censquant.estimators._features import (
     dense,
     feature_names,
     feature_range,
+    refuse_other_shapes,
     warn_of_constant_features,
 )
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
@@ -344,11 +345,8 @@ n_features_in_, feature_names_in_
         )
         if reset:
             self._input_shape = features.shape[1:]
-        elif features.shape[1:] != self._input_shape:
-            raise ValueError(
-                f"X must have rows of shape {self._input_shape} as in fit, "
-                f"got {features.shape[1:]}."
-            )
+        else:
+            refuse_other_shapes(features, self._input_shape)
         return features
 
     # Predicting

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 import torch
+from sklearn.model_selection import ShuffleSplit
 
 import censquant
-from censquant import CQRNN
+from censquant import CQRNN, CensoredQuantileRegressor, PooledQuantileRegressor
 from censquant.datasets import make_norm_linear
 from censquant.exceptions import ModelFileError
 
@@ -195,3 +196,26 @@ def test_the_module_must_give_one_output_a_level():
     message = "network must map 100 rows to outputs of shape (100, 19), got (100, 2)."
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         small(network=lambda shape, n: torch.nn.Linear(shape[0], 2)).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [CensoredQuantileRegressor, PooledQuantileRegressor])
+def test_a_pool_of_one_network_predicts_images(kind, tmp_path):
+    named = [("network", small(network=convolution))]
+    folds = ShuffleSplit(1, test_size=0.2, random_state=0)
+    model = (
+        kind(named, cv=folds)
+        if kind is PooledQuantileRegressor
+        else kind(candidates=named, cv=folds, random_state=0)
+    )
+    model.fit(IMAGES, Y)
+    predicted = quantiles(model, IMAGES)
+    assert predicted.shape == (100, 19)
+    assert (np.diff(predicted, axis=1) >= 0).all()
+    model.save(tmp_path / "model")
+    loaded = censquant.load(tmp_path / "model", network=convolution)
+    np.testing.assert_array_equal(quantiles(loaded, IMAGES), predicted)
+    with pytest.raises(
+        ValueError,
+        match=r"^X must have rows of shape \(1, 8, 8\) as in fit, got \(1, 4, 4\)\.$",
+    ):
+        model.predict(IMAGES[:, :, :4, :4])

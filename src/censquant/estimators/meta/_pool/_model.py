@@ -18,6 +18,7 @@ from censquant.estimators._features import (
     check_features,
     dense,
     feature_range,
+    refuse_other_shapes,
     refuse_overflow,
     warn_of_constant_features,
 )
@@ -278,7 +279,15 @@ class Pool(FeatureModel):
 
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "estimators_")
-        return check_features(self, X, reset=False, dtype=(np.float64, np.float32))
+        features = check_features(
+            self,
+            X,
+            reset=False,
+            dtype=(np.float64, np.float32),
+            allow_nd=len(self._input_shape) > 1,
+        )
+        refuse_other_shapes(features, self._input_shape)
+        return features
 
     def _pool_levels(self) -> Floats:
         """Return the levels of the pool's curves, in the units of right-censored times."""
