@@ -58,6 +58,7 @@ def test_scores_are_those_of_the_metrics():
     true = data.true_quantiles(taus)
     judged = [0, 4, 8]
     assert row["crossing"] > 0
+    assert row["cindex_restricted_mean"] == pytest.approx(model.score(data.X_test, data.y_test))
     assert row["tqmse"] == pytest.approx(((raw - true)[:, judged] ** 2).mean(), rel=1e-9)
     assert row["tqmse_all"] == pytest.approx(((ordered - true) ** 2).mean(), rel=1e-9)
     # Times of censoring are N(4x + 10, (0.8x + 0.4)^2).

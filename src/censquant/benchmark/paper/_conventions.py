@@ -1,11 +1,13 @@
 """Habits of the published runs: the y* of the first run, and a plain loop to time against."""
 
 import functools
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant import metrics
 from censquant.benchmark._cells import FIRST_SEED, BenchmarkCell
 from censquant.benchmark._conventions import RunConventions
 from censquant.benchmark._datasets import BenchmarkDataset
@@ -51,6 +53,30 @@ class PaperConventions(RunConventions):
         far = y_star_factor(factor) * latest
         # No row of this run may lie past it.
         model.set_params(y_star=max(far, (1.0 + _PAST_LATEST) * float(y["time"].max())))
+
+    def more_scores(self, model: Any, X_test: Any, data: TrainTestData) -> dict[str, float]:
+        """Return the concordance of restricted means, beside that of medians.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        X_test : ndarray or DataFrame of shape (m, n_features)
+            Features to score on, in the form that the model was fitted to.
+        data : TrainTestData
+            What it was fitted to and is scored on.
+
+        Returns
+        -------
+        scores : dict of str to float
+            Empty for images, and for models that do not predict such means.
+        """
+        if getattr(X_test, "ndim", 2) > 2 or not hasattr(model, "predict_restricted_mean"):
+            return {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a score of the usual predictions warned already
+            mean = model.predict_restricted_mean(X_test)
+        return {"cindex_restricted_mean": metrics.concordance_index(data.y_test, mean)}
 
     def plain_step_seconds(self, model: Any, data: TrainTestData) -> float:
         """Return the time per step of a plain torch loop.
