@@ -31,20 +31,20 @@ Draw = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def authors_design(rng: np.random.Generator, last: float) -> Draw:
-    """The design in Wang and Wang's program, with censoring uniform on (0, last)."""
+    """Draw from the design in Wang and Wang's program, censored uniformly on (0, last)."""
     x = rng.uniform(size=N_ROWS)
     return x[:, None], 3 + 5 * x + rng.normal(size=N_ROWS), rng.uniform(0, last, N_ROWS)
 
 
 def bent_design(rng: np.random.Generator) -> Draw:
-    """The median is linear, and no level below it."""
+    """Draw times whose median is linear, and no level below it."""
     x = rng.uniform(size=N_ROWS)
     time_ = 3 + 5 * x + (0.2 + 8 * (x - 0.5) ** 2) * rng.normal(size=N_ROWS)
     return x[:, None], time_, rng.uniform(0, 14, N_ROWS)
 
 
 def two_features(rng: np.random.Generator) -> Draw:
-    """All levels are linear, with a slope that grows with the level; censoring depends on x."""
+    """Draw times that are linear at all levels, with censoring that depends on a feature."""
     x = rng.uniform(size=(N_ROWS, 2))
     time_ = 1 + x[:, 0] + x[:, 1] + (0.5 + 0.5 * x[:, 1]) * rng.normal(size=N_ROWS)
     return x, time_, rng.uniform(0, 4 + 2 * x[:, 0])
@@ -67,7 +67,9 @@ METHODS = {
 
 def recovery() -> None:
     """Print bias and precision of the coefficients of the median."""
-    print("| design | events | method | bias | standard deviation | mean standard error | covered |")
+    print(
+        "| design | events | method | bias | standard deviation | mean standard error | covered |"
+    )
     print("|:--|--:|:--|--:|--:|--:|--:|")
     for title, (draw, truth) in DESIGNS.items():
         found: dict[str, list[np.ndarray]] = {name: [] for name in METHODS}
@@ -94,7 +96,9 @@ def recovery() -> None:
                 np.mean(errors, axis=0) if own else None,
                 np.mean(covered, axis=0) if own else None,
             )
-            print(f"| {title} | {np.mean(events):.0%} | {name} | {' | '.join(map(text, columns))} |")
+            print(
+                f"| {title} | {np.mean(events):.0%} | {name} | {' | '.join(map(text, columns))} |"
+            )
 
 
 def text(values: np.ndarray | None) -> str:
@@ -106,9 +110,11 @@ def powell() -> None:
     """Print how often each search reached the lower objective."""
     searches = {"repeated regressions": repeated_regressions, "Fitzenberger": edge_descent}
     levels = np.array([0.25, 0.5, 0.75])
-    print("| rows | coefficients | fits | Fitzenberger lower | equal | higher | global minimum: "
-          "repeated regressions | Fitzenberger | seconds per fit: repeated regressions | "
-          "Fitzenberger |")
+    print(
+        "| rows | coefficients | fits | Fitzenberger lower | equal | higher | global minimum: "
+        "repeated regressions | Fitzenberger | seconds per fit: repeated regressions | "
+        "Fitzenberger |"
+    )
     print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for place, (n, p) in enumerate(((30, 2), (100, 2), (200, 4))):
         counts, reached, spent = [0, 0, 0], [0, 0], [0.0, 0.0]

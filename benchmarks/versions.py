@@ -2,10 +2,10 @@
 
 from datetime import date
 
-from censquant.benchmark._experiment import environment
+from censquant.benchmark._experiment import _versions
 
 
 def versions() -> str:
     """Return when and with what a table was made."""
-    parts = ", ".join(f"{name} {value}" for name, value in environment().items())
+    parts = ", ".join(f"{name} {value}" for name, value in _versions().items())
     return f"{date.today().isoformat()}; {parts}"

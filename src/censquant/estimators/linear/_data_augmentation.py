@@ -30,9 +30,9 @@ def data_augmentation_path(
     with the quantile at that level as its time, and then fits all levels to the completed
     data, once with the rows' weights and once with these multiplied by exponential random numbers.
     The former are averaged. The latter are draws from what resembles a posterior distribution: the
-    next round draws its times from them, and their spread shows the precision of the estimate. Rows
-    drawn above the last level are at infinity. The first round draws from Portnoy's fit, and a level
-    that he does not identify, or fewer than half of the rounds, is left out.
+    next round draws its times from them, and their spread shows the precision of the estimate.
+    Rows drawn above the last level are at infinity. The first round draws from Portnoy's fit;
+    levels that it does not identify, or fewer than half of the rounds, are left out.
 
     Parameters
     ----------

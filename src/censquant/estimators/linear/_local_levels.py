@@ -59,9 +59,7 @@ def local_levels(
 
 
 @compiled
-def _fill(
-    features: Any, y: Any, event: Any, weight: Any, bandwidth: float, levels: Any
-) -> None:
+def _fill(features: Any, y: Any, event: Any, weight: Any, bandwidth: float, levels: Any) -> None:
     """Write the levels of censored rows; rows are in the order of their times."""
     n, p = features.shape
     for i in range(n):

@@ -82,9 +82,9 @@ class PathFitter:
         levels = taus
         if method == "wang-wang" and len(design.kept) > MOST_FEATURES:
             raise ValueError(
-                f"X must have at most {MOST_FEATURES} columns for method='wang-wang', whose weights "
-                f"come from rows with similar features, got {len(design.kept)}: select some, or use "
-                "method='portnoy'."
+                f"X must have at most {MOST_FEATURES} columns for method='wang-wang', whose "
+                f"weights come from rows with similar features, got {len(design.kept)}: select "
+                "some, or use method='portnoy'."
             )
         if not plain and method not in _LEVEL_BY_LEVEL:
             n_rows = len(rows.weight)
@@ -124,9 +124,7 @@ class PathFitter:
                 X, similarity, y, event, self.levels, weight[used], self.bandwidth
             )
         if self.method == "data-augmentation":
-            return data_augmentation_path(
-                X, y, event, self.levels, weight[used], rng, self.n_draws
-            )
+            return data_augmentation_path(X, y, event, self.levels, weight[used], rng, self.n_draws)
         if self.method == "peng-huang":
             return peng_huang_path(X, y, event, self.levels, weight[used])
         return portnoy_path(X, y, event, self.levels, weight[used])
