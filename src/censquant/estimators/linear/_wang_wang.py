@@ -11,6 +11,7 @@ from censquant.estimators.linear._program import Floats, Programme
 MOST_FEATURES = 5
 """With more features, hardly any row has a neighbour."""
 
+_TOUCHING = 1e-9
 _N_FOLDS = 5
 # Multiples of the bandwidth that shrinks with the number of rows as the theory asks for.
 _FACTORS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -30,7 +31,8 @@ def wang_wang_path(
     The estimator is that of Wang and Wang (2009), Locally weighted censored quantile regression.
     A censored row whose censoring time has the level :math:`q` among similar rows counts fully
     below :math:`q`; above it, the share :math:`(\tau - q) / (1 - q)` of it is at its censoring time
-    and the rest at infinity. No level depends on the fit of another one.
+    and the rest at infinity. No level depends on the fit of another one. A level is not identified
+    if all events lie below its fit.
 
     Parameters
     ----------
@@ -55,7 +57,8 @@ def wang_wang_path(
         share[passed] *= (tau - levels[passed]) / (1.0 - levels[passed])
         rest = (weight - share) @ X
         beta = programme.solve(share * (tau - 1.0), share * tau, -tau * rest)
-        if beta is None:
+        # Without an event at or above the fit, what holds it back is censoring times alone.
+        if beta is None or not (event & (y - X @ beta >= -_TOUCHING)).any():
             return Path.of(taus, coefficients, X.shape[1], stopped_at=tau)
         coefficients.append(beta)
     return Path.of(taus, coefficients, X.shape[1])
