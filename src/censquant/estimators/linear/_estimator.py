@@ -63,7 +63,7 @@ class LinearCQR(LinearModel):
       detection limit or a fixed end of the study (Powell 1986). Its loss is not convex: the best
       of several searches is kept;
     - ``"fitzenberger"`` minimises Powell's loss by another search (Fitzenberger 1997), which finds
-      lower minima and is faster up to some hundred rows.
+      lower minima more often and takes longer with many rows.
 
     The first four assume that censoring is independent of the event given the features. Portnoy's,
     Peng and Huang's and data augmentation also assume that quantiles are linear at all levels below
