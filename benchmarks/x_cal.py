@@ -3,8 +3,8 @@
 Ten divisions of METABRIC and SUPPORT into 80 % and 20 %; two families with their defaults, and one
 with a network as in the paper, without dropout and with little decay. Scores are those of the
 held-out rows: D-calibration on deciles (times 100), the statistic of A-calibration over its degrees
-of freedom (1 is perfect), minus the mean log-likelihood in model units, and concordance. Differences
-are paired by division.
+of freedom (1 is perfect), minus the mean log-likelihood in model units, and concordance.
+Differences are paired by division.
 
     CENSQUANT_DATA=... python benchmarks/x_cal.py > benchmarks/results/x_cal.md
 """
@@ -61,9 +61,7 @@ def scores(setting: str, strength: float, X: np.ndarray, y: np.ndarray, seed: in
 def main() -> None:
     """Print one row per set, family and strength."""
     print(f"`python benchmarks/x_cal.py` ({versions()})\n")
-    print(
-        "| set | family | strength | D-calibration | A-calibration | − log-likelihood | concordance |"
-    )
+    print("| set | family | strength | D-calibration | A-calibration | − log-lik. | concordance |")
     print("|:--|:--|--:|--:|--:|--:|--:|")
     for title, fetch in (("METABRIC", fetch_metabric), ("SUPPORT", fetch_support)):
         X, y = fetch(return_X_y=True, as_frame=False)
