@@ -15,11 +15,11 @@ import warnings
 
 import numpy as np
 from matplotlib import pyplot as plt
+from sklearn.exceptions import ConvergenceWarning
 from versions import versions
 
 from censquant import LogNormalNN
 from censquant.benchmark import get_dataset, get_method
-from censquant.exceptions import ConvergenceWarning
 from censquant.plotting import plot_quantiles_1d
 
 LEVELS = (0.1, 0.5, 0.9)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
+from sklearn.exceptions import ConvergenceWarning
 from versions import versions
 
 from censquant import CQRNN
 from censquant.benchmark import SUITES, get_dataset, get_method
-from censquant.exceptions import ConvergenceWarning
 from censquant.networks import DenseNetwork, HeadedNetwork
 
 FIRST_SEED, N_RUNS = 111, 10

@@ -19,9 +19,6 @@ from censquant.datasets import load_gbsg2
         LinearCQR(),
         LinearCQR(method="peng-huang"),
         LinearCQR(method="powell"),
-        LinearCQR(method="wang-wang"),
-        LinearCQR(method="data-augmentation"),
-        LinearCQR(method="fitzenberger"),
         LinearCQR(censoring="left", fit_intercept=False),
         LinearCQR(n_bootstrap=3, bootstrap="weights"),
     ]
