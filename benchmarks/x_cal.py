@@ -23,7 +23,7 @@ from censquant.training import Rows
 
 LEVELS = np.arange(1, 10) / 10
 FINE = np.arange(1, 100) / 100
-STRENGTHS = (0.0, 3.0, 10.0)
+STRENGTHS = (0.0, 1.0, 3.0, 10.0)
 N_RUNS = 10
 SETTINGS = {
     "LogNormalNN": (LogNormalNN, {}),
