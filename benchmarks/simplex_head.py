@@ -2,13 +2,16 @@
 
 Quantiles are a lower end plus a positive scale times the cumulated softmax of the other outputs:
 they cannot cross, and no gap can run away alone. Sets, seeds and settings are those of the suite
-`crossing`; differences to free outputs are paired by run.
+`crossing`, whose features and times are not scaled, or with `--scaled` the package's; differences
+are paired by run.
 
-    python benchmarks/simplex_head.py > benchmarks/results/simplex_head.md
+    python benchmarks/simplex_head.py --scaled > benchmarks/results/simplex_head.md
 """
 
+import argparse
+import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +24,8 @@ from censquant import CQRNN
 from censquant.benchmark import SUITES, get_dataset, get_method
 from censquant.networks import DenseNetwork, HeadedNetwork
 
-FIRST_SEED, N_RUNS = 111, 10
+FIRST_SEED = 111
+SCALED = {"standardize": True, "time_transform": "standardize"}
 LEVELS = (0.1, 0.5, 0.9)
 HEADS: dict[str, dict[str, str]] = {
     "free": {},
@@ -114,16 +118,17 @@ def error(name: str, options: Mapping[str, Any], dataset: Any, seed: int) -> flo
     return float(np.mean((predicted - data.true_quantiles(LEVELS)) ** 2))
 
 
-def main() -> None:
+def main(names: Sequence[str], n_runs: int, *, scaled: bool) -> None:
     """Print one row per set."""
-    print(f"`python benchmarks/simplex_head.py` ({versions()})\n")
+    print(f"`python {' '.join(sys.argv)}` ({versions()})\n")
+    units: dict[str, Any] = SCALED if scaled else {}
     print("| set | free | increasing − free | simplex − free | simplex − increasing |")
     print("|:--|--:|--:|--:|--:|")
-    seeds = range(FIRST_SEED, FIRST_SEED + N_RUNS)
-    for name in SUITES["crossing"].datasets:
+    seeds = range(FIRST_SEED, FIRST_SEED + n_runs)
+    for name in names:
         dataset = get_dataset(name)
         found = {
-            head: np.array([error(head, options, dataset, seed) for seed in seeds])
+            head: np.array([error(head, {**options, **units}, dataset, seed) for seed in seeds])
             for head, options in HEADS.items()
         }
         free, increasing, simplex = found.values()
@@ -133,10 +138,15 @@ def main() -> None:
 
 def paired(differences: np.ndarray) -> str:
     """Return a mean difference and its standard error."""
-    return f"{differences.mean():+.3f} ± {differences.std(ddof=1) / np.sqrt(N_RUNS):.3f}"
+    return f"{differences.mean():+.3f} ± {differences.std(ddof=1) / np.sqrt(len(differences)):.3f}"
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)
     check_gradient()
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--datasets", nargs="+", default=SUITES["crossing"].datasets)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--scaled", action="store_true")
+    chosen = parser.parse_args()
+    main(chosen.datasets, chosen.runs, scaled=chosen.scaled)

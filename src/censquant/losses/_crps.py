@@ -115,7 +115,8 @@ def log_time_crps(output, time, event, weight, family, unit, mirrored, gradient)
     Returns
     -------
     loss : float
-        In the unit of time that is at 0 in model units.
+        In the time that is at 0 in model units, divided by ``unit``: of the order of 1 as a
+        likelihood is, however narrow the times are.
 
     References
     ----------
@@ -150,7 +151,7 @@ def log_time_crps(output, time, event, weight, family, unit, mirrored, gradient)
             parts = _weibull_parts(log_time, mu, sigma)
         before = 1.0 if event[i] or not mirrored else 0.0
         after = 1.0 if event[i] or mirrored else 0.0
-        share = weight[i] / n
+        share = weight[i] / (n * unit)
         gradient[i, 0] = (before * parts[1] + after * parts[4]) * sign * share
         gradient[i, 1] = (before * parts[2] + after * parts[5]) * unit * slope * share
         total += (before * parts[0] + after * parts[3]) * share
