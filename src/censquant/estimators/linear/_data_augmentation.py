@@ -81,8 +81,7 @@ def _completed(
     """Return the times with those of censored rows drawn from the fit, infinite above its end."""
     times = y.copy()
     rows = np.flatnonzero(~event)
-    # Sorted, as crossing quantiles are; their running maximum would be too high.
-    fits = np.sort(X[rows] @ coefficients.T, axis=1)
+    fits = np.maximum.accumulate(X[rows] @ coefficients.T, axis=1)
     for row, fit in zip(rows.tolist(), fits, strict=True):
         reached = np.interp(y[row], fit, levels, left=0.0)
         level = reached + (1.0 - reached) * rng.random()
