@@ -48,7 +48,7 @@ def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, mo
     assert true_levels["nearest"][0] > 0.22
     np.testing.assert_allclose(true_levels["interpolate"], levels, atol=0.03)
     assert found["frozen"][2] > 10 * found["every_step"][2]
-    with_known, without = found["known"]["make_lognorm"]
+    with_known, _, without = found["known"]["make_lognorm"]
     assert with_known[2] > 2 * without[2]
     medians = found["medians"]
     truth = 10.0 * np.log(2.0) ** 0.5
@@ -214,6 +214,11 @@ def test_every_method_has_a_row_and_a_section(name):
         ("LinearCQR", '`method="portnoy"`'),
         ("LinearCQR", '`method="peng-huang"`'),
         ("LinearCQR", '`method="powell"`'),
+        ("LinearCQR", '`method="fitzenberger"`'),
+        ("LinearCQR", '`method="wang-wang"`'),
+        ("LinearCQR", '`method="data-augmentation"`'),
+        ("LogNormalNN", '`loss="crps"`'),
+        ("LogNormalNN", "`calibration_penalty`"),
         ("CoxQuantileRegressor", "`ties`"),
         ("CoxQuantileRegressor", "`penalty`"),
     ],

@@ -2,6 +2,7 @@
 
 from censquant.objectives._asymmetric_laplace import AsymmetricLaplaceDistribution
 from censquant.objectives._bounds import ParameterBounds
+from censquant.objectives._crps import AsymmetricLaplaceCRPS, LogNormalCRPS, WeibullCRPS
 from censquant.objectives._distributions import (
     FormulaDistribution,
     GumbelDistribution,
@@ -21,8 +22,10 @@ from censquant.objectives._portnoy import Portnoy
 from censquant.objectives._powell import Powell
 from censquant.objectives._shape import ShapeLikelihood
 from censquant.objectives._shape_distribution import ShapeDistribution, shape_knots
+from censquant.objectives._tobit_laplace import TobitLaplace
 
 __all__ = [
+    "AsymmetricLaplaceCRPS",
     "AsymmetricLaplaceDistribution",
     "AsymmetricLaplaceLikelihood",
     "FormulaDistribution",
@@ -30,6 +33,7 @@ __all__ = [
     "GridObjective",
     "GumbelDistribution",
     "GumbelLikelihood",
+    "LogNormalCRPS",
     "NormalDistribution",
     "NormalLikelihood",
     "ObservedPinball",
@@ -39,6 +43,8 @@ __all__ = [
     "Powell",
     "ShapeDistribution",
     "ShapeLikelihood",
+    "TobitLaplace",
+    "WeibullCRPS",
     "WeightedPinball",
     "average_of",
     "shape_knots",

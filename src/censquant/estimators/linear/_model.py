@@ -32,6 +32,7 @@ class LinearModel(FeatureModel):
     coef_: Floats
     intercept_: Floats
     stopped_at_: float | None
+    bandwidth_: float | None
     crossing_levels_: Floats | None
     standard_errors_: Floats | None
     confidence_intervals_: Floats | None

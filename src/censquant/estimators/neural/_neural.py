@@ -199,6 +199,7 @@ n_features_in_, feature_names_in_
         callbacks: Sequence[Callback],
         checkpoint: Checkpoint | None,
         censoring_time: ArrayLike | None = None,
+        known_objective: Callable[[tuple[float, ...]], Objective] = Powell,
     ) -> Self:
         """Fit; with ``censoring_time`` every row's is known."""
         config = self._training_config()
@@ -232,7 +233,7 @@ n_features_in_, feature_names_in_
         inner = tuple(transform.levels(taus).tolist())
         objective: Objective = self._make_objective(inner, target, transform)
         if limit is not None:
-            objective = Powell(inner)
+            objective = known_objective(inner)
         progress = [ProgressBar(self._n_runs())] if self.verbose else []
         try:
             networks, follow_up, histories = self._train(
