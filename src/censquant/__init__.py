@@ -62,6 +62,7 @@ _SUBPACKAGES = (
     "datasets",
     "estimators",
     "exceptions",
+    "io",
     "losses",
     "metrics",
     "networks",

@@ -1,7 +1,7 @@
 """Estimators with scikit-learn's API: one base class, and a folder per kind of model."""
 
 from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._persistence import load
+from censquant.estimators._persistence import load, load_notes
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearCQR
 from censquant.estimators.meta import (
@@ -50,5 +50,6 @@ __all__ = [
     "WeibullNN",
     "adapt",
     "load",
+    "load_notes",
     "make_quantile_pipeline",
 ]
