@@ -44,6 +44,7 @@ class TableReader:
         self.shown = self._stream.shown
         self.separator: str | None = None
         self.n_rows: int | None = None
+        self._rows_read = 0
         opened = {"parquet": self._open_parquet, "feather": self._open_feather}
         self._pieces: Callable[[Sequence[int], int], Iterator[Any]] = opened.get(
             self._stream.format, self._open_text
@@ -55,9 +56,11 @@ class TableReader:
         return self.separator is not None
 
     @property
-    def bytes_read(self) -> tuple[int, int | None]:
-        """How much was read, and of how much."""
-        return self._stream.n_read, self._stream.size
+    def progress(self) -> tuple[int, int | None, str]:
+        """How much was read, of how much if that is known, and the unit of both."""
+        if self.n_rows is not None:
+            return self._rows_read, self.n_rows, "rows"
+        return self._stream.n_read, self._stream.size, "bytes"
 
     def pieces(self, places: Sequence[int], n_rows: int) -> Iterator[Any]:
         """Yield Arrow tables of the columns at some places, named by these places."""
@@ -65,6 +68,7 @@ class TableReader:
 
         try:
             for piece in self._pieces(places, n_rows):
+                self._rows_read += piece.num_rows
                 for start in range(0, piece.num_rows, n_rows):
                     yield piece.slice(start, n_rows)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:

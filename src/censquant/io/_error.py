@@ -15,6 +15,8 @@ class TableError(ValueError):
         Names and values of options, each of which would help.
     remedy : str, default ""
         What else would help, in words.
+    about : str, default ""
+        Name of the option that was given and is wrong.
 
     Examples
     --------
@@ -27,20 +29,33 @@ class TableError(ValueError):
     """
 
     def __init__(
-        self, problem: str, options: Sequence[tuple[str, str]] = (), remedy: str = ""
+        self,
+        problem: str,
+        options: Sequence[tuple[str, str]] = (),
+        remedy: str = "",
+        *,
+        about: str = "",
     ) -> None:
-        self.problem, self.options, self.remedy = problem, tuple(options), remedy
+        self.problem, self.options = problem, tuple(options)
+        self.remedy, self.about = remedy, about
         shown = [f"{name}={value!r}" for name, value in self.options]
-        super().__init__(self._sentence("pass", shown))
+        super().__init__(self._sentence("pass", shown, about))
 
     def for_shell(self) -> str:
         """Return the sentence with the options as the command takes them."""
         return self._sentence(
             "add",
-            [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in self.options],
+            [f"{_typed(name)} {shlex.quote(value)}" for name, value in self.options],
+            _typed(self.about),
         )
 
-    def _sentence(self, verb: str, options: list[str]) -> str:
+    def _sentence(self, verb: str, options: list[str], about: str) -> str:
         added = [f"{verb} {' or '.join(options)}"] if options else []
         remedies = ", or ".join([*added, *([self.remedy] if self.remedy else [])])
-        return f"{self.problem}: {remedies}." if remedies else f"{self.problem}."
+        said = f"{self.problem}: {remedies}" if remedies else self.problem
+        return f"{about}: {said}{'' if said.endswith('?') else '.'}".removeprefix(": ")
+
+
+def _typed(name: str) -> str:
+    """Return an option as it is typed in a shell."""
+    return f"--{name.replace('_', '-')}" if name else ""

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.io._batches import TableReader
-from censquant.io._columns import NUMBER, TEXT, Columns, named
+from censquant.io._columns import Columns, named
 from censquant.io._error import TableError
+from censquant.io._model_columns import feature_names, known_kinds, settled_kinds
 from censquant.io._options import TextOptions
 from censquant.io._stream import STANDARD
 from censquant.io._table import CHUNK_ROWS, frame_of, missing_column
@@ -60,11 +61,11 @@ def predict_file(
     interval: float | None = None,
     remaining: str | None = None,
     beyond: str = "nan",
-    keep: Sequence[str] | None = None,
+    keep: Sequence[str] | str | None = None,
     options: TextOptions | None = None,
     overwrite: bool = False,
     chunk_rows: int = CHUNK_ROWS,
-    progress: Callable[[int, int | None, int], None] | None = None,
+    progress: Callable[[int, int | None, str], None] | None = None,
 ) -> PredictedFile:
     """Predict every row of a table and write the predictions as a table with as many rows.
 
@@ -89,7 +90,7 @@ def predict_file(
     beyond : {"nan", "inf", "extrapolate"}, default "nan"
         What to write at levels that the data cannot speak for: nothing, infinity, or the model's
         guess.
-    keep : sequence of str, optional
+    keep : sequence of str or "all", optional
         Columns of the table that are written in front of the predictions; by default those that
         are no features of the model.
     options : TextOptions, optional
@@ -99,8 +100,7 @@ def predict_file(
     chunk_rows : int, default 100,000
         Rows in memory at a time; predictions do not depend on it.
     progress : callable, optional
-        Called after each piece with the bytes read, the bytes in all or None, and the number of
-        rows so far.
+        Called after each piece with the amount done, that of all or None, and the unit of both.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def predict_file(
                 n_rows += piece.table.num_rows
                 n_identified += piece.n_identified
                 if progress is not None:
-                    progress(*reader.bytes_read, n_rows)
+                    progress(*reader.progress)
     finally:
         reader.close()
     n_asked = max(n_rows, 1) * len(asked.levels)
@@ -152,7 +152,7 @@ class _Question:
     ) -> None:
         self.model, self.remaining = model, remaining
         self.beyond = check_choice("beyond", beyond, _BEYOND)
-        self.features = _feature_names(model)
+        self.features = feature_names(model)
         prefix = "" if remaining is None else "remaining_"
         self.columns = [f"{prefix}q{level:.12g}" for level in levels]
         self.levels = levels
@@ -195,7 +195,7 @@ class _Piece:
 
 
 def _pieces(
-    reader: TableReader, asked: _Question, keep: Sequence[str] | None, chunk_rows: int
+    reader: TableReader, asked: _Question, keep: Sequence[str] | str | None, chunk_rows: int
 ) -> Iterator[_Piece]:
     """Yield predicted pieces, an empty one of the same columns where there are no rows."""
     places = _places(reader)
@@ -204,10 +204,9 @@ def _pieces(
     if asked.remaining is not None:
         elapsed = _place(reader, places, asked.remaining, "remaining")
     if keep is None:
-        used = {*asked.features, asked.remaining}
-        kept = [name for name in places if name not in used]
+        kept = [name for name in places if name not in asked.features]
     else:
-        kept = list(keep)
+        kept = list(places) if isinstance(keep, str) else list(keep)
     beside = [_place(reader, places, name, "keep") for name in kept]
     if clash := [name for name in kept if name in asked.columns]:
         raise TableError(
@@ -216,15 +215,15 @@ def _pieces(
         )
     read = Columns(reader.shown, reader.options, is_text=reader.is_text)
     wanted = sorted({*features, *beside, *([] if elapsed is None else [elapsed])})
-    kinds = _known_kinds(asked.model, asked.features)
+    known = known_kinds(asked.model)
     n_before = 0
     for piece in reader.pieces(wanted, chunk_rows):
         values = {place: read.values(piece.column(str(place))) for place in wanted}
         columns = {
             name: values[place] for name, place in zip(asked.features, features, strict=True)
         }
-        kinds = _settled(read, kinds, columns)
-        frame = frame_of(read, columns, kinds, n_before)
+        known = settled_kinds(read, known, columns)
+        frame = frame_of(read, columns, known, n_before)
         spent = None
         if elapsed is not None:
             spent = read.numbers(values[elapsed], str(asked.remaining), n_before)
@@ -254,33 +253,6 @@ def _written(kept: dict[str, Any], asked: _Question, frame: Any, elapsed: Floats
     return _Piece(pa.table(columns), n_identified)
 
 
-def _known_kinds(model: Any, features: Sequence[str]) -> dict[str, str | None]:
-    """Return how the model uses each column; None where it does not say."""
-    found = getattr(model, "feature_kinds_", None)
-    if found is None:
-        return dict.fromkeys(features, None if hasattr(model, "steps") else NUMBER)
-    kinds = {"number": NUMBER, "category": TEXT, "left out": TEXT}
-    return {name: kinds[kind] for name, kind in zip(features, found, strict=True)}
-
-
-def _settled(read: Columns, kinds: dict[str, Any], columns: dict[str, Any]) -> dict[str, Any]:
-    """Return kinds with what the first piece says of columns whose kind is not known."""
-    return {
-        name: (NUMBER if read.kind(columns[name]) == NUMBER else TEXT) if kind is None else kind
-        for name, kind in kinds.items()
-    }
-
-
-def _feature_names(model: Any) -> list[str]:
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        raise ValueError(
-            "model must have been fitted to a data frame, whose columns can be found in a table; "
-            f"this {type(model).__name__} was fitted to an array."
-        )
-    return [str(name) for name in names]
-
-
 def _places(reader: TableReader) -> dict[str, int]:
     """Return the place of each named column; -1 where several have the name."""
     places: dict[str, int] = {}
@@ -292,7 +264,7 @@ def _places(reader: TableReader) -> dict[str, int]:
 
 def _place(reader: TableReader, places: dict[str, int], name: str, role: str) -> int:
     if name not in places:
-        raise TableError(missing_column(reader.shown, name, list(places), role))
+        raise missing_column(reader.shown, name, list(places), role)
     if places[name] < 0:
         raise TableError(
             f"{reader.shown} has more than one column called {name!r}", remedy="rename all but one"

@@ -50,10 +50,10 @@ class TableStream:
         raw = self._opened()
         self.size = _size(raw)
         self.file: BinaryIO = io.BufferedReader(_Counted(raw, self._count), 1 << 20)
-        self.is_packed = self.file.peek(2)[:2] == _GZIP  # type: ignore[attr-defined]
+        self.is_packed = self.file.peek(2)[:2] == _GZIP
         if self.is_packed:
             self.file = io.BufferedReader(_Unpacked(self.file, self.shown), 1 << 20)
-        self.first = self.file.peek(_FIRST_BYTES)[:_FIRST_BYTES]  # type: ignore[attr-defined]
+        self.first = self.file.peek(_FIRST_BYTES)[:_FIRST_BYTES]
         self._refuse_foreign()
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 from censquant.io._batches import TableReader
 from censquant.io._columns import NUMBER, TEXT, Columns, level_texts, named
 from censquant.io._error import TableError
+from censquant.io._model_columns import feature_names, known_kinds, settled_kinds
 from censquant.io._options import TextOptions
 
 CHUNK_ROWS = 100_000
@@ -75,7 +76,7 @@ class Table:
                 remedy="rename all but one",
             )
         if name not in self.columns:
-            raise TableError(missing_column(self.shown, name, list(self.columns), role))
+            raise missing_column(self.shown, name, list(self.columns), role)
         return self.columns[name]
 
     def numbers(self, name: str, role: str) -> Any:
@@ -109,7 +110,9 @@ class Table:
         return self._read.dates(self.column(name, role), name, date_format)
 
     def frame(self, names: Sequence[str], *, categorical: Sequence[str] = ()) -> Any:
-        """Return columns as a DataFrame of float64 numbers and categories.
+        """Return columns as a DataFrame of float64 numbers and categories, to fit a model to.
+
+        Text that is probably meant to be numbers is refused, with the options that would help.
 
         Parameters
         ----------
@@ -131,12 +134,28 @@ class Table:
         }
         return frame_of(self._read, {name: self.columns[name] for name in names}, kinds)
 
+    def frame_for(self, model: Any) -> Any:
+        """Return the columns that a model was fitted to, each read as it was then.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            Fitted to a data frame.
+
+        Returns
+        -------
+        frame : DataFrame
+        """
+        columns = {name: self.column(name, "features") for name in feature_names(model)}
+        kinds = settled_kinds(self._read, known_kinds(model), columns)
+        return frame_of(self._read, columns, kinds)
+
 
 def read_table(
     source: str | os.PathLike[str],
     options: TextOptions | None = None,
     *,
-    progress: Callable[[int, int | None], None] | None = None,
+    progress: Callable[[int, int | None, str], None] | None = None,
 ) -> Table:
     r"""Return a table that is read into memory as a whole.
 
@@ -149,7 +168,7 @@ def read_table(
         A CSV, TSV, Parquet or Feather file, gzipped or not; ``"-"`` for standard input.
     options : TextOptions, optional
     progress : callable, optional
-        Called with the number of bytes read and, if known, of all.
+        Called with the amount read, that of all or None, and the unit of both.
 
     Returns
     -------
@@ -175,7 +194,7 @@ def read_table(
         for piece in reader.pieces(places, CHUNK_ROWS):
             pieces.append(piece)
             if progress is not None:
-                progress(*reader.bytes_read)
+                progress(*reader.progress)
     finally:
         reader.close()
     if not sum(piece.num_rows for piece in pieces):
@@ -213,12 +232,12 @@ def frame_of(
     return pd.DataFrame(found, copy=False)
 
 
-def missing_column(shown: str, name: str, there: Sequence[str], role: str) -> str:
+def missing_column(shown: str, name: str, there: Sequence[str], role: str) -> TableError:
     """Say that a column is not there, and which one may be meant."""
     lower = {other.lower(): other for other in there}
     near = get_close_matches(name.lower(), list(lower), n=1)
     hint = f"did you mean {lower[near[0]]!r}?" if near else f"it has {named(list(there))}"
-    return f"{role}: {shown} has no column {name!r}; {hint}".rstrip("?") + ("?" if near else "")
+    return TableError(f"{shown} has no column {name!r}; {hint}", about=role)
 
 
 def _notes(reader: TableReader, columns: dict[str, Any], kinds: dict[str, str]) -> tuple[str, ...]:

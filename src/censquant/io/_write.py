@@ -55,7 +55,7 @@ def writing(path: str | os.PathLike[str], schema: Any, *, overwrite: bool) -> It
             file = stack.enter_context(replacing(Path(path), overwrite=overwrite))
         if packed:
             # No time stamp: the same predictions are the same bytes.
-            file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))  # type: ignore[assignment]
+            file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
         if kind == "text":
             yield _TextWriter(file, schema, separator)
         else:
