@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from censquant._files import check_place, replacing
 from censquant._validation import look_up
 from censquant.benchmark import Comparison, ComparisonScore, KaplanMeierBaseline
 from censquant.benchmark.peers import PEER_TITLES, available_peers, make_peer
+from censquant.benchmark.reporting import Table, TableCell
 from censquant.cli._methods import METHOD_NAMES, make_estimator
 
 _BASELINE = "kaplan_meier"
@@ -56,26 +55,21 @@ def made_methods(
 
 def comparison_table(found: Comparison) -> Table:
     """Return the table for people: scores, and differences from the first method."""
-    shown = Table()
-    for heading in ("method", "pinball loss (lower is better)", "difference", "concordance"):
-        shown.add_column(heading)
-    for heading in ("difference", "calibration p", "seconds"):
-        shown.add_column(heading)
+    columns = ["method", "pinball loss", "difference", "concordance", "difference "]
+    rows = []
     for row in found.rows:
-        if row.error:
-            shown.add_row(row.method, "failed", "", "", "", "", f"{row.seconds:.1f}")
-            continue
-        pinball, order, calibration = row.scores
-        shown.add_row(
-            row.method,
-            _with_interval(pinball),
-            _difference(pinball),
-            _with_interval(order),
-            _difference(order),
-            f"{calibration.value:.2g}",
-            f"{row.seconds:.1f}",
-        )
-    return shown
+        cells = [row.method, "failed", "", "", "", "", f"{row.seconds:.1f}"]
+        if not row.error:
+            pinball, order, calibration = row.scores
+            cells[1:6] = [
+                _with_interval(pinball),
+                _difference(pinball),
+                _with_interval(order),
+                _difference(order),
+                f"{calibration.value:.2g}",
+            ]
+        rows.append(tuple(TableCell(text) for text in cells))
+    return Table("Cross-validated scores", (*columns, "calibration p", "seconds"), tuple(rows))
 
 
 def check_table_place(path: Path | None, *, overwrite: bool) -> None:

@@ -5,11 +5,13 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+
+if TYPE_CHECKING:
+    from censquant.benchmark.reporting import Table
 
 
 class Reporter:
@@ -33,10 +35,16 @@ class Reporter:
         if not self._as_json:
             self._console.print(escape(text))
 
-    def table(self, table: Table) -> None:
-        """Print a table for people."""
+    def table(self, table: "Table") -> None:
+        """Print a table for people, and what is said below it."""
+        from censquant.cli._tables import print_table
+
         if not self._as_json:
-            self._console.print(table, soft_wrap=False)
+            self._console.soft_wrap = False
+            print_table(self._console, table)
+            self._console.soft_wrap = True
+            for note in table.notes:
+                self.line(note)
 
     def note(self, text: str) -> None:
         """Say what a user should know, once."""

@@ -78,7 +78,7 @@ def _format(path: Path) -> tuple[str, str, bool]:
 
 
 class _TextWriter:
-    """CSV with quotation marks only where they are needed."""
+    """CSV, with quotation marks in the pieces that need them."""
 
     def __init__(self, file: BinaryIO, schema: Any, separator: str) -> None:
         import pyarrow.csv as pa_csv
@@ -87,15 +87,23 @@ class _TextWriter:
         csv.writer(header, delimiter=separator, lineterminator="\n").writerow(schema.names)
         file.write(header.getvalue().encode())
         self._file = file
-        self._options = pa_csv.WriteOptions(
-            include_header=False, delimiter=separator, quoting_style="needed"
-        )
+        self._options = {
+            quoting: pa_csv.WriteOptions(
+                include_header=False, delimiter=separator, quoting_style=quoting
+            )
+            for quoting in ("none", "needed")
+        }
 
     def write(self, piece: Any) -> None:
+        import pyarrow as pa
         import pyarrow.csv as pa_csv
 
         buffer = io.BytesIO()
-        pa_csv.write_csv(piece, buffer, self._options)
+        try:
+            pa_csv.write_csv(piece, buffer, self._options["none"])
+        except pa.ArrowInvalid:  # values with separators, quotation marks or line breaks
+            buffer = io.BytesIO()
+            pa_csv.write_csv(piece, buffer, self._options["needed"])
         self._file.write(buffer.getbuffer())
         self._file.flush()
 

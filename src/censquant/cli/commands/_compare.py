@@ -35,7 +35,7 @@ def compare(
     quantiles: Annotated[
         str, typer.Option(help="Levels that are judged.")
     ] = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
-    resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 200,
+    resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 500,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="Also write a table.")
     ] = None,
@@ -110,6 +110,8 @@ def compare(
 def _explained(found: Any) -> str:
     return (
         f"{found.n_folds}-fold cross-validation on {found.n_rows:,} rows with {found.n_events:,} "
-        f"events. Differences are from {found.reference} on the same rows, with 95 % intervals and "
-        "p-values corrected for the number of methods (Holm)."
+        "events. A smaller pinball loss is better, in units of time, and a larger concordance (0.5 "
+        "is chance). A small calibration p says that quantiles are wrong. Differences are from "
+        f"{found.reference} on the same rows, with 95 % intervals and p-values corrected for the "
+        "number of methods (Holm)."
     )

@@ -90,14 +90,14 @@ def evaluate(
 
 
 def _table(result: Any) -> Any:
-    from rich.markup import escape
-    from rich.table import Table
+    from censquant.benchmark.reporting import Table, TableCell
 
-    shown = Table()
-    for heading in ("score", "value", "95 % interval", "better", "what it says"):
-        shown.add_column(heading, justify="right" if heading == "value" else "left")
+    rows = []
     for row in result.rows:
         ends = "" if row.lower != row.lower else f"{row.lower:.4g} to {row.upper:.4g}"
         value = "-" if row.value != row.value else f"{row.value:.4g}"
-        shown.add_row(row.metric, value, ends, row.direction, escape(row.note))
-    return shown
+        note = f"{row.direction} is better; {row.note}"
+        rows.append(tuple(TableCell(text) for text in (row.metric, value, ends, note)))
+    return Table(
+        "Scores", ("score", "value", "95 % interval", "what it says"), tuple(rows), n_labels=4
+    )
