@@ -123,14 +123,16 @@ def read_study(
             table.column(double[0], "features")
         used = {*columns.names, *dropped, *([groups] if groups else [])}
         names = [name for name in table.columns if name not in used]
+        table.refuse_doubtful(name for name in names if name not in as_codes)
         found, doubtful = columns_to_leave_out(table, names, target)
         for name, reason in doubtful.items():
             report.note(f"{name!r} has {reason}.")
     names = [name for name in names if name not in {*found, *dropped}]
     if not names:
+        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(found.items())[:3])
         raise TableError(
-            f"{table.shown} has no column left to learn from",
-            remedy="name some by features" if found else "",
+            f"{table.shown} has no column left to learn from{f' ({reasons})' if reasons else ''}",
+            [("features", next(iter(found)))] if found else [],
         )
     labels = None if groups is None else _labels(table, groups)
     frame = table.frame(names, categorical=as_codes)

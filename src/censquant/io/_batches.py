@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -45,10 +46,15 @@ class TableReader:
         self.separator: str | None = None
         self.n_rows: int | None = None
         self._rows_read = 0
+        self._jumping: Any = None
         opened = {"parquet": self._open_parquet, "feather": self._open_feather}
-        self._pieces: Callable[[Sequence[int], int], Iterator[Any]] = opened.get(
-            self._stream.format, self._open_text
-        )()
+        try:
+            self._pieces: Callable[[Sequence[int], int], Iterator[Any]] = opened.get(
+                self._stream.format, self._open_text
+            )()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def is_text(self) -> bool:
@@ -77,6 +83,8 @@ class TableReader:
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+        if self._jumping is not None:
+            self._jumping.close()
 
     def _damaged(self, error: Exception) -> Exception:
         if isinstance(error, TableError):
@@ -91,7 +99,8 @@ class TableReader:
         import pyarrow.parquet as pq
 
         try:
-            file = pq.ParquetFile(self._stream.seekable())
+            self._jumping = self._stream.seekable()
+            file = pq.ParquetFile(self._jumping)
         except (pa.ArrowInvalid, OSError) as error:
             raise self._damaged(error) from None
         self.names = list(file.schema_arrow.names)
@@ -112,7 +121,8 @@ class TableReader:
         import pyarrow as pa
 
         try:
-            file = pa.ipc.open_file(self._stream.seekable())
+            self._jumping = self._stream.seekable()
+            file = pa.ipc.open_file(self._jumping)
         except (pa.ArrowInvalid, OSError) as error:
             raise self._damaged(error) from None
         self.names = list(file.schema.names)
@@ -139,6 +149,9 @@ class TableReader:
         except csv.Error as error:
             raise TableError(f"The header of {self.shown} cannot be read ({error})") from None
         n_columns = len(self.names)
+        self._other_separators = [
+            mark for mark in (",", *_OTHER_SEPARATORS) if mark in start and mark != self.separator
+        ]
 
         def pieces(places: Sequence[int], n_rows: int) -> Iterator[Any]:
             wrong = list[Any]()
@@ -176,7 +189,7 @@ class TableReader:
     def _wrong_width(self, row: Any, n_columns: int) -> TableError:
         text = " ".join(row.text.split())
         shown = text if len(text) <= 60 else f"{text[:57]}..."
-        others = [("separator", ";")] if n_columns == 1 else []
+        others = [("separator", mark) for mark in self._other_separators]
         return TableError(
             f"{self.shown} has {n_columns} columns in its header but {row.actual_columns} in the "
             f"row {shown!r}",
@@ -222,10 +235,12 @@ def _end_of_record(text: str) -> int | None:
 
 
 def _separator(name: str, header: str) -> str:
+    """Return the tab in files named after it, else what separates the names of the header."""
     if name.lower().removesuffix(".gz").endswith(_TAB_SUFFIXES):
         return "\t"
-    found = [mark for mark in _OTHER_SEPARATORS if mark in header]
-    return found[0] if len(found) == 1 and "," not in header else ","
+    bare = re.sub(r'"[^"]*"', "", header)
+    found = [mark for mark in _OTHER_SEPARATORS if mark in bare]
+    return found[0] if len(found) == 1 and "," not in bare else ","
 
 
 class _Chained(io.RawIOBase):

@@ -49,12 +49,16 @@ class TableStream:
         self._n_read = 0
         raw = self._opened()
         self.size = _size(raw)
-        self.file: BinaryIO = io.BufferedReader(_Counted(raw, self._count), 1 << 20)
-        self.is_packed = self.file.peek(2)[:2] == _GZIP
-        if self.is_packed:
-            self.file = io.BufferedReader(_Unpacked(self.file, self.shown), 1 << 20)
-        self.first = self.file.peek(_FIRST_BYTES)[:_FIRST_BYTES]
-        self._refuse_foreign()
+        self.file: Any = io.BufferedReader(_Counted(raw, self._count), 1 << 20)
+        try:
+            self.is_packed = self.file.peek(2)[:2] == _GZIP
+            if self.is_packed:
+                self.file = io.BufferedReader(_Unpacked(self.file, self.shown), 1 << 20)
+            self.first = self.file.peek(_FIRST_BYTES)[:_FIRST_BYTES]
+            self._refuse_foreign()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def n_read(self) -> int:

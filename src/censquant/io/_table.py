@@ -1,7 +1,7 @@
 """A whole table in memory: columns by name, what they hold, what was left aside."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -125,14 +125,23 @@ class Table:
         -------
         frame : DataFrame
         """
-        for name in names:
-            if self.kinds[name] == TEXT and name not in categorical:
-                self._read.refuse_doubtful(self.columns[name], name)
+        self.refuse_doubtful(name for name in names if name not in categorical)
         kinds = {
             name: TEXT if name in categorical or self.kinds[name] == TEXT else NUMBER
             for name in names
         }
         return frame_of(self._read, {name: self.columns[name] for name in names}, kinds)
+
+    def refuse_doubtful(self, names: Iterable[str]) -> None:
+        """Refuse columns of text that is probably meant to be numbers, and say how to read them.
+
+        Parameters
+        ----------
+        names : iterable of str
+        """
+        for name in names:
+            if self.kinds[name] == TEXT:
+                self._read.refuse_doubtful(self.columns[name], name)
 
     def frame_for(self, model: Any) -> Any:
         """Return the columns that a model was fitted to, each read as it was then.
