@@ -98,7 +98,7 @@ def predict_file(
     overwrite : bool, default False
         Whether an existing file may be replaced.
     chunk_rows : int, default 100,000
-        Rows in memory at a time; predictions do not depend on it.
+        Rows in memory at a time; predictions depend on it by rounding alone.
     progress : callable, optional
         Called after each piece with the amount done, that of all or None, and the unit of both.
 
@@ -286,9 +286,7 @@ def _refuse_same_file(data: str | os.PathLike[str], out: str | os.PathLike[str])
     if STANDARD in (os.fspath(data), os.fspath(out)):
         return
     if all(Path(path).exists() for path in (data, out)) and Path(data).samefile(out):
-        raise ValueError(
-            f"{os.fspath(out)!r} is the table itself: write the predictions elsewhere."
-        )
+        raise ValueError(f"{os.fspath(out)!r} is the table itself: name another file.")
 
 
 def _chained(first: _Piece, others: Iterator[_Piece]) -> Iterator[_Piece]:
