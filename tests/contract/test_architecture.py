@@ -30,6 +30,7 @@ LAYERS = (
     },
     {"survival", "quantiles"},
     {"losses", "networks", "datasets", "adapters", "io"},
+    {"calibration"},
     {"metrics"},
     {"training", "torch"},
     {"objectives"},
