@@ -61,7 +61,8 @@ def test_groups_are_never_divided(shell):
 
     labels = np.repeat(np.arange(30), 4)
     found = compare({"own": Remembers()}, labels[:, None].astype(float),
-                    (shell["days"], shell["failed"]), groups=labels, cv=3, n_resamples=5)  # fmt: skip
+                    (shell["days"], shell["failed"]),
+                    groups=labels, cv=3, n_resamples=5)  # fmt: skip
     assert found["own"].error == ""
 
 

@@ -9,6 +9,7 @@ from in_process import run
 
 from censquant import load
 from censquant.estimators import load_notes
+from censquant.io import TableError
 
 FAST = ("--method", "cox", "--jobs", 1)
 TARGET = ("--time", "days", "--event", "failed")
@@ -141,7 +142,8 @@ def test_other_codes_than_0_and_1_are_asked_about_with_the_option_to_add(
     frame.to_csv("fleet.csv", index=False)
     sentence = fit().error
     assert sentence == (
-        f"The event 'failed' must hold 0 and 1, got {shown}: add --event-value {option}, or another "
+        f"The event 'failed' must hold 0 and 1, got {shown}: add --event-value {option}, or "
+        f"another "
         "value if that one does not mean that the event was observed."
     )
     told = fit("--event-value", option, "--json").json
@@ -203,7 +205,7 @@ def test_a_missing_last_date_is_asked_about(shell):
         fit(data="dates.csv", target=dates).error
     )
     told = fit("--until", "2030-01-01", "--json", data="dates.csv",
-               target=("--start", "installed", "--end", "stopped", "--drop", "failed")).json  # fmt: skip
+               target=(*dates[:4], "--drop", "failed")).json  # fmt: skip
     assert told["events"] == 60 - n_missing
 
 
@@ -213,7 +215,8 @@ def test_dates_that_can_be_read_in_two_ways_are_asked_about(shell):
     frame.to_csv("dates.csv", index=False)
     dates = ("--start", "installed", "--end", "stopped", "--event", "failed")
     assert fit(data="dates.csv", target=dates).error == (
-        "The column 'installed' of 'dates.csv' must hold dates such as 2024-01-31, got '03/04/2020' "
+        "The column 'installed' of 'dates.csv' must hold dates such as 2024-01-31, got "
+        "'03/04/2020' "
         "in row 1: add --date-format %d/%m/%Y or --date-format %m/%d/%Y."
     )
 
@@ -324,7 +327,8 @@ BROKEN = {
     "cut.parquet": (b"PAR1....", "'cut.parquet' cannot be read ("),
     "commas.csv": (
         b"days;failed;temp\n1;0;3,5\n2;1;4,25\n",
-        "The column 'temp' of 'commas.csv' holds numbers with commas such as '3,5': add --decimal , "
+        "The column 'temp' of 'commas.csv' holds numbers with commas such as '3,5': add "
+        "--decimal , "
         "or --categorical temp or --drop temp.",
     ),
     "gap.csv": (
@@ -344,7 +348,8 @@ BROKEN = {
     ),
     "censored.csv": (
         b"days,failed,temp\n1,0,3\n2,0,4\n",
-        "No row of 'censored.csv' has the event, so that no time to it can be learned: check event.",
+        "No row of 'censored.csv' has the event, so that no time to it can be learned: "
+        "check event.",
     ),
     "alone.csv": (
         b"days,failed\n1,0\n2,1\n",
@@ -360,7 +365,8 @@ BROKEN = {
     ),
     "dates.csv": (
         b"days,failed,temp\n2020-01-01,0,3\n2020-01-02,1,4\n",
-        "The column 'days' of 'dates.csv' must hold durations, got dates: name two columns of dates "
+        "The column 'days' of 'dates.csv' must hold durations, got dates: name two columns "
+        "of dates "
         "by start and end.",
     ),
 }
@@ -382,7 +388,8 @@ def test_a_column_of_numbers_and_words_is_asked_about(shell):
     sentence = fit().error
     assert sentence.startswith("The column 'temp' of 'fleet.csv' holds ")
     assert sentence.endswith(
-        " different numbers beside 'unknown': add --missing unknown or --categorical temp or --drop "
+        " different numbers beside 'unknown': add --missing unknown or --categorical temp "
+        "or --drop "
         "temp."
     )
     assert fit("--missing", "unknown", "--json").json["missing"] == {"temp": 2}
@@ -444,6 +451,20 @@ def test_a_column_of_numbers_and_words_is_asked_about(shell):
 )
 def test_wrong_options_are_one_sentence_and_exit_code_2(shell, arguments, sentence):
     assert run(*arguments).error.startswith(sentence)
+
+
+def test_a_traceback_can_be_asked_for_anywhere(shell):
+    with pytest.raises(TableError, match="has no column 'dayz'"):
+        fit("--traceback", target=("--time", "dayz", "--event", "failed"))
+
+
+def test_a_seed_makes_a_fit_repeatable(shell):
+    X, curves = fleet(5)[["temp", "site"]], []
+    for _ in range(2):
+        assert run("fit", "fleet.csv", *TARGET, "--method", "forest", "--seed", 3, "--force", "-o",
+                   "m").code == 0  # fmt: skip
+        curves.append(load("m").predict_curve(X).values)
+    np.testing.assert_array_equal(*curves)
 
 
 def test_a_fault_of_the_package_says_so_without_a_traceback(shell, monkeypatch):

@@ -11,6 +11,7 @@ from test_fit_command import FAST, TARGET, fleet
 
 from censquant import CQRNN, CoxQuantileRegressor, load, make_quantile_pipeline
 from censquant.datasets import make_norm_linear
+from censquant.exceptions import FewEventsWarning
 
 LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
 
@@ -216,6 +217,51 @@ def test_models_of_python_predict_files_too(tmp_path, monkeypatch):
     assert run("predict", "nameless", "rows.csv", "-o", "out2.csv").error == (
         "model must have been fitted to a data frame, whose columns can be found in a table; this "
         "CQRNN was fitted to an array."
+    )
+
+
+# Calibrated models
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calibrated")
+    frame = fleet(300, seed=3)
+    frame.to_csv(folder / "fleet.csv", index=False)
+    done = run("fit", folder / "fleet.csv", *TARGET, *FAST, "--calibrate", "-o", folder / "model")
+    assert done.code == 0, done.err
+    return folder, frame, done
+
+
+def test_a_calibrated_fit_says_how_often_its_bounds_hold(calibrated):
+    _, _, done = calibrated
+    assert "Calibrated by aipcw, since " in done.out
+    assert "side   confidence  coverage" in done.out
+
+
+def test_bounds_and_intervals_are_those_of_the_calibrated_model(calibrated, tmp_path):
+    folder, frame, _ = calibrated
+    out, model = tmp_path / "out.csv", load(folder / "model")
+    asked = ("--lower-bound", 0.9, "--interval", 0.8, "--quantiles", "0.5")
+    done = run("predict", folder / "model", folder / "fleet.csv", "-o", out, *asked)
+    assert done.code == 0, done.err
+    found, X = pd.read_csv(out), frame[["temp", "site"]]
+    np.testing.assert_allclose(found["bound0.9"], model.predict_lower_bound(X, 0.9), rtol=1e-9)
+    expected = model.predict_interval(X, 0.8, beyond="nan")
+    np.testing.assert_allclose(found[["lower", "upper"]], expected, rtol=1e-9)
+    done = run("predict", folder / "model", folder / "fleet.csv", "-o", out, *asked, "--remaining",
+               "days", "--force")  # fmt: skip
+    assert done.code == 0, done.err
+    with pytest.warns(FewEventsWarning, match="do not support lower bounds"):
+        bound = model.predict_lower_bound(X, 0.9, elapsed=frame["days"]) - frame["days"]
+    assert "do not support lower bounds" in done.err
+    np.testing.assert_allclose(pd.read_csv(out)["remaining_bound0.9"], bound, rtol=1e-6, atol=1e-9)
+
+
+def test_a_bound_of_a_model_that_promises_nothing_is_refused(shell):
+    assert run("predict", "model", "new.csv", "-o", "out.csv", "--lower-bound", 0.9).error == (
+        "lower_bound needs a calibrated model, got CensoredQuantileRegressor: fit it with "
+        "--calibrate, in Python as ConformalSurvivalRegressor."
     )
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 from test_fit_command import TARGET, fleet
 
@@ -16,13 +15,13 @@ COMMAND = (sys.executable, "-m", "censquant")
 WAITING = """
 import sys, time
 from censquant.io import _predict
-original = _predict._Question.answer
+original = _predict.Question.answer
 def slow(*arguments):
     answer = original(*arguments)
     print("predicted a piece", flush=True)
     time.sleep(120)
     return answer
-_predict._Question.answer = slow
+_predict.Question.answer = slow
 sys.argv = ["censquant", "predict", "model", "fleet.csv", "-o", "out.csv", "--chunk-rows", "20"]
 from censquant.cli import main
 main()
@@ -65,7 +64,7 @@ def test_evaluate_and_compare_run_in_a_shell(folder):
     assert json.loads(done.stdout)["rows"][0]["method"] == "kaplan_meier"
 
 
-def test_bad_input_is_exit_code_2_and_traceback_is_taken_anywhere(folder):
+def test_bad_input_is_one_sentence_and_exit_code_2(folder):
     wrong = ("fit", "fleet.csv", "--time", "dayz", "--event", "failed", "-o", "other")
     short = run(*wrong, cwd=folder)
     assert short.returncode == 2
@@ -73,9 +72,6 @@ def test_bad_input_is_exit_code_2_and_traceback_is_taken_anywhere(folder):
     assert short.stderr.decode() == (
         "Error: --time: 'fleet.csv' has no column 'dayz'; did you mean 'days'?\n"
     )
-    long = run(*wrong, "--traceback", cwd=folder)
-    assert long.returncode == 1
-    assert b"Traceback" in long.stderr
 
 
 def listed(place):
@@ -132,16 +128,3 @@ def test_completion_is_offered_for_shells(folder):
     done = run(cwd=folder, env={**os.environ, "_CENSQUANT_COMPLETE": "complete_bash",
                                 "COMP_WORDS": "censquant ev", "COMP_CWORD": "1"})  # fmt: skip
     assert done.stdout.split() == [b"evaluate"]
-
-
-def test_a_seed_makes_a_fit_repeatable(folder):
-    from censquant import load
-
-    X = fleet(5)[["temp", "site"]]
-    curves = []
-    for name in ("first", "second"):
-        done = run("fit", "fleet.csv", *TARGET, "--method", "forest", "-o", name, cwd=folder)
-        assert done.returncode == 0, done.stderr
-        curves.append(load(folder / name).predict_curve(X).values)
-        (folder / name).unlink()
-    np.testing.assert_array_equal(*curves)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,8 +48,8 @@ class Reporter:
                 self.line(note)
 
     def note(self, text: str) -> None:
-        """Say what a user should know, once."""
-        if text in self.notes:
+        """Say what a user should know, once; pieces of a table differ in numbers alone."""
+        if _without_numbers(text) in map(_without_numbers, self.notes):
             return
         self.notes.append(text)
         if not self._as_json:
@@ -70,6 +71,10 @@ class Reporter:
                 for warning in caught:
                     if issubclass(warning.category, UserWarning):
                         self.note(str(warning.message))
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+", "", text)
 
 
 def plain(value: Any) -> Any:

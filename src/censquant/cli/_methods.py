@@ -28,11 +28,13 @@ def make_estimator(
     n_jobs: int = -1,
     seed: int = 0,
     verbose: int = 0,
+    calibrate: bool = False,
 ) -> Any:
     """Return an estimator that takes tables as they are.
 
     Methods other than the recommended one are its only candidates, so that they get the same
-    encoding of categories and missing values, and are scored on held-out rows as well.
+    encoding of categories and missing values, and are scored on held-out rows as well. A
+    calibrated one keeps what its intervals and bounds promise.
     """
     from censquant import estimators
 
@@ -48,7 +50,7 @@ def make_estimator(
         candidates = [
             (name, _candidate(getattr(estimators, _CLASSES[name]), censoring)) for name in methods
         ]
-    return estimators.CensoredQuantileRegressor(
+    made = estimators.CensoredQuantileRegressor(
         quantiles,
         candidates=candidates,
         censoring=censoring,
@@ -56,6 +58,9 @@ def make_estimator(
         random_state=seed,
         verbose=verbose,
     )
+    if not calibrate:
+        return made
+    return estimators.ConformalSurvivalRegressor(made, n_jobs=n_jobs, random_state=seed)
 
 
 def _candidate(estimator: Any, censoring: str) -> Any:

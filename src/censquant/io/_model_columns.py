@@ -18,10 +18,13 @@ def feature_names(model: Any) -> list[str]:
 
 def known_kinds(model: Any) -> dict[str, str]:
     """Return how the model uses each column, as far as it says so."""
-    names, found = feature_names(model), getattr(model, "feature_kinds_", None)
+    names = feature_names(model)
+    # A model around another one takes what that one takes.
+    inner = getattr(model, "estimator_", model)
+    found = getattr(inner, "feature_kinds_", None)
     if found is None:
         # The steps of a pipeline may take anything; a bare model takes numbers.
-        return {} if hasattr(model, "steps") else dict.fromkeys(names, NUMBER)
+        return {} if hasattr(inner, "steps") else dict.fromkeys(names, NUMBER)
     kinds = {"number": NUMBER, "category": TEXT, "left out": TEXT}
     return {name: kinds[kind] for name, kind in zip(names, found, strict=True)}
 

@@ -9,23 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._validation import check_choice, check_integer, check_number
+from censquant._validation import check_integer
 from censquant.io._batches import TableReader
 from censquant.io._columns import Columns, named
 from censquant.io._error import TableError
-from censquant.io._model_columns import feature_names, known_kinds, settled_kinds
+from censquant.io._model_columns import known_kinds, settled_kinds
 from censquant.io._options import TextOptions
+from censquant.io._question import Question
 from censquant.io._stream import STANDARD
 from censquant.io._table import CHUNK_ROWS, frame_of, missing_column
 from censquant.io._write import check_output, writing
-from censquant.quantiles import QuantileCurve, check_quantiles
+from censquant.quantiles import check_quantiles
 
 Floats = NDArray[np.float64]
 
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
-_BEYOND = ("nan", "inf", "extrapolate")
-IDENTIFIED = "identified"
-"""Column with the highest level that the data can speak for."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,7 @@ def predict_file(
     *,
     quantiles: ArrayLike = _LEVELS,
     interval: float | None = None,
+    lower_bound: float | None = None,
     remaining: str | None = None,
     beyond: str = "nan",
     keep: Sequence[str] | str | None = None,
@@ -83,7 +82,11 @@ def predict_file(
     quantiles : array-like of levels in (0, 1), default 0.1, 0.25, 0.5, 0.75, 0.9
         Become the columns ``q0.1``, ``q0.25``, ...
     interval : float in (0, 1), optional
-        Adds the ends of the central interval with this probability, ``lower`` and ``upper``.
+        Adds the ends of the central interval with this probability, ``lower`` and ``upper``. Of a
+        :class:`censquant.ConformalSurvivalRegressor` they keep the promise.
+    lower_bound : float in (0, 1), optional
+        Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9; of a
+        :class:`censquant.ConformalSurvivalRegressor` alone.
     remaining : str, optional
         Column with the time that each individual has lasted already: quantiles and interval are
         then those of the time that is left, and their columns start with ``remaining_``.
@@ -122,7 +125,14 @@ def predict_file(
     >>> written.n_rows, header
     (3, 'q0.1,q0.5,identified')
     """
-    asked = _Question(model, check_quantiles(quantiles), interval, remaining, beyond)
+    asked = Question(
+        model,
+        check_quantiles(quantiles),
+        interval=interval,
+        lower_bound=lower_bound,
+        remaining=remaining,
+        beyond=beyond,
+    )
     check_integer("chunk_rows", chunk_rows, minimum=1)
     check_output(out, overwrite=overwrite)
     _refuse_same_file(data, out)
@@ -140,52 +150,8 @@ def predict_file(
                     progress(*reader.progress)
     finally:
         reader.close()
-    n_asked = max(n_rows, 1) * len(asked.levels)
+    n_asked = n_rows * len(asked.levels)
     return PredictedFile(n_rows, tuple(asked.columns), n_identified / n_asked)
-
-
-class _Question:
-    """What is asked about each row, and the names of the answers."""
-
-    def __init__(
-        self, model: Any, levels: Floats, interval: float | None, remaining: str | None, beyond: str
-    ) -> None:
-        self.model, self.remaining = model, remaining
-        self.beyond = check_choice("beyond", beyond, _BEYOND)
-        self.features = feature_names(model)
-        prefix = "" if remaining is None else "remaining_"
-        self.columns = [f"{prefix}q{level:.12g}" for level in levels]
-        self.levels = levels
-        if interval is not None:
-            share = check_number("interval", interval, minimum=0, below=1, exclude_minimum=True)
-            low = round((1.0 - share) / 2.0, 12)
-            self.levels = np.concatenate([levels, [low, 1.0 - low]])
-            self.columns += [f"{prefix}lower", f"{prefix}upper"]
-        self.columns.append(IDENTIFIED)
-
-    def answer(self, frame: Any, elapsed: Floats | None) -> tuple[Floats, Floats, int]:
-        """Return predicted values, the identified level, and how many values are identified."""
-        curve: QuantileCurve = self.model.predict_curve(frame)
-        if elapsed is None:
-            values, levels = curve.at(self.levels), self.levels[None, :]
-            reach = curve.reach
-        else:
-            values = curve.remaining(elapsed, self.levels)
-            levels = curve.conditional_levels(elapsed, self.levels)
-            reach = _conditional_reach(curve, elapsed)
-        known = np.broadcast_to(curve.is_identified(levels), values.shape)
-        if self.beyond != "extrapolate":
-            far = -np.inf if curve.reach_is_lowest else np.inf
-            values = np.where(known, values, np.nan if self.beyond == "nan" else far)
-        return values, reach, int(known.sum())
-
-
-def _conditional_reach(curve: QuantileCurve, elapsed: Floats) -> Floats:
-    """Return the highest identified level among those who have lasted as long."""
-    passed = curve.cdf(elapsed)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        level = (curve.reach - passed) / (1.0 - passed)
-    return np.clip(np.nan_to_num(level, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +161,7 @@ class _Piece:
 
 
 def _pieces(
-    reader: TableReader, asked: _Question, keep: Sequence[str] | str | None, chunk_rows: int
+    reader: TableReader, asked: Question, keep: Sequence[str] | str | None, chunk_rows: int
 ) -> Iterator[_Piece]:
     """Yield predicted pieces, an empty one of the same columns where there are no rows."""
     places = _places(reader)
@@ -237,17 +203,16 @@ def _pieces(
         raise ValueError(f"{reader.shown} has a header but no rows.")
 
 
-def _written(kept: dict[str, Any], asked: _Question, frame: Any, elapsed: Floats | None) -> _Piece:
+def _written(kept: dict[str, Any], asked: Question, frame: Any, elapsed: Floats | None) -> _Piece:
     import pyarrow as pa
 
-    values, reach, n_identified = asked.answer(frame, elapsed)
-    predicted = [*values.T, reach]
+    predicted, n_identified = asked.answer(frame, elapsed)
     columns = {
         **kept,
         **{
             # Nothing is written where there is no number.
             name: pa.array(np.ascontiguousarray(column), mask=np.isnan(column))
-            for name, column in zip(asked.columns, predicted, strict=True)
+            for name, column in zip(asked.columns, predicted.T, strict=True)
         },
     }
     return _Piece(pa.table(columns), n_identified)

@@ -1,6 +1,7 @@
 """``censquant fit``."""
 
 import time as clock
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +42,14 @@ def fit(
     censoring: Annotated[
         str, typer.Option(help="Whether censored events lie after (right) or before (left).")
     ] = "right",
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Calibrate quantiles, intervals and bounds on rows that are held out in turn, so "
+            "that they cover as often as they promise.",
+        ),
+    ] = False,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     separator: options.Separator = None,
@@ -73,6 +82,7 @@ def fit(
         n_jobs=jobs,
         seed=seed,
         verbose=1,
+        calibrate=calibrate,
     )
     study = read_study(
         data,
@@ -98,24 +108,34 @@ def fit(
 
 
 def _entries(model: Any) -> dict[str, Any]:
-    pool = model.candidates_["pool"]
+    pooled = getattr(model, "estimator_", model)
+    whole = pooled.candidates_["pool"]
     return {
-        "weights": model.weights_,
+        "weights": pooled.weights_,
         "held_out": {
-            "concordance": pool.concordance,
-            "brier": pool.brier,
-            "pinball": pool.pinball,
-            "calibration_p_value": model.calibration_p_value_,
+            "concordance": whole.concordance,
+            "brier": whole.brier,
+            "pinball": whole.pinball,
+            "calibration_p_value": pooled.calibration_p_value_,
         },
+        **({} if pooled is model else _promises(model)),
+    }
+
+
+def _promises(model: Any) -> dict[str, Any]:
+    return {
+        "calibration": model.method_,
+        "coverage": [asdict(row) for row in model.coverage_.rows],
     }
 
 
 def _tell_model(report: Any, model: Any, output: Path, seconds: float) -> None:
-    used = sorted(model.weights_.items(), key=lambda item: -item[1])
+    entries = _entries(model)
+    used = sorted(entries["weights"].items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name} {weight:.0%}" for name, weight in used if weight >= 0.005)
     report.line()
     report.line(f"Fitted in {seconds:.1f} s: {shown}")
-    held_out = _entries(model)["held_out"]
+    held_out = entries["held_out"]
     if held_out["concordance"] == held_out["concordance"]:
         calibration = held_out["calibration_p_value"]
         tested = "" if calibration is None else f", calibration test p = {calibration:.2g}"
@@ -123,5 +143,10 @@ def _tell_model(report: Any, model: Any, output: Path, seconds: float) -> None:
             f"On rows held out of the fit: concordance {held_out['concordance']:.3f} (0.5 is "
             f"chance){tested}"
         )
+    if "calibration" in entries:
+        report.line(f"Calibrated by {entries['calibration']}")
+        report.line("Coverage of bounds, estimated on rows held out of the fit:")
+        for line in str(model.coverage_).splitlines():
+            report.line(f"  {line}")
     report.line(f"Model: {output}")
     report.line(f"Next: censquant predict {output} NEW.csv -o TIMES.csv")

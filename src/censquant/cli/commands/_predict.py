@@ -30,6 +30,13 @@ def predict(
         float | None,
         typer.Option(help="Adds the central interval with this probability: lower and upper."),
     ] = None,
+    lower_bound: Annotated[
+        float | None,
+        typer.Option(
+            help="Adds a time that this share of individuals outlives, such as 0.9: column "
+            "bound0.9, of a model that was fitted with --calibrate."
+        ),
+    ] = None,
     remaining: Annotated[
         str | None,
         typer.Option(
@@ -81,6 +88,7 @@ def predict(
             output,
             quantiles=levels or [],
             interval=interval,
+            lower_bound=lower_bound,
             remaining=remaining,
             beyond=beyond,
             keep=_kept(keep),
