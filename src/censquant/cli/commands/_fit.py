@@ -1,7 +1,7 @@
 """``censquant fit``."""
 
 import time as clock
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -146,7 +146,8 @@ def _tell_model(report: Any, model: Any, output: Path, seconds: float) -> None:
     if "calibration" in entries:
         report.line(f"Calibrated by {entries['calibration']}")
         report.line("Coverage of bounds, estimated on rows held out of the fit:")
-        for line in str(model.coverage_).splitlines():
+        known = [row for row in model.coverage_.rows if row.estimate == row.estimate]
+        for line in str(replace(model.coverage_, rows=tuple(known))).splitlines():
             report.line(f"  {line}")
     report.line(f"Model: {output}")
     report.line(f"Next: censquant predict {output} NEW.csv -o TIMES.csv")
