@@ -1,12 +1,13 @@
 """Estimators with scikit-learn's API: one base class, and a folder per kind of model."""
 
 from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._persistence import load
+from censquant.estimators._persistence import load, load_notes
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearCQR
 from censquant.estimators.meta import (
     AdaptedModel,
     CensoredQuantileRegressor,
+    ConformalSurvivalRegressor,
     PooledQuantileRegressor,
     QuantilePipeline,
     adapt,
@@ -34,6 +35,7 @@ __all__ = [
     "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "CensoredQuantileRegressor",
+    "ConformalSurvivalRegressor",
     "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",
@@ -50,5 +52,6 @@ __all__ = [
     "WeibullNN",
     "adapt",
     "load",
+    "load_notes",
     "make_quantile_pipeline",
 ]

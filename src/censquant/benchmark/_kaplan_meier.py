@@ -21,7 +21,7 @@ class KaplanMeierBaseline(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant.benchmark.field import KaplanMeierBaseline
+    >>> from censquant.benchmark import KaplanMeierBaseline
     >>> model = KaplanMeierBaseline().fit(np.zeros((4, 1)), ([1, 2, 3, 4], [1, 0, 1, 1]))
     >>> model.predict_curve(np.zeros((2, 1))).survival([0.5, 3.0])
     array([[1.   , 0.375],
