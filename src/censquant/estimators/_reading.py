@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from censquant._validation import check_choice
 from censquant._warn import warn_once
 from censquant.exceptions import ExtrapolationWarning
+from censquant.export import Graph, Value
 from censquant.quantiles import (
     DEFAULT_QUANTILES,
+    GraphCurve,
     QuantileCurve,
     SurvivalFunction,
     check_levels,
@@ -38,6 +40,30 @@ class ReadsCurves:
     def predict_curve(self, X: Any) -> QuantileCurve:
         """Return the predictive distribution of each row, with its reach."""
         raise NotImplementedError
+
+    def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
+        """Return the curves and their reach ``(n, 1)`` in a graph, whose inputs it declares."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be exported: export is known for the estimators of "
+            "this package and for pipelines and pools of them."
+        )
+
+    def _graph(self, quantiles: ArrayLike | None, times: ArrayLike | None = None) -> Graph:
+        """Return the model as a graph from features to quantiles at some levels."""
+        levels = self._levels(quantiles)
+        graph = Graph()
+        curve, reach = self._graph_curve(graph)
+        graph.outputs["quantiles"] = curve.at(levels)
+        if len(curve.taus) > 1 or 0.5 in curve.taus:
+            graph.outputs["median"] = curve.at([0.5]).reshape()
+        graph.outputs["identified"] = reach.reshape()
+        graph.facts = {"quantiles": levels.tolist(), "left_censored": self._left_censored}
+        if times is not None:
+            at = read_numbers(times, name="times")
+            asked = graph.repeated(at, next(iter(graph.inputs.values())))
+            graph.outputs["survival"] = 1.0 - curve.levels_of(asked)
+            graph.facts["times"] = at.tolist()
+        return graph
 
     @property
     def _left_censored(self) -> bool:

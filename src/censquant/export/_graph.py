@@ -70,6 +70,8 @@ class Value:
     kind: str
     shape: Shape
 
+    __array_ufunc__ = None  # an array on the left leaves the operation to the value
+
     def __add__(self, other: Any) -> Value:
         return self._with("add", other)
 

@@ -9,6 +9,7 @@ from censquant.objectives._distributions import (
     average_of,
 )
 from censquant.objectives._frozen_levels import FrozenLevels
+from censquant.objectives._graphs import UnitDistribution, distribution_graph
 from censquant.objectives._grid import GridObjective
 from censquant.objectives._likelihood import (
     AsymmetricLaplaceLikelihood,
@@ -39,7 +40,9 @@ __all__ = [
     "Powell",
     "ShapeDistribution",
     "ShapeLikelihood",
+    "UnitDistribution",
     "WeightedPinball",
     "average_of",
+    "distribution_graph",
     "shape_knots",
 ]
