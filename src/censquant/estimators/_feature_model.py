@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._features import dense, feature_names, note_of_far_features
 from censquant.estimators._reading import Ask, Floats
-from censquant.export import Graph, Value
+from censquant.export import Value
 from censquant.quantiles import GraphCurve, QuantileCurve
 from censquant.training import side_by_side
 
@@ -61,9 +61,8 @@ class FeatureModel(QuantileRegressor):
         """Return the lowest time that is predicted: where none was negative, none will be."""
         return 0.0 if self.follow_up_[0] >= 0 else -np.inf
 
-    def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
-        names = feature_names(self)
-        return self._curve_of_graph(self._numbers_graph(graph.numbers(len(names), names)))
+    def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
+        return self._curve_of_graph(self._numbers_graph(numbers))
 
     def _numbers_graph(self, numbers: Value) -> Value:
         """Return what ``_read_features`` makes of numbers, in a graph."""
@@ -71,7 +70,7 @@ class FeatureModel(QuantileRegressor):
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         """Return what ``_curve_of`` does, the reach of shape (n, 1) apart, in a graph."""
-        return super()._graph_curve(x.graph)
+        return super()._curve_of_numbers(x)
 
     def predict_curve(self, X: Any) -> QuantileCurve:
         """Return the predictive distribution of each row, with its reach.

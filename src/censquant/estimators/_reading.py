@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from censquant._validation import check_choice
 from censquant._warn import warn_once
+from censquant.estimators._features import feature_names
 from censquant.exceptions import ExtrapolationWarning
 from censquant.export import Graph, Value
 from censquant.quantiles import (
@@ -43,9 +44,14 @@ class ReadsCurves:
 
     def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
         """Return the curves and their reach ``(n, 1)`` in a graph, whose inputs it declares."""
+        names = feature_names(self)
+        return self._curve_of_numbers(graph.numbers(len(names), names))
+
+    def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
+        """Return curves and their reach ``(n, 1)`` for features that are numbers in a graph."""
         raise TypeError(
-            f"{type(self).__name__} cannot be exported: export is known for the estimators of "
-            "this package and for pipelines and pools of them."
+            f"{type(self).__name__} cannot be exported: the export knows the estimators of "
+            "censquant, pools and pipelines of them."
         )
 
     def _graph(self, quantiles: ArrayLike | None, times: ArrayLike | None = None) -> Graph:

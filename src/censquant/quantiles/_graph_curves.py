@@ -129,23 +129,31 @@ class GridCurve:
         result = above.where(result, result.minimum(right_value))
         return result if self.lower == -np.inf else result.maximum(self.lower)
 
+    def lower_reach(self) -> Value:
+        """Return how far below its first quantile each distribution starts, of shape (n, 1)."""
+        first = self.values.columns([0])
+        return self._lower_reach(first, self.values.columns([1]) - first)
+
     def _lower_reach(self, first: Value, gap: Value) -> Value:
         reach = gap * (self.taus[0] / (self.taus[1] - self.taus[0]))
         return reach if self.lower == -np.inf else reach.minimum(first - self.lower)
 
-    def levels_of(self, times: Value) -> Value:
+    def levels_of(self, times: Value, passed: Value | None = None) -> Value:
         """Return F(t) of each row's times.
 
         Parameters
         ----------
         times : Value of shape (n, T)
+        passed : Value of shape (n, T), optional
+            Number of quantiles up to each time, where it is known; with fewer than there are, the
+            result is the level at which the distribution function arrives at the time.
 
         Returns
         -------
         levels : Value of shape (n, T)
         """
         taus, last, graph = self.taus, len(self.taus) - 1, self.values.graph
-        passed = count_in_rows(self.values, times)
+        passed = count_in_rows(self.values, times) if passed is None else passed
         right = passed.clip(1, last)
         left_value, right_value = (
             self.values.take_along(right - 1),
@@ -153,14 +161,14 @@ class GridCurve:
         )
         gap = right_value - left_value
         wide = gap > 0.0
-        share = (times - left_value) / wide.where(gap, 1.0)
+        share = wide.where((times - left_value) / wide.where(gap, 1.0), 1.0)
         below, above = graph.lookup(taus, right - 1), graph.lookup(taus, right)
         level = (below + (above - below) * share).minimum(above)
         hazard = (times - right_value) / wide.where(gap, 1.0) * tail_log(taus)
         tail = wide.where(taus[-1] + (1.0 - taus[-1]) * (1.0 - (-hazard).exp()), 1.0)
         level = passed.equals(last + 1).where(tail.minimum(1.0), level)
         first = self.values.columns([0])
-        reach = self._lower_reach(first, self.values.columns([1]) - first)
+        reach = self.lower_reach()
         starts = reach > 0.0
         distance = (first - times) / starts.where(reach, 1.0)
         start = starts.where(((1.0 - distance) * taus[0]).maximum(0.0), 0.0)
