@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         adapt,
         load,
         make_quantile_pipeline,
+        register_onnx_converters,
     )
     from censquant.survival import Surv
     from censquant.training import Checkpoint
@@ -55,6 +56,7 @@ _HOME = {
     "adapt": "censquant.estimators",
     "load": "censquant.estimators",
     "make_quantile_pipeline": "censquant.estimators",
+    "register_onnx_converters": "censquant.estimators",
 }
 _SUBPACKAGES = (
     "adapters",
@@ -62,6 +64,7 @@ _SUBPACKAGES = (
     "datasets",
     "estimators",
     "exceptions",
+    "export",
     "losses",
     "metrics",
     "networks",
@@ -96,6 +99,7 @@ __all__ = [
     "adapt",
     "load",
     "make_quantile_pipeline",
+    "register_onnx_converters",
 ]
 
 

@@ -44,6 +44,11 @@ class ReadsCurves:
 
     def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
         """Return the curves and their reach ``(n, 1)`` in a graph, whose inputs it declares."""
+        if len(getattr(self, "_input_shape", ())) > 1:
+            raise TypeError(
+                f"{type(self).__name__} cannot be exported: it was fitted to samples of shape "
+                f"{self._input_shape}, and the export knows tables."  # type: ignore[attr-defined]
+            )
         names = feature_names(self)
         return self._curve_of_numbers(graph.numbers(len(names), names))
 

@@ -1,7 +1,7 @@
 """Fitted models outside of Python: one description of a model, written as ONNX or JavaScript."""
 
 from censquant.export._graph import Graph, Value
-from censquant.export._onnx import onnx_model, write_onnx
+from censquant.export._onnx import OPSET, GraphNodes, onnx_model, write_onnx
 from censquant.export._searches import (
     TreeArrays,
     count_in_rows,
@@ -10,7 +10,9 @@ from censquant.export._searches import (
 )
 
 __all__ = [
+    "OPSET",
     "Graph",
+    "GraphNodes",
     "TreeArrays",
     "Value",
     "count_in_rows",

@@ -46,10 +46,8 @@ def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
     model : onnx.ModelProto
     """
     onnx = onnx_package()
-    writer = _Writer(graph, dtype)
-    names = {name: name for name in graph.inputs}
-    outputs = {name: name for name in graph.outputs}
-    writer.write(names, outputs)
+    writer = GraphNodes(graph, dtype)
+    writer.write(list(graph.inputs), list(graph.outputs))
     helper = onnx.helper
     inputs = [
         helper.make_tensor_value_info(name, writer.outer_type(value), ["rows", value.shape[1]])
@@ -60,7 +58,7 @@ def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
         for name, value in graph.outputs.items()
     ]
     made = helper.make_graph(
-        writer.main.nodes, "censquant", inputs, results, initializer=writer.main.initializers
+        writer.nodes, "censquant", inputs, results, initializer=writer.initializers
     )
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
     model = helper.make_model(
@@ -78,11 +76,19 @@ def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
     return model
 
 
-class _Writer:
-    """Writes a graph inside a loop over blocks of rows.
+class GraphNodes:
+    """Nodes of ONNX for a graph, inside a loop over blocks of rows.
 
     The loop bounds the memory however many rows there are, and keeps temporary arrays small enough
     for the processor's cache, which makes a graph of many operations several times as fast.
+
+    Parameters
+    ----------
+    graph : Graph
+    dtype : {"float32", "float64"}
+        Of inputs and outputs.
+    prefix : str
+        Of all names but those of inputs and outputs.
     """
 
     def __init__(self, graph: Graph, dtype: str, prefix: str = "") -> None:
@@ -98,16 +104,42 @@ class _Writer:
             TEXT: types.STRING,
         }
         self._names: dict[int, str] = {}
+        self._yes = self.main.initializer(np.array(True))
 
     def outer_type(self, value: Value) -> int:
         """Return the type of an input or output."""
         kind: int = self._outer if value.kind == FLOAT else self._types[value.kind]
         return kind
 
-    def write(self, inputs: dict[str, str], outputs: dict[str, str]) -> None:
-        """Write everything between inputs and outputs, given by their names outside."""
-        main = self.main
-        first = next(iter(inputs.values()))
+    @property
+    def nodes(self) -> list[Any]:
+        """Nodes in order."""
+        return self.main.nodes
+
+    @property
+    def initializers(self) -> list[Any]:
+        """Constants by name."""
+        return self.main.initializers
+
+    def with_attributes(self) -> list[tuple[Any, dict[str, Any]]]:
+        """Return each node with its attributes as Python's values."""
+        value_of = onnx_package().helper.get_attribute_value
+        return [(node, {a.name: value_of(a) for a in node.attribute}) for node in self.nodes]
+
+    def write(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """Write everything between inputs and outputs, given by their names outside.
+
+        One input of numbers may be given column by column.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of str
+            In the order of the graph.
+        """
+        main, given = self.main, list(inputs)
+        if len(self._graph.inputs) == 1 and len(given) > 1:
+            given = [main.add("Concat", *given, axis=1)]
+        first = given[0]
         n_rows = main.add("Shape", first, start=0, end=1)
         block = main.add("Min", n_rows, main.integers([_BLOCK_ROWS]))
         block = main.add("Max", block, main.integers([1]))
@@ -120,8 +152,8 @@ class _Writer:
         begin = body.add("Mul", number, block)
         # The last block is filled up with copies of the last row, which are cut off again.
         rows = body.add("Min", body.add("Add", begin, steps), last)
-        for name, value in self._graph.inputs.items():
-            some = body.add("Gather", inputs[name], rows, axis=0)
+        for name, value in zip(given, self._graph.inputs.values(), strict=True):
+            some = body.add("Gather", name, rows, axis=0)
             if value.kind == FLOAT:
                 some = body.add("Cast", some, to=self._types[FLOAT])
             self._names[value.number] = some
@@ -133,10 +165,11 @@ class _Writer:
                 result = body.add("Cast", result, to=self._outer)
             results.append(result)
         looped = self._loop(main, n_blocks, [], body, [number, going], [going, *results])
-        for (name, value), result in zip(self._graph.outputs.items(), looped, strict=True):
+        made = self._graph.outputs.values()
+        for name, value, result in zip(outputs, made, looped, strict=True):
             lengths = main.integers([-1, *(int(n or 0) for n in value.shape[1:])])
             flat = main.add("Reshape", result, lengths)
-            main.add("Slice", flat, main.integers([0]), n_rows, outputs=[outputs[name]])
+            main.add("Slice", flat, main.integers([0]), n_rows, outputs=[name])
 
     def _declare_constants(self) -> None:
         for number in _used_constants(self._graph):
@@ -161,7 +194,6 @@ class _Writer:
         inputs: Sequence[str],
         outputs: Sequence[str],
         types: Sequence[int] = (),
-        going: str = "",
     ) -> list[str]:
         """Add a loop; the first output of the body is the flag that says whether to go on."""
         onnx = onnx_package()
@@ -180,7 +212,7 @@ class _Writer:
             [onnx.helper.make_empty_tensor_value_info(name) for name in made],
         )
         names = [outer.fresh("after") for _ in outputs[1:]]
-        outer.add("Loop", count, going, *initial, outputs=names, body=graph)
+        outer.add("Loop", count, self._yes, *initial, outputs=names, body=graph)
         return names
 
     def _write_block(self, block: Block, nodes: NodeList) -> None:
