@@ -153,9 +153,12 @@ class GraphNodes:
         # The last block is filled up with copies of the last row, which are cut off again.
         rows = body.add("Min", body.add("Add", begin, steps), last)
         for name, value in zip(given, self._graph.inputs.values(), strict=True):
-            some = body.add("Gather", name, rows, axis=0)
             if value.kind == FLOAT:
+                some = body.add("Gather", name, rows, axis=0)
                 some = body.add("Cast", some, to=self._types[FLOAT])
+            else:  # onnxruntime's Gather returns the first of several texts of a row only
+                column = body.add("Reshape", rows, body.integers([-1, 1]))
+                some = body.add("GatherND", name, column)
             self._names[value.number] = some
         self._write_block(self._graph.top, body)
         results = []
