@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
+from censquant.estimators._exporting import Exports
 from censquant.estimators._frames import labelled
 from censquant.estimators._reading import (
     BEYOND,
     Floats,
-    ReadsCurves,
     note_of_levels,
     read_elapsed,
     warn_of,
@@ -24,7 +24,7 @@ from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, Surviva
 from censquant.survival import default_horizon, read_target
 
 
-class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
+class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
     """A fitted model that predicts a distribution of the time to the event per individual.
 
     A subclass fits and implements one method, :meth:`predict_curve`; every other prediction
@@ -338,33 +338,3 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
 
         check_is_fitted(self)
         save_estimator(self, path)
-
-    def to_onnx(
-        self,
-        path: str | os.PathLike[str],
-        quantiles: ArrayLike | None = None,
-        *,
-        dtype: str = "float32",
-    ) -> None:
-        """Write the fitted estimator as an ONNX file, which runs without this package.
-
-        Its outputs are ``quantiles`` of shape (n, n_levels), those of :meth:`predict_quantiles`
-        with ``beyond="extrapolate"``, ``median`` of shape (n,), and ``identified`` of shape (n,),
-        the level of :meth:`identified_level` that ``quantiles`` have to be compared with. Any
-        number of rows can be asked for. A model of one level other than 0.5 has no ``median``.
-
-        Parameters
-        ----------
-        path : str or path
-            An existing file is replaced only once the new one is complete.
-        quantiles : array-like of levels in (0, 1), optional
-            By default the levels that were fitted.
-        dtype : {"float32", "float64"}, default "float32"
-            Of the features that it takes and of what it returns; it computes in double precision.
-            Features whose differences are small beside their values, such as dates in seconds,
-            need ``"float64"``.
-        """
-        from censquant.export import write_onnx
-
-        check_choice("dtype", dtype, ("float32", "float64"))
-        write_onnx(path, self._graph(quantiles), dtype)

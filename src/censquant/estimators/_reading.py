@@ -9,12 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from censquant._validation import check_choice
 from censquant._warn import warn_once
-from censquant.estimators._features import feature_names
 from censquant.exceptions import ExtrapolationWarning
-from censquant.export import Graph, Value
 from censquant.quantiles import (
     DEFAULT_QUANTILES,
-    GraphCurve,
     QuantileCurve,
     SurvivalFunction,
     check_levels,
@@ -41,40 +38,6 @@ class ReadsCurves:
     def predict_curve(self, X: Any) -> QuantileCurve:
         """Return the predictive distribution of each row, with its reach."""
         raise NotImplementedError
-
-    def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
-        """Return the curves and their reach ``(n, 1)`` in a graph, whose inputs it declares."""
-        if len(getattr(self, "_input_shape", ())) > 1:
-            raise TypeError(
-                f"{type(self).__name__} cannot be exported: it was fitted to samples of shape "
-                f"{self._input_shape}, and the export knows tables."  # type: ignore[attr-defined]
-            )
-        names = feature_names(self)
-        return self._curve_of_numbers(graph.numbers(len(names), names))
-
-    def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
-        """Return curves and their reach ``(n, 1)`` for features that are numbers in a graph."""
-        raise TypeError(
-            f"{type(self).__name__} cannot be exported: the export knows the estimators of "
-            "censquant, pools and pipelines of them."
-        )
-
-    def _graph(self, quantiles: ArrayLike | None, times: ArrayLike | None = None) -> Graph:
-        """Return the model as a graph from features to quantiles at some levels."""
-        levels = self._levels(quantiles)
-        graph = Graph()
-        curve, reach = self._graph_curve(graph)
-        graph.outputs["quantiles"] = curve.at(levels)
-        if len(curve.taus) > 1 or 0.5 in curve.taus:
-            graph.outputs["median"] = curve.at([0.5]).reshape()
-        graph.outputs["identified"] = reach.reshape()
-        graph.facts = {"quantiles": levels.tolist(), "left_censored": self._left_censored}
-        if times is not None:
-            at = read_numbers(times, name="times")
-            asked = graph.repeated(at, next(iter(graph.inputs.values())))
-            graph.outputs["survival"] = 1.0 - curve.levels_of(asked)
-            graph.facts["times"] = at.tolist()
-        return graph
 
     @property
     def _left_censored(self) -> bool:

@@ -11,8 +11,9 @@ import numpy as np
 from censquant._files import write_whole
 from censquant._version import __version__
 from censquant.export._constants import narrowed
-from censquant.export._graph import FLAG, FLOAT, INTEGER, TEXT, Block, Graph, Node, Value
+from censquant.export._graph import Graph, used_constants
 from censquant.export._onnx_nodes import SIMPLE, NodeList, onnx_package
+from censquant.export._value import FLAG, FLOAT, INTEGER, TEXT, Block, Node, Value
 
 OPSET, ML_OPSET, IR_VERSION = 18, 2, 8
 # Rows that are computed at a time: temporary arrays of a block stay in the processor's cache.
@@ -175,7 +176,7 @@ class GraphNodes:
             main.add("Slice", flat, main.integers([0]), n_rows, outputs=[name])
 
     def _declare_constants(self) -> None:
-        for number in _used_constants(self._graph):
+        for number in used_constants(self._graph):
             array = self._graph.constants[number]
             kind = {"f": FLOAT, "i": INTEGER, "u": INTEGER, "b": FLAG}[array.dtype.kind]
             stored, wide = narrowed(array), np.dtype(_NUMPY[kind])
@@ -243,9 +244,7 @@ class GraphNodes:
         ahead = going
         if node.options["ends"]:
             flags = body.add("Cast", results.pop(), to=self._types[INTEGER])
-            ahead = body.add(
-                "Cast", body.add("ReduceMax", flags, keepdims=0), to=self._types[FLAG]
-            )
+            ahead = body.add("Cast", body.add("ReduceMax", flags, keepdims=0), to=self._types[FLAG])
         return self._loop(
             nodes,
             nodes.integer(node.options["count"]),
@@ -326,22 +325,3 @@ _NUMPY = {FLOAT: np.float64, INTEGER: np.int64, FLAG: np.bool_}
 def _filled(value: float | int) -> Any:
     """Return the value that an array is filled with."""
     return onnx_package().numpy_helper.from_array(np.array([value]))
-
-
-def _used_constants(graph: Graph) -> list[int]:
-    """Return the constants that the outputs depend on, or some operation does."""
-    used: dict[int, None] = {}
-
-    def visit(block: Block) -> None:
-        for node in block.nodes:
-            for value in node.inputs:
-                used.setdefault(value.number)
-            if node.body is not None:
-                visit(node.body)
-        for value in block.outputs:
-            used.setdefault(value.number)
-
-    visit(graph.top)
-    for value in graph.outputs.values():
-        used.setdefault(value.number)
-    return [number for number in used if number in graph.constants]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.export._graph import Node
+from censquant.export._value import Node
 
 
 def onnx_package() -> Any:

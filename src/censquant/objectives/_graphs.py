@@ -220,7 +220,9 @@ class _LocationScale:
         return self.location + self.scale * np.ravel(BASES[self.base][1].quantile(levels))
 
     def inverse_survival(self, probabilities: Floats) -> Value:
-        return self.location + self.scale * np.ravel(BASES[self.base][1].inverse_survival(probabilities))
+        return self.location + self.scale * np.ravel(
+            BASES[self.base][1].inverse_survival(probabilities)
+        )
 
     def cdf(self, times: Value) -> Value:
         return _standard_cdf(self.base, (times - self.location) / self.scale)

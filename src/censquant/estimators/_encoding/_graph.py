@@ -88,5 +88,7 @@ def _category(rule: CategoryRule, texts: Value, column: int) -> Value:
         levels.append(MISSING_TEXT)
         targets = np.append(targets, rule.missing_target(width))
     targets = np.append(targets, rule.unknown_target)
-    place = texts.graph.lookup(targets.astype(np.int64), texts.graph.position(texts, column, levels))
+    place = texts.graph.lookup(
+        targets.astype(np.int64), texts.graph.position(texts, column, levels)
+    )
     return place.equals(np.arange(width)).as_float()

@@ -21,9 +21,7 @@ def followed_graph(
         limit, level = (graph.repeated(np.array([end]), x) for end in ends)
         return limit, level
     # Bins are counted by edges that a value exceeds.
-    codes = count_in_table(
-        follow_up.edges, x.columns(follow_up.columns), strictly=True
-    ).as_float()
+    codes = count_in_table(follow_up.edges, x.columns(follow_up.columns), strictly=True).as_float()
     limits = graph.lookup(follow_up.limits, _leaves(follow_up.by_censoring, codes)).sort()[0]
     limit = limits.columns([1])
     level = _level_at(follow_up, _leaves(follow_up.by_events, codes), limit)

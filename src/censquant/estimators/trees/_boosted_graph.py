@@ -52,9 +52,7 @@ def boosters_graph(boosters: Boosters, x: Value) -> tuple[Value, Value]:
     return location, graph.repeated(np.zeros(1), x) if log_scale is None else log_scale
 
 
-def _by_rounds(
-    boosters: Boosters, n_rounds: int
-) -> tuple[NDArray[np.int64], Floats, Floats]:
+def _by_rounds(boosters: Boosters, n_rounds: int) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Return features, thresholds and values round by round, with empty rounds at the end."""
     missing = n_rounds - boosters.feature.shape[1]
     pad = ((0, 0), (0, missing), (0, 0), (0, 0))

@@ -223,9 +223,7 @@ class _Inversion:
             return is_open(low, below, high, above)
 
         side = self.graph.repeated(np.zeros(k), ends[0])
-        low, below, high, above, _ = self.graph.loop(
-            MOST_STEPS, [*ends, side], step, going=going
-        )
+        low, below, high, above, _ = self.graph.loop(MOST_STEPS, [*ends, side], step, going=going)
         return (above <= -below).where(high, low)
 
 
