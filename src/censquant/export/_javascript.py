@@ -66,6 +66,14 @@ def page_model(graph: Graph) -> PageModel:
     Returns
     -------
     model : PageModel
+
+    Examples
+    --------
+    >>> from censquant.export import Graph, page_model
+    >>> graph = Graph()
+    >>> graph.outputs["total"] = graph.numbers(2, ["a", "b"]).sum()
+    >>> '"columns":["a","b"]' in page_model(graph).json
+    True
     """
     described = {
         "inputs": {

@@ -15,7 +15,10 @@ from censquant.export._graph import Graph, used_constants
 from censquant.export._onnx_nodes import SIMPLE, NodeList, onnx_package
 from censquant.export._value import FLAG, FLOAT, INTEGER, TEXT, Block, Node, Value
 
-OPSET, ML_OPSET, IR_VERSION = 18, 2, 8
+OPSET = 18
+"""Version of ONNX's operators that files need: of onnxruntime 1.14 and later."""
+
+_ML_OPSET, _IR_VERSION = 2, 8
 # Rows that are computed at a time: temporary arrays of a block stay in the processor's cache.
 _BLOCK_ROWS = 1_024
 
@@ -30,6 +33,18 @@ def write_onnx(path: str | os.PathLike[str], graph: Graph, dtype: str = "float32
     graph : Graph
     dtype : {"float32", "float64"}, default "float32"
         Of the inputs and outputs; inside, numbers have double precision.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from censquant.export import Graph, write_onnx
+    >>> graph = Graph()
+    >>> graph.outputs["total"] = graph.numbers(2).sum()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "total.onnx")
+    ...     write_onnx(path, graph)
+    ...     os.path.getsize(path) < 5_000
+    True
     """
     write_whole(Path(path), onnx_model(graph, dtype).SerializeToString())
 
@@ -45,6 +60,14 @@ def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
     Returns
     -------
     model : onnx.ModelProto
+
+    Examples
+    --------
+    >>> from censquant.export import Graph, onnx_model
+    >>> graph = Graph()
+    >>> graph.outputs["total"] = graph.numbers(2).sum()
+    >>> onnx_model(graph).graph.output[0].name
+    'total'
     """
     onnx = onnx_package()
     writer = GraphNodes(graph, dtype)
@@ -61,11 +84,11 @@ def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
     made = helper.make_graph(
         writer.nodes, "censquant", inputs, results, initializer=writer.initializers
     )
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", _ML_OPSET)]
     model = helper.make_model(
         made,
         opset_imports=opsets,
-        ir_version=IR_VERSION,
+        ir_version=_IR_VERSION,
         producer_name="censquant",
         producer_version=__version__,
     )
@@ -90,6 +113,16 @@ class GraphNodes:
         Of inputs and outputs.
     prefix : str
         Of all names but those of inputs and outputs.
+
+    Examples
+    --------
+    >>> from censquant.export import Graph, GraphNodes
+    >>> graph = Graph()
+    >>> graph.outputs["total"] = graph.numbers(2).sum()
+    >>> nodes = GraphNodes(graph, "float32")
+    >>> nodes.write(["X"], ["total"])
+    >>> [node.op_type for node in nodes.nodes].count("Loop")
+    1
     """
 
     def __init__(self, graph: Graph, dtype: str, prefix: str = "") -> None:

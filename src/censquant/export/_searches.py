@@ -27,6 +27,13 @@ def count_in_table(table: Floats, values: Value, *, strictly: bool = False) -> V
     Returns
     -------
     count : Value of the shape of ``values``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph, count_in_table
+    >>> count_in_table(np.array([0.0, 1.0, 5.0]), Graph().numbers(2)).kind
+    'integer'
     """
     graph, length = values.graph, table.shape[-1]
     steps = _steps(length)
@@ -58,6 +65,13 @@ def count_in_rows(rows: Value, values: Value, *, strictly: bool = False) -> Valu
     Returns
     -------
     count : Value of shape (n, ..., m)
+
+    Examples
+    --------
+    >>> from censquant.export import Graph, count_in_rows
+    >>> x = Graph().numbers(5)
+    >>> count_in_rows(x.sort()[0], x.columns([0, 1])).shape
+    (None, 2)
     """
     graph, length = rows.graph, int(rows.shape[-1] or 0)
     steps = _steps(length)
@@ -87,6 +101,13 @@ def interpolate(values: Value, places: Floats, heights: Floats) -> Value:
     Returns
     -------
     interpolated : Value of the shape of ``values``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph, interpolate
+    >>> interpolate(Graph().numbers(2), np.array([0.0, 1.0]), np.array([3.0, 5.0])).shape
+    (None, 2)
     """
     graph, last = values.graph, len(places) - 1
     left = (count_in_table(places, values) - 1).clip(0, last - 1)
@@ -112,6 +133,15 @@ class TreeArrays:
         Larger values go to the second child.
     children : integer array of shape (n_nodes, 2)
         Places of both children; a leaf is its own child.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph, TreeArrays
+    >>> children = np.array([[1, 2], [1, 1], [2, 2]])
+    >>> stump = TreeArrays(np.array([0]), np.zeros(3, int), np.array([0.5, 0, 0]), children)
+    >>> stump.depth, stump.leaves_of(Graph().numbers(4)).shape
+    (1, (None, 1))
     """
 
     root: NDArray[Any]

@@ -184,6 +184,22 @@ class FormulaCurve:
     distribution : GraphDistribution
     taus : ndarray of shape (n_levels,)
     lower : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph
+    >>> from censquant.quantiles import FormulaCurve
+    >>> class Exponential:
+    ...     def __init__(self, rate):
+    ...         self.rate = rate
+    ...     def quantile(self, levels):
+    ...         return -np.log1p(-levels) / self.rate
+    ...     def cdf(self, times):
+    ...         return 1.0 - (-times * self.rate).exp()
+    >>> curve = FormulaCurve(Exponential(Graph().numbers(1)), np.array([0.25, 0.75]), 0.0)
+    >>> curve.at([0.1, 0.5, 0.9]).shape
+    (None, 3)
     """
 
     distribution: GraphDistribution
@@ -214,6 +230,16 @@ def graph_reach(curve: GraphCurve, limit: Value, *, lowest: bool) -> Value:
     Returns
     -------
     level : Value of shape (n, 1)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph
+    >>> from censquant.quantiles import GridCurve, graph_reach
+    >>> x = Graph().numbers(3)
+    >>> curve = GridCurve.of_predictions(x.columns([0, 1]), np.array([0.25, 0.75]))
+    >>> graph_reach(curve, x.columns([2]), lowest=False).shape
+    (None, 1)
     """
     end = float(curve.taus[0] if lowest else curve.taus[-1])
     if isinstance(curve, GridCurve) and len(curve.taus) == 1:

@@ -38,7 +38,17 @@
   }
 
   // For each entry of an array of a shape, the place of the entry that is broadcast to it.
+  const known = new Map();
   function places(from, to) {
+    const key = `${from}>${to}`;
+    if (!known.has(key)) {
+      if (known.size > 1000) known.clear();
+      known.set(key, findPlaces(from, to));
+    }
+    return known.get(key);
+  }
+
+  function findPlaces(from, to) {
     const index = new Int32Array(size(to));
     const steps = new Array(to.length).fill(0);
     let step = 1;
@@ -69,10 +79,14 @@
     return ([a, b]) => {
       const shape = broadcast([a.shape, b.shape]);
       const out = array(shape);
-      const i = same(a.shape, shape) ? null : places(a.shape, shape);
-      const j = same(b.shape, shape) ? null : places(b.shape, shape);
-      for (let k = 0; k < out.data.length; k++) {
-        out.data[k] = f(a.data[i ? i[k] : k], b.data[j ? j[k] : k]);
+      const [x, y, result] = [a.data, b.data, out.data];
+      if (y.length === 1) {
+        for (let k = 0; k < result.length; k++) result[k] = f(x[x.length === 1 ? 0 : k], y[0]);
+      } else if (same(a.shape, shape) && same(b.shape, shape)) {
+        for (let k = 0; k < result.length; k++) result[k] = f(x[k], y[k]);
+      } else {
+        const [i, j] = [places(a.shape, shape), places(b.shape, shape)];
+        for (let k = 0; k < result.length; k++) result[k] = f(x[i[k]], y[j[k]]);
       }
       return [out];
     };
