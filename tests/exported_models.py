@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import warnings
 from functools import cache
 
 import numpy as np
@@ -104,8 +105,10 @@ def data(side, n=150):
 
 @cache
 def fitted(name):
-    """One of the models, fitted once per process."""
-    return MODELS[name].fit(*data(name.rpartition(", ")[2]))
+    """One of the models, fitted once per process; trainings are too short to converge."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return MODELS[name].fit(*data(name.rpartition(", ")[2]))
 
 
 def new_rows(n, seed=1):

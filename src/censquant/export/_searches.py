@@ -115,8 +115,8 @@ def interpolate(values: Value, places: Floats, heights: Floats) -> Value:
     slopes = np.divide(np.diff(heights), gaps, out=np.zeros(last), where=gaps > 0)
     distance = values - graph.lookup(places, left)
     inside = graph.lookup(slopes, left) * distance + graph.lookup(heights, left)
-    inside = (values >= places[-1]).where(heights[-1], inside)
-    return (values < places[0]).where(heights[0], inside)
+    inside = (values >= float(places[-1])).where(float(heights[-1]), inside)
+    return (values < float(places[0])).where(float(heights[0]), inside)
 
 
 @dataclass(frozen=True, eq=False)

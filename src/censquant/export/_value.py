@@ -231,9 +231,9 @@ class Value:
     def sort(self) -> tuple[Value, Value]:
         """Return the last axis in increasing order, and the place where each value was."""
         length = known_length(self.shape[-1])
-        return self.graph.add_many(
-            "sort", (self,), ((self.kind, self.shape), (INTEGER, self.shape)), {"length": length}
-        )
+        kinds = ((self.kind, self.shape), (INTEGER, self.shape))
+        values, places = self.graph.add_many("sort", (self,), kinds, {"length": length})
+        return values, places
 
     def reshape(self, *lengths: int) -> Value:
         """Return the same values with other axes behind the rows."""

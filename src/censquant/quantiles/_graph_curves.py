@@ -135,7 +135,7 @@ class GridCurve:
         return self._lower_reach(first, self.values.columns([1]) - first)
 
     def _lower_reach(self, first: Value, gap: Value) -> Value:
-        reach = gap * (self.taus[0] / (self.taus[1] - self.taus[0]))
+        reach = gap * float(self.taus[0] / (self.taus[1] - self.taus[0]))
         return reach if self.lower == -np.inf else reach.minimum(first - self.lower)
 
     def levels_of(self, times: Value, passed: Value | None = None) -> Value:

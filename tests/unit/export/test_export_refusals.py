@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from exported_models import data, fitted
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import PolynomialFeatures
 
@@ -19,6 +18,7 @@ from censquant import (
 from censquant.export import Graph
 from censquant.networks import network_graph
 from censquant.quantiles import QuantileCurve
+from exported_models import data, fitted
 
 X, Y = data("right")
 

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+
+from censquant import CensoredQuantileForest
 from exported_models import (
     LEVELS,
     NODE,
@@ -13,8 +15,6 @@ from exported_models import (
     new_rows,
     script_answers,
 )
-
-from censquant import CensoredQuantileForest
 
 TIMES = [1.0, 5.0, 20.0]
 IN_PAGES = [

@@ -6,17 +6,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from exported_models import (
-    LEVELS,
-    MODELS,
-    assert_same,
-    data,
-    fitted,
-    levels_of,
-    new_rows,
-    onnx_answers,
-    session,
-)
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
@@ -27,6 +16,17 @@ from censquant import (
     LinearCQR,
     load,
     make_quantile_pipeline,
+)
+from exported_models import (
+    LEVELS,
+    MODELS,
+    assert_same,
+    data,
+    fitted,
+    levels_of,
+    new_rows,
+    onnx_answers,
+    session,
 )
 
 SIX_LEVELS = "[0.013, 0.1, 0.33, 0.5, 0.9, 0.97]"
@@ -71,7 +71,7 @@ def test_a_level_other_than_the_median_alone_has_no_median(tmp_path):
     model.to_onnx(tmp_path / "model.onnx", dtype="float64")
     answers = onnx_answers(tmp_path / "model.onnx", X=x)
     assert sorted(answers) == ["identified", "quantiles"]
-    with pytest.raises(ValueError, match="Only the level 0.3 was fitted"):
+    with pytest.raises(ValueError, match=r"Only the level 0\.3 was fitted"):
         model.to_onnx(tmp_path / "other.onnx", [0.5])
 
 

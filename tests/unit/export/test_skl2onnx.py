@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import skl2onnx
-from exported_models import data, new_rows, onnx_answers
 from skl2onnx.common.data_types import FloatTensorType
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -14,6 +13,7 @@ from censquant import (
     make_quantile_pipeline,
     register_onnx_converters,
 )
+from exported_models import data, new_rows, onnx_answers
 
 X, Y = data("right")
 
@@ -36,7 +36,9 @@ def test_a_whole_pipeline_converts(make, tmp_path):
     options = {id(forest): {"quantiles": [0.1, 0.5]}}
     path = converted(model, X[:1], tmp_path, options=options)
     answers, rows = onnx_answers(path, X=new_rows(50)), new_rows(50)
-    expected = forest.predict_quantiles(model[:-1].transform(rows), [0.1, 0.5], beyond="extrapolate")
+    expected = forest.predict_quantiles(
+        model[:-1].transform(rows), [0.1, 0.5], beyond="extrapolate"
+    )
     np.testing.assert_allclose(answers["quantiles"], expected, rtol=1e-8)
     assert list(answers) == ["quantiles", "median", "identified"]
 

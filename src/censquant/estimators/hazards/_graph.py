@@ -21,13 +21,13 @@ class HazardsGraph:
     def quantile(self, levels: Floats) -> Value:
         """Return quantiles ``(n, k)`` at levels ``(k,)``."""
         known = self.baseline
-        hazard = -np.log1p(-levels) / self.risk
-        tail = (hazard - known.hazard[-1]).maximum(0.0) / known.tail_rate
+        hazard: Value = -np.log1p(-levels) / self.risk
+        tail = (hazard - float(known.hazard[-1])).maximum(0.0) / known.tail_rate
         return interpolate(hazard, known.hazard, known.time) + tail
 
     def cdf(self, times: Value) -> Value:
         """Return levels ``(n, T)`` of times ``(n, T)``."""
         known = self.baseline
         inside = interpolate(times, known.time, known.hazard)
-        tail = (times - known.time[-1]).maximum(0.0) * known.tail_rate
+        tail = (times - float(known.time[-1])).maximum(0.0) * known.tail_rate
         return 1.0 - (-self.risk * (inside + tail)).exp()

@@ -30,7 +30,7 @@ def _standard(transformer: StandardScaler, x: Value) -> Value:
 
 @transformer_graph.register
 def _min_max(transformer: MinMaxScaler, x: Value) -> Value:
-    scaled = x * transformer.scale_ + transformer.min_
+    scaled: Value = x * transformer.scale_ + transformer.min_
     return scaled.clip(*transformer.feature_range) if transformer.clip else scaled
 
 

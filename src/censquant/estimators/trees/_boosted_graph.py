@@ -62,7 +62,5 @@ def _by_rounds(boosters: Boosters, n_rounds: int) -> tuple[NDArray[np.int64], Fl
     # A value lies beyond a bin if it exceeds the bin's upper edge; the last bin has none.
     edges = np.pad(boosters.edges, ((0, 0), (0, 1)), constant_values=np.inf)
     threshold = edges[feature, np.minimum(cut, edges.shape[1] - 1)]
-    feature, threshold, value = (
-        np.swapaxes(array, 0, 1).ravel() for array in (feature, threshold, value)
-    )
-    return feature, threshold, value
+    by_round = [np.swapaxes(array, 0, 1).ravel() for array in (feature, threshold, value)]
+    return by_round[0].astype(np.int64), by_round[1], by_round[2]
