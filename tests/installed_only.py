@@ -23,6 +23,8 @@ NEEDS = {
 }
 # Files, and folders of files, that reach a package in another way than by an import of their own.
 REACHES = {
+    "_converters": "skl2onnx",
+    "_onnx": "onnx",
     "peers": "lifelines",
     "test_docs_pages": "torch",
     "test_methods": "torch",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         adapt,
         load,
         make_quantile_pipeline,
+        register_onnx_converters,
     )
     from censquant.survival import Surv
     from censquant.training import Checkpoint
@@ -57,6 +58,7 @@ _HOME = {
     "adapt": "censquant.estimators",
     "load": "censquant.estimators",
     "make_quantile_pipeline": "censquant.estimators",
+    "register_onnx_converters": "censquant.estimators",
 }
 _SUBPACKAGES = (
     "adapters",
@@ -65,6 +67,7 @@ _SUBPACKAGES = (
     "datasets",
     "estimators",
     "exceptions",
+    "export",
     "io",
     "losses",
     "metrics",
@@ -101,6 +104,7 @@ __all__ = [
     "adapt",
     "load",
     "make_quantile_pipeline",
+    "register_onnx_converters",
 ]
 
 

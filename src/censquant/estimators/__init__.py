@@ -1,6 +1,7 @@
 """Estimators with scikit-learn's API: one base class, and a folder per kind of model."""
 
 from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._converters import register_onnx_converters
 from censquant.estimators._persistence import load, load_notes
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearCQR
@@ -54,4 +55,5 @@ __all__ = [
     "load",
     "load_notes",
     "make_quantile_pipeline",
+    "register_onnx_converters",
 ]

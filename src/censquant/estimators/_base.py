@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
+from censquant.estimators._exporting import Exports
 from censquant.estimators._frames import labelled
 from censquant.estimators._reading import (
     BEYOND,
     Floats,
-    ReadsCurves,
     note_of_levels,
     read_elapsed,
     warn_of,
@@ -25,7 +25,7 @@ from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, Surviva
 from censquant.survival import default_horizon, read_target
 
 
-class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
+class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
     """A fitted model that predicts a distribution of the time to the event per individual.
 
     A subclass fits and implements one method, :meth:`predict_curve`; every other prediction

@@ -10,6 +10,7 @@ from censquant.objectives._distributions import (
     average_of,
 )
 from censquant.objectives._frozen_levels import FrozenLevels
+from censquant.objectives._graphs import UnitDistribution, distribution_graph
 from censquant.objectives._grid import GridObjective
 from censquant.objectives._likelihood import (
     AsymmetricLaplaceLikelihood,
@@ -44,8 +45,10 @@ __all__ = [
     "ShapeDistribution",
     "ShapeLikelihood",
     "TobitLaplace",
+    "UnitDistribution",
     "WeibullCRPS",
     "WeightedPinball",
     "average_of",
+    "distribution_graph",
     "shape_knots",
 ]
