@@ -17,10 +17,7 @@ from censquant.benchmark.paper import (
 )
 
 DATASETS: Mapping[str, BenchmarkDataset] = MappingProxyType(
-    {
-        one.name: one
-        for one in (*PAPER_DATASETS, *FIELD_BENCHMARK_DATASETS, *COVERAGE_DATASETS)
-    }
+    {one.name: one for one in (*PAPER_DATASETS, *FIELD_BENCHMARK_DATASETS, *COVERAGE_DATASETS)}
 )
 """The paper's 26 sets in the order of its table, one more, the field's 17, and the 12 settings of
 bounds, by name."""

@@ -260,9 +260,7 @@ _SETTINGS = (
     _CLR_100.setting(4, _interaction, lambda x: np.abs(x[9]) + 1, _exponential(0.4)),
     _GUI_1.setting(1, lambda x: 0.632 * x[0], _always(2.0), _exponential(0.1)),
     _GUI_1.setting(2, _half_step(1.0, 3.0), _HALF, _exponential(0.1)),
-    _GUI_1.setting(
-        3, _half_step(1.0, 2.0), _HALF, _exponential(lambda x: 0.25 + (6 + x[0]) / 100)
-    ),
+    _GUI_1.setting(3, _half_step(1.0, 2.0), _HALF, _exponential(lambda x: 0.25 + (6 + x[0]) / 100)),
     _GUI_1.setting(
         4, _half_step(1.5, 3.0), _HALF, _lognormal(lambda x: 2 + (2 - x[0]) / 50, _HALF)
     ),
