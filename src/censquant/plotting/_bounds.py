@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _BOUND, _INSIDE, _OUTSIDE = "#08306b", "0.45", "#d55e00"
-_BAND = "#a6cde3"
+_BAND, _OPEN = "#a6cde3", "#e3eff6"
 
 
 def plot_bounds(
@@ -42,7 +42,7 @@ def plot_bounds(
     lower : array-like of shape (n,)
         Lower bounds; minus infinity or zero for none.
     upper : array-like of shape (n,), optional
-        Upper bounds; infinity for none, which leaves the band open.
+        Upper bounds; infinity for none, whose interval is paler and has no end.
     log : bool, default False
         Whether the axis of time is logarithmic; bounds of zero are then at its lower end.
     unit : str
@@ -80,16 +80,12 @@ def plot_bounds(
     low, high, time, event = low[order], high[order], target.time[order], target.event[order]
     rank = np.arange(1, len(low) + 1)
     legend: dict[str, Any] = {}
-    bounds: dict[str, Any] = {"color": _BOUND, "linewidth": 1.6, "drawstyle": "steps-mid"}
+    shown = np.where(np.isfinite(low), low, np.nan)
+    (legend["lower bound"],) = ax.plot(
+        rank, shown, color=_BOUND, linewidth=1.6, drawstyle="steps-mid", zorder=4
+    )
     if upper is not None:
-        top = _largest(time, low, high)
-        shown = np.where(np.isfinite(high), high, top)
-        legend["interval"] = ax.fill_between(
-            rank, low, shown, step="mid", color=_BAND, alpha=0.5, linewidth=0, zorder=1
-        )
-        ax.plot(rank, np.where(np.isfinite(high), high, np.nan), zorder=4, **bounds)
-    (line,) = ax.plot(rank, np.where(np.isfinite(low), low, np.nan), zorder=4, **bounds)
-    legend = {"lower bound": line, **legend}
+        legend |= _draw_intervals(ax, rank, low, high, _largest(time, low, high))
     inside = (low <= time) & (time <= high)
     for name, which, marker, color, face in (
         ("event, as promised", event & inside, "o", _INSIDE, _INSIDE),
@@ -126,6 +122,32 @@ def plot_bounds(
         frameon=False,
     )
     return ax
+
+
+def _draw_intervals(
+    ax: Axes, rank: NDArray[np.intp], low: Floats, high: Floats, top: float
+) -> dict[str, Any]:
+    """Draw the interval of each row, up to the top where it has no end; return what is there."""
+    found: dict[str, Any] = {}
+    start = np.where(np.isfinite(low), low, 0.0)
+    for name, which, color in (
+        ("interval", np.isfinite(high), _BAND),
+        ("interval without end", ~np.isfinite(high), _OPEN),
+    ):
+        if which.any():
+            height = np.where(which, np.minimum(high, top), start)[which] - start[which]
+            style: dict[str, Any] = {"width": 0.9, "color": color, "zorder": 1}
+            found[name] = ax.bar(rank[which], height, bottom=start[which], **style)
+    closed = np.isfinite(high)
+    ax.hlines(
+        high[closed],
+        rank[closed] - 0.45,
+        rank[closed] + 0.45,
+        color=_BOUND,
+        linewidth=1.2,
+        zorder=4,
+    )
+    return found
 
 
 def _read_bounds(values: ArrayLike, name: str) -> Floats:

@@ -42,7 +42,7 @@ def plot_coverage(
         Promised coverage; by default the labels themselves if all of them are numbers inside
         (0, 1).
     before : as ``coverage``, optional
-        The same before calibration, drawn below each row.
+        The same before calibration, drawn above each row.
     labels : sequence of k str, optional
         Names of the rows; the keys of the mapping, or numbers from 1, by default.
     ax : matplotlib Axes, optional
@@ -79,9 +79,9 @@ def plot_coverage(
     legend: dict[str, Any] = {}
     shift = 0.0 if earlier is None else _APART
     name = "coverage" if earlier is None else "after"
-    legend[name] = _draw_intervals(ax, rows - shift, after, _AFTER, "o")
+    legend[name] = _draw_intervals(ax, rows + shift, after, _AFTER, "o")
     if earlier is not None:
-        legend["before"] = _draw_intervals(ax, rows + shift, earlier, _BEFORE, "s")
+        legend["before"] = _draw_intervals(ax, rows - shift, earlier, _BEFORE, "s")
     if promised is not None:
         legend["promised"] = ax.vlines(
             promised, rows - 0.4, rows + 0.4, color=_PROMISE, linewidth=1.6, zorder=2
