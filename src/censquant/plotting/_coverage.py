@@ -156,7 +156,7 @@ def _read_nominal(nominal: ArrayLike | None, keys: list[Any], *, is_mapping: boo
 
 
 def _is_level(key: Any) -> bool:
-    return isinstance(key, float | np.floating) and 0 < key < 1
+    return isinstance(key, float | np.floating) and bool(0 < key < 1)
 
 
 def _read_names(labels: Sequence[str] | None, keys: list[Any]) -> list[str]:

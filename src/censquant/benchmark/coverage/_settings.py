@@ -193,11 +193,13 @@ def _lognormal(log_mean: Formula, log_sd: Formula) -> _CensoringLaw:
 
 
 def _root(x: Floats) -> Floats:
-    return 2 + 0.3651 * np.sqrt(x[0])
+    mean: Floats = 2 + 0.3651 * np.sqrt(x[0])
+    return mean
 
 
 def _interaction(x: Floats) -> Floats:
-    return np.log(2.0) + 1 + 0.5477 * (x[0] ** 2 - x[2] * x[4])
+    mean: Floats = np.log(2.0) + 1 + 0.5477 * (x[0] ** 2 - x[2] * x[4])
+    return mean
 
 
 def _half_step(slope: float, plateau: float) -> Formula:
@@ -205,11 +207,13 @@ def _half_step(slope: float, plateau: float) -> Formula:
 
 
 def _geometric_mean(x: Floats) -> Floats:
-    return 0.126 * (x[0] + np.sqrt(x[2] * x[4])) + 1
+    mean: Floats = 0.126 * (x[0] + np.sqrt(x[2] * x[4])) + 1
+    return mean
 
 
 def _two_steps(x: Floats) -> Floats:
-    return (x[1] > 0.5) * 1.0 + (x[2] < 0.5)
+    steps: Floats = (x[1] > 0.5) * 1.0 + (x[2] < 0.5)
+    return steps
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def _summary(rows: DataFrame, labels: Labels) -> DataFrame:
 
 
 def _setting_table(summary: DataFrame, labels: Labels) -> Table:
-    lines = []
+    lines: list[tuple[TableCell, ...]] = []
     breaks = set()
     before = None
     for one in summary.itertuples():
