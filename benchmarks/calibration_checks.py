@@ -1,0 +1,391 @@
+"""Calibrated levels, intervals and bounds where the truth is known, on real data, and their cost.
+
+    python benchmarks/calibration_checks.py levels  [--runs 20]  # quantiles and intervals
+    python benchmarks/calibration_checks.py robust  [--runs 20]  # wrong censoring or event model
+    python benchmarks/calibration_checks.py groups  [--runs 20]  # two groups, two miscalibrations
+    python benchmarks/calibration_checks.py real                 # needs CENSQUANT_DATA
+    python benchmarks/calibration_checks.py cost    [--rounds 3]
+
+The population of the first three has three features, a log-normal event whose spread depends on the
+third, and exponential censoring that depends on the first. Shares of events are exact given the
+features: no noise of drawn test events. Each command prints a Markdown table; "ok" is within 0.02
+of what is promised.
+"""
+
+import argparse
+import math
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GroupKFold, KFold
+
+from censquant import BoostedQuantileRegressor, ConformalSurvivalRegressor
+from censquant.datasets import fetch_cmapss, load
+from censquant.metrics import Coverage, coverage
+from censquant.survival import Surv, kaplan_meier
+
+Floats = NDArray[np.float64]
+
+LEVELS = np.round(np.arange(1, 10) * 0.1, 1)
+SHARES = (0.30, 0.60, 0.77)
+CONFIDENCE, TOLERANCE = 0.9, 0.02
+N_CALIBRATION, N_TEST = 2_000, 2_000
+# A level is identified where that share of individuals is under observation at its quantile.
+LEAST_FOLLOWED = 0.05
+REAL = ("metabric", "support", "gbsg", "field_nafld1", "engines")
+
+
+# A population with a known law
+
+
+@dataclass(frozen=True)
+class Population:
+    """Log-normal events and exponential censoring, both given three features."""
+
+    rate: float
+    strength: float
+
+    @classmethod
+    def with_censored(cls, share: float, strength: float = 1.5) -> "Population":
+        """Return the one of which so many are censored, sooner or later by the first feature."""
+        X = features(100_000, np.random.default_rng(0))
+        event = lognormal_quantiles(X, np.random.default_rng(1).uniform(size=(len(X), 1)))[:, 0]
+
+        def excess(log_rate: float) -> float:
+            escaped = np.exp(-event * cls(math.exp(log_rate), strength).hazard(X))
+            return float(1 - escaped.mean()) - share
+
+        return cls(math.exp(brentq(excess, -10, 10)), strength)
+
+    def hazard(self, X: Floats) -> Floats:
+        """Return the rate at which each individual is censored."""
+        found: Floats = self.rate * np.exp(self.strength * (X[:, 0] - 0.5))
+        return found
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.void]]:
+        """Return features and what was observed."""
+        X = features(n, rng)
+        event = lognormal_quantiles(X, rng.uniform(size=(n, 1)))[:, 0]
+        censoring = rng.exponential(size=n) / self.hazard(X)
+        observed = Surv.from_arrays(event=event <= censoring, time=np.minimum(event, censoring))
+        return X, observed
+
+    def followed(self, X: Floats, levels: Floats) -> Floats:
+        """Return the share under observation at the true quantile of each level."""
+        times = lognormal_quantiles(X, levels)
+        shares: Floats = np.exp(-times * self.hazard(X)[:, None]).mean(axis=0)
+        return shares
+
+
+def features(n: int, rng: np.random.Generator) -> Floats:
+    """Return three uniform features."""
+    return rng.uniform(size=(n, 3))
+
+
+def lognormal_quantiles(X: Floats, levels: Floats, widening: float = 1.0) -> Floats:
+    """Return quantiles of the event at levels of shape (k,) or (n, k)."""
+    mean, sd = 1 + X[:, [0]] - 0.5 * X[:, [1]], 0.4 + 0.4 * X[:, [2]]
+    found: Floats = np.exp(mean + widening * sd * ndtri(levels))
+    return found
+
+
+def share_by(times: Floats, X: Floats) -> Floats:
+    """Return the true probability of an event by each time, for times of shape (n, k)."""
+    mean, sd = 1 + X[:, [0]] - 0.5 * X[:, [1]], 0.4 + 0.4 * X[:, [2]]
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(times, 0.0))
+    found: Floats = ndtr((logs - mean) / sd)
+    return found
+
+
+class KnownModel(BaseEstimator):
+    """A model that is fitted already: the truth, bent in a known way."""
+
+    def __init__(self, power: float = 1.0, widening: float = 1.0, by_group: bool = False) -> None:
+        self.power = power
+        self.widening = widening
+        self.by_group = by_group
+
+    def fit(self, X: Any, y: Any) -> "KnownModel":
+        """Nothing is learned."""
+        return self
+
+    def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike) -> Floats:
+        """Return true quantiles at bent levels."""
+        rows, levels = np.asarray(X, np.float64), np.atleast_1d(np.asarray(quantiles, np.float64))
+        late = lognormal_quantiles(rows, levels ** (1 / self.power), self.widening)
+        if not self.by_group:
+            return late
+        early = lognormal_quantiles(rows, levels**self.power, self.widening)
+        return np.where(in_second_group(rows)[:, None], early, late)
+
+
+class MarginalModel(BaseEstimator):
+    """Kaplan-Meier's curve of the rows it is fitted to, whatever the features: a wrong model."""
+
+    def fit(self, X: Any, y: Any) -> "MarginalModel":
+        """Estimate the curve."""
+        self.curve_ = kaplan_meier(y["time"], y["event"])
+        return self
+
+    def predict_quantiles(self, X: Any, quantiles: ArrayLike) -> Floats:
+        """Return the same quantiles for each row, the last time where the curve ends before."""
+        found = self.curve_.quantile(np.atleast_1d(quantiles))
+        return np.tile(np.minimum(found, self.curve_.time[-1]), (len(X), 1))
+
+
+def in_second_group(X: ArrayLike) -> NDArray[np.bool_]:
+    """Return who belongs to the second of two groups."""
+    found: NDArray[np.bool_] = np.asarray(X)[:, 1] > 0.5
+    return found
+
+
+BASES: dict[str, KnownModel] = {
+    "good": KnownModel(),
+    "levels distorted": KnownModel(power=1.8),
+    "too narrow": KnownModel(widening=0.5),
+    "too wide": KnownModel(widening=2.0),
+}
+
+
+def calibrated(base: Any, population: Population, seed: int, **options: Any) -> Any:
+    """Return a fitted model calibrated on fresh rows."""
+    X, y = population.draw(N_CALIBRATION, np.random.default_rng([seed, 0]))
+    model = ConformalSurvivalRegressor(base, cv="prefit", random_state=seed, **options)
+    return model.fit(X, y).conformalize(X, y)
+
+
+def test_rows(seed: int) -> Floats:
+    """Return features of new individuals."""
+    return features(N_TEST, np.random.default_rng([seed, 1]))
+
+
+# The checks
+
+
+def check_levels(runs: int) -> None:
+    """Print observed levels of recalibrated quantiles, and coverage of intervals."""
+    lines = []
+    for share in SHARES:
+        population = Population.with_censored(share)
+        known = population.followed(test_rows(0), LEVELS) >= LEAST_FOLLOWED
+        for name, base in BASES.items():
+            observed, before, inside = [], [], []
+            for seed in range(runs):
+                X = test_rows(seed)
+                model = calibrated(base, population, seed)
+                before.append(share_by(base.predict_quantiles(X, LEVELS), X).mean(axis=0))
+                observed.append(share_by(model.predict_quantiles(X, LEVELS), X).mean(axis=0))
+                ends = share_by(np.asarray(model.predict_interval(X, coverage=0.8)), X)
+                inside.append(float((ends[:, 1] - ends[:, 0]).mean()))
+            after, raw = np.mean(observed, axis=0), np.mean(before, axis=0)
+            worst = float(np.abs(after - LEVELS)[known].max())
+            interval = statistics.mean(inside)
+            fine = worst <= TOLERANCE and (abs(interval - 0.8) <= TOLERANCE or not known[-1])
+            lines.append(
+                [
+                    f"{100 * share:.0f} %",
+                    name,
+                    f"{np.abs(raw - LEVELS)[known].max():.3f}",
+                    f"{worst:.3f}",
+                    f"{LEVELS[known][-1]:g}",
+                    f"{interval:.3f}",
+                    " ".join(f"{value:.3f}" for value in after),
+                    verdict(fine),
+                ]
+            )
+    print_table(
+        "Censored,Base model,Worst level before,after,Identified up to,Interval 0.8,"
+        "Observed at 0.1 to 0.9,",
+        lines,
+    )
+
+
+def check_robustness(runs: int) -> None:
+    """Print coverage of lower bounds with a wrong censoring model, event model, or both."""
+    # Early events are censored soonest, so that what ignores the features comes out too late.
+    population = Population.with_censored(0.6, strength=-4.0)
+    lines = []
+    for event_name, base in (("right", KnownModel()), ("wrong", MarginalModel())):
+        for censoring_name, censoring in (("right", None), ("wrong", "kaplan-meier")):
+            for method in ("aipcw", "ipcw"):
+                found = []
+                for seed in range(runs):
+                    X, y = population.draw(N_CALIBRATION, np.random.default_rng([seed, 2]))
+                    options = {"method": method, "censoring_estimator": censoring}
+                    model = calibrated(base.fit(X, y), population, seed, **options)
+                    found.append(bound_coverage(model, test_rows(seed)))
+                fine = abs(statistics.mean(found) - CONFIDENCE) <= TOLERANCE
+                lines.append([event_name, censoring_name, method, mean_error(found), verdict(fine)])
+    print_table("Event model,Censoring model,Method,Coverage,", lines)
+
+
+def check_groups(runs: int) -> None:
+    """Print coverage in two groups whose base model errs in opposite directions."""
+    population = Population.with_censored(0.6)
+    base = KnownModel(power=2.0, by_group=True)
+    lines = []
+    for name, by in (("one calibration", None), ("by group", in_second_group)):
+        found: dict[bool, list[float]] = {False: [], True: []}
+        for seed in range(runs):
+            X = test_rows(seed)
+            model = calibrated(base, population, seed, by=by)
+            for group, values in found.items():
+                values.append(bound_coverage(model, X[in_second_group(X) == group]))
+        means = [statistics.mean(values) for values in found.values()]
+        fine = all(abs(mean - CONFIDENCE) <= TOLERANCE for mean in means)
+        lines.append([name, *(mean_error(values) for values in found.values()), verdict(fine)])
+    print_table("Calibration,First group,Second group,", lines)
+
+
+def bound_coverage(model: Any, X: Floats) -> float:
+    """Return the true coverage of lower bounds."""
+    bound = model.predict_lower_bound(X, confidence=CONFIDENCE)
+    return float(1 - share_by(bound[:, None], X).mean())
+
+
+def check_real() -> None:
+    """Print estimated coverage of out-of-fold lower bounds, before and after calibration."""
+    lines = []
+    for name in REAL:
+        X, y, groups = engines() if name == "engines" else real_rows(name)
+        split: Sequence[tuple[Any, Any]] = (
+            list(GroupKFold(5).split(X, groups=groups))
+            if groups is not None
+            else list(KFold(5, shuffle=True, random_state=0).split(X))
+        )
+        before, after = np.zeros(len(X)), np.zeros(len(X))
+        for train, test in split:
+            base = BoostedQuantileRegressor(random_state=0)
+            extra = {} if groups is None else {"groups": groups[train]}
+            model = ConformalSurvivalRegressor(base, random_state=0)
+            model.fit(X[train], y[train], **extra)
+            after[test] = model.predict_lower_bound(X[test], confidence=CONFIDENCE)
+            own = base.fit(X[train], y[train]).predict_quantiles(X[test], [1 - CONFIDENCE])
+            before[test] = np.maximum(own[:, 0], 0.0)
+        shown = [interval(estimated(y, bound)) for bound in (before, after)]
+        mean = [f"{bound.mean():.3g}" for bound in (before, after)]
+        censored = f"{100 * (1 - y['event'].mean()):.0f} %"
+        lines.append([name, str(len(X)), censored, shown[0], shown[1], *mean])
+    print_table("Data,Rows,Censored,Before,After,Mean bound before,after", lines)
+
+
+def estimated(y: NDArray[np.void], bound: Floats) -> Coverage:
+    """Return the estimated share of events at the bound or later."""
+    # An event at the bound keeps the promise, while the metric's lower limit is not inside.
+    return coverage(y, np.nextafter(bound, -np.inf), np.inf)
+
+
+def real_rows(name: str) -> tuple[Floats, NDArray[np.void], None]:
+    """Return a set with positive times."""
+    data = load(name, return_X_y=False, as_frame=False)
+    kept = data.target["time"] > 0
+    return np.asarray(data.data, np.float64)[kept], data.target[kept], None
+
+
+def engines() -> tuple[Floats, NDArray[np.void], NDArray[Any]]:
+    """Return every tenth cycle of engines whose record is cut at an age drawn for each."""
+    data = fetch_cmapss(return_X_y=False)
+    engine, left = np.asarray(data.groups), data.target["time"]
+    cycle = data.data["cycle"].to_numpy()
+    numbers, place = np.unique(engine, return_inverse=True)
+    end = np.random.default_rng(0).uniform(60, 360, size=len(numbers))[place]
+    seen = np.minimum(left, end - cycle)
+    kept = (seen > 0) & (cycle % 10 == 1)
+    y = Surv.from_arrays(event=(left <= end - cycle)[kept], time=seen[kept])
+    return data.data.to_numpy(np.float64)[kept], y, engine[kept]
+
+
+def check_cost(rounds: int) -> None:
+    """Print what calibration costs, in turn with plain fits in one process."""
+    population = Population.with_censored(0.6)
+    X, y = population.draw(10_000, np.random.default_rng(0))
+    fitted = BoostedQuantileRegressor(random_state=0).fit(X, y)
+
+    def plain() -> None:
+        BoostedQuantileRegressor(random_state=0).fit(X, y)
+
+    def calibrate() -> None:
+        ConformalSurvivalRegressor(fitted, cv="prefit", random_state=0).fit(X, y).conformalize(X, y)
+
+    def crossed() -> None:
+        ConformalSurvivalRegressor(BoostedQuantileRegressor(random_state=0), random_state=0).fit(
+            X, y
+        )
+
+    work: dict[str, Callable[[], None]] = {
+        "plain fit": plain,
+        "calibration of a fitted model": calibrate,
+        "fit with cv=5": crossed,
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    for number in range(rounds + 1):
+        for name, run in work.items():
+            start = time.perf_counter()
+            run()
+            if number:  # the first round compiles
+                seconds[name].append(time.perf_counter() - start)
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    reference = medians["plain fit"]
+    lines = [
+        [name, f"{median:.2f}", f"{median / reference:.1f}"] for name, median in medians.items()
+    ]
+    print_table("10 000 rows,Seconds,Plain fits", lines)
+
+
+# Printing
+
+
+def mean_error(values: Sequence[float]) -> str:
+    """Return mean and standard error as text."""
+    error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{statistics.mean(values):.3f} ± {error:.3f}"
+
+
+def interval(one: Coverage) -> str:
+    """Return an estimate with its interval as text."""
+    return f"{one.estimate:.3f} ({one.confidence_low:.3f} to {one.confidence_high:.3f})"
+
+
+def verdict(fine: bool) -> str:
+    """Return whether a line is within tolerance."""
+    return "ok" if fine else "off"
+
+
+def print_table(columns: str, lines: Sequence[Sequence[str]]) -> None:
+    """Print Markdown."""
+    names = columns.split(",")
+    for line in (names, ["---"] * len(names), *lines):
+        print("| " + " | ".join(line) + " |")
+
+
+def main() -> None:
+    """Run one of the checks."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("check", choices=("levels", "robust", "groups", "real", "cost"))
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    # What censoring hides is the subject here; the tables say it.
+    warnings.simplefilter("ignore")
+    checks: dict[str, Callable[[], None]] = {
+        "levels": lambda: check_levels(options.runs),
+        "robust": lambda: check_robustness(options.runs),
+        "groups": lambda: check_groups(options.runs),
+        "real": check_real,
+        "cost": lambda: check_cost(options.rounds),
+    }
+    checks[options.check]()
+
+
+if __name__ == "__main__":
+    main()
