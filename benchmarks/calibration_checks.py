@@ -3,10 +3,11 @@
     python benchmarks/calibration_checks.py levels  [--runs 20]  # quantiles and intervals
     python benchmarks/calibration_checks.py robust  [--runs 20]  # wrong censoring or event model
     python benchmarks/calibration_checks.py groups  [--runs 20]  # two groups, two miscalibrations
+    python benchmarks/calibration_checks.py elapsed [--runs 20]  # individuals who are of some age
     python benchmarks/calibration_checks.py real                 # needs CENSQUANT_DATA
     python benchmarks/calibration_checks.py cost    [--rounds 3]
 
-The population of the first three has three features, a log-normal event whose spread depends on the
+The population of the first four has three features, a log-normal event whose spread depends on the
 third, and exponential censoring that depends on the first. Shares of events are exact given the
 features: no noise of drawn test events. Each command prints a Markdown table; "ok" is within 0.02
 of what is promised.
@@ -18,20 +19,25 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
-from sklearn.base import BaseEstimator
+from known_population import (
+    KnownModel,
+    MarginalModel,
+    Population,
+    features,
+    in_second_group,
+    lognormal_quantiles,
+    share_by,
+)
+from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
 from censquant import BoostedQuantileRegressor, ConformalSurvivalRegressor
 from censquant.datasets import fetch_cmapss, load
 from censquant.metrics import Coverage, coverage
-from censquant.survival import Surv, kaplan_meier
+from censquant.survival import Surv
 
 Floats = NDArray[np.float64]
 
@@ -42,111 +48,6 @@ N_CALIBRATION, N_TEST = 2_000, 2_000
 # A level is identified where that share of individuals is under observation at its quantile.
 LEAST_FOLLOWED = 0.05
 REAL = ("metabric", "support", "gbsg", "field_nafld1", "engines")
-
-
-# A population with a known law
-
-
-@dataclass(frozen=True)
-class Population:
-    """Log-normal events and exponential censoring, both given three features."""
-
-    rate: float
-    strength: float
-
-    @classmethod
-    def with_censored(cls, share: float, strength: float = 1.5) -> "Population":
-        """Return the one of which so many are censored, sooner or later by the first feature."""
-        X = features(100_000, np.random.default_rng(0))
-        event = lognormal_quantiles(X, np.random.default_rng(1).uniform(size=(len(X), 1)))[:, 0]
-
-        def excess(log_rate: float) -> float:
-            escaped = np.exp(-event * cls(math.exp(log_rate), strength).hazard(X))
-            return float(1 - escaped.mean()) - share
-
-        return cls(math.exp(brentq(excess, -10, 10)), strength)
-
-    def hazard(self, X: Floats) -> Floats:
-        """Return the rate at which each individual is censored."""
-        found: Floats = self.rate * np.exp(self.strength * (X[:, 0] - 0.5))
-        return found
-
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.void]]:
-        """Return features and what was observed."""
-        X = features(n, rng)
-        event = lognormal_quantiles(X, rng.uniform(size=(n, 1)))[:, 0]
-        censoring = rng.exponential(size=n) / self.hazard(X)
-        observed = Surv.from_arrays(event=event <= censoring, time=np.minimum(event, censoring))
-        return X, observed
-
-    def followed(self, X: Floats, levels: Floats) -> Floats:
-        """Return the share under observation at the true quantile of each level."""
-        times = lognormal_quantiles(X, levels)
-        shares: Floats = np.exp(-times * self.hazard(X)[:, None]).mean(axis=0)
-        return shares
-
-
-def features(n: int, rng: np.random.Generator) -> Floats:
-    """Return three uniform features."""
-    return rng.uniform(size=(n, 3))
-
-
-def lognormal_quantiles(X: Floats, levels: Floats, widening: float = 1.0) -> Floats:
-    """Return quantiles of the event at levels of shape (k,) or (n, k)."""
-    mean, sd = 1 + X[:, [0]] - 0.5 * X[:, [1]], 0.4 + 0.4 * X[:, [2]]
-    found: Floats = np.exp(mean + widening * sd * ndtri(levels))
-    return found
-
-
-def share_by(times: Floats, X: Floats) -> Floats:
-    """Return the true probability of an event by each time, for times of shape (n, k)."""
-    mean, sd = 1 + X[:, [0]] - 0.5 * X[:, [1]], 0.4 + 0.4 * X[:, [2]]
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.maximum(times, 0.0))
-    found: Floats = ndtr((logs - mean) / sd)
-    return found
-
-
-class KnownModel(BaseEstimator):
-    """A model that is fitted already: the truth, bent in a known way."""
-
-    def __init__(self, power: float = 1.0, widening: float = 1.0, by_group: bool = False) -> None:
-        self.power = power
-        self.widening = widening
-        self.by_group = by_group
-
-    def fit(self, X: Any, y: Any) -> "KnownModel":
-        """Nothing is learned."""
-        return self
-
-    def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike) -> Floats:
-        """Return true quantiles at bent levels."""
-        rows, levels = np.asarray(X, np.float64), np.atleast_1d(np.asarray(quantiles, np.float64))
-        late = lognormal_quantiles(rows, levels ** (1 / self.power), self.widening)
-        if not self.by_group:
-            return late
-        early = lognormal_quantiles(rows, levels**self.power, self.widening)
-        return np.where(in_second_group(rows)[:, None], early, late)
-
-
-class MarginalModel(BaseEstimator):
-    """Kaplan-Meier's curve of the rows it is fitted to, whatever the features: a wrong model."""
-
-    def fit(self, X: Any, y: Any) -> "MarginalModel":
-        """Estimate the curve."""
-        self.curve_ = kaplan_meier(y["time"], y["event"])
-        return self
-
-    def predict_quantiles(self, X: Any, quantiles: ArrayLike) -> Floats:
-        """Return the same quantiles for each row, the last time where the curve ends before."""
-        found = self.curve_.quantile(np.atleast_1d(quantiles))
-        return np.tile(np.minimum(found, self.curve_.time[-1]), (len(X), 1))
-
-
-def in_second_group(X: ArrayLike) -> NDArray[np.bool_]:
-    """Return who belongs to the second of two groups."""
-    found: NDArray[np.bool_] = np.asarray(X)[:, 1] > 0.5
-    return found
 
 
 BASES: dict[str, KnownModel] = {
@@ -247,6 +148,29 @@ def check_groups(runs: int) -> None:
     print_table("Calibration,First group,Second group,", lines)
 
 
+def check_elapsed(runs: int) -> None:
+    """Print coverage among those who reached an age, and how much life beyond it is promised."""
+    population = Population.with_censored(0.6)
+    lines = []
+    for base_name, base in BASES.items():
+        models = [calibrated(base, population, seed) for seed in range(runs)]
+        for age in (0.0, 2.0, 5.0):
+            covered, promised = [], []
+            for seed, model in enumerate(models):
+                X = test_rows(seed)
+                alive = 1 - share_by(np.full((len(X), 1), age), X)
+                bound = model.predict_lower_bound(X, confidence=CONFIDENCE, elapsed=age)[:, None]
+                covered.append(float((1 - share_by(bound, X)).sum() / alive.sum()))
+                oracle = lognormal_quantiles(X, 1 - CONFIDENCE * alive)
+                promised.append(
+                    float(((bound - age) * alive).sum() / ((oracle - age) * alive).sum())
+                )
+            fine = statistics.mean(covered) >= CONFIDENCE - TOLERANCE
+            shown = mean_error(covered), f"{statistics.mean(promised):.2f}"
+            lines.append([base_name, f"{age:g}", *shown, verdict(fine)])
+    print_table("Base model,Age,Coverage among the living,Promised life / oracle's,", lines)
+
+
 def bound_coverage(model: Any, X: Floats) -> float:
     """Return the true coverage of lower bounds."""
     bound = model.predict_lower_bound(X, confidence=CONFIDENCE)
@@ -257,7 +181,7 @@ def check_real() -> None:
     """Print estimated coverage of out-of-fold lower bounds, before and after calibration."""
     lines = []
     for name in REAL:
-        X, y, groups = engines() if name == "engines" else real_rows(name)
+        X, y, groups, truth = engines() if name == "engines" else real_rows(name)
         split: Sequence[tuple[Any, Any]] = (
             list(GroupKFold(5).split(X, groups=groups))
             if groups is not None
@@ -275,8 +199,14 @@ def check_real() -> None:
         shown = [interval(estimated(y, bound)) for bound in (before, after)]
         mean = [f"{bound.mean():.3g}" for bound in (before, after)]
         censored = f"{100 * (1 - y['event'].mean()):.0f} %"
-        lines.append([name, str(len(X)), censored, shown[0], shown[1], *mean])
-    print_table("Data,Rows,Censored,Before,After,Mean bound before,after", lines)
+        true = (
+            "–"
+            if truth is None
+            else f"{(truth >= before).mean():.3f}, {(truth >= after).mean():.3f}"
+        )
+        lines.append([name, str(len(X)), censored, *shown, true, *mean])
+    print_table("Data,Rows,Censored,Before,After,In truth,Mean bound before,after", lines)
+    print("\nIntervals count each row as an individual, cycles of one engine too.")
 
 
 def estimated(y: NDArray[np.void], bound: Floats) -> Coverage:
@@ -285,15 +215,18 @@ def estimated(y: NDArray[np.void], bound: Floats) -> Coverage:
     return coverage(y, np.nextafter(bound, -np.inf), np.inf)
 
 
-def real_rows(name: str) -> tuple[Floats, NDArray[np.void], None]:
-    """Return a set with positive times."""
+def real_rows(name: str) -> tuple[Floats, NDArray[np.void], None, None]:
+    """Return features and targets of a set where times are positive; no groups and no truth."""
     data = load(name, return_X_y=False, as_frame=False)
     kept = data.target["time"] > 0
-    return np.asarray(data.data, np.float64)[kept], data.target[kept], None
+    return np.asarray(data.data, np.float64)[kept], data.target[kept], None, None
 
 
-def engines() -> tuple[Floats, NDArray[np.void], NDArray[Any]]:
-    """Return every tenth cycle of engines whose record is cut at an age drawn for each."""
+def engines() -> tuple[Floats, NDArray[np.void], NDArray[Any], Floats]:
+    """Return every tenth cycle of engines whose record is cut at an age drawn for each.
+
+    Beside features and targets: the engine of each row, and its true remaining life.
+    """
     data = fetch_cmapss(return_X_y=False)
     engine, left = np.asarray(data.groups), data.target["time"]
     cycle = data.data["cycle"].to_numpy()
@@ -302,7 +235,7 @@ def engines() -> tuple[Floats, NDArray[np.void], NDArray[Any]]:
     seen = np.minimum(left, end - cycle)
     kept = (seen > 0) & (cycle % 10 == 1)
     y = Surv.from_arrays(event=(left <= end - cycle)[kept], time=seen[kept])
-    return data.data.to_numpy(np.float64)[kept], y, engine[kept]
+    return data.data.to_numpy(np.float64)[kept], y, engine[kept], left[kept]
 
 
 def check_cost(rounds: int) -> None:
@@ -371,7 +304,7 @@ def print_table(columns: str, lines: Sequence[Sequence[str]]) -> None:
 def main() -> None:
     """Run one of the checks."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("check", choices=("levels", "robust", "groups", "real", "cost"))
+    parser.add_argument("check", choices=("levels", "robust", "groups", "elapsed", "real", "cost"))
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -381,6 +314,7 @@ def main() -> None:
         "levels": lambda: check_levels(options.runs),
         "robust": lambda: check_robustness(options.runs),
         "groups": lambda: check_groups(options.runs),
+        "elapsed": lambda: check_elapsed(options.runs),
         "real": check_real,
         "cost": lambda: check_cost(options.rounds),
     }
