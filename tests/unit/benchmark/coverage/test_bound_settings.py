@@ -26,11 +26,11 @@ TABLED = {
 SIZES = {"clr": (3000, 3000), "gui": (2000, 5000), "ss": (2000, 1000)}
 N_FEATURES = dict(zip(TABLED, [1, 1, 100, 100, 1, 1, 1, 1, 10, 10, 100, 100], strict=True))
 
-# Two settings written a second time, by scipy's distributions and for one row.
+# Two settings written a second time, by scipy's distributions; x has one row per feature.
 CENSORING = {
     "gui6": lambda x: stats.expon(scale=1 / (0.1 * x[9] + 0.05)),
     "ss8": lambda x: stats.lognorm(
-        0.1 * x[1], scale=np.exp(float(x[1] > 0.5) + float(x[2] < 0.5) + (1 - x[0]) ** 4 + 0.4)
+        0.1 * x[1], scale=np.exp(1.0 * (x[1] > 0.5) + (x[2] < 0.5) + (1 - x[0]) ** 4 + 0.4)
     ),
 }
 EVENT = {
@@ -38,8 +38,7 @@ EVENT = {
         (x[1] + 2) / 4, scale=np.exp(0.126 * (x[0] + np.sqrt(x[2] * x[4])) + 1)
     ),
     "ss8": lambda x: stats.lognorm(
-        0.1 * (1 - x[0]),
-        scale=np.exp(float(x[1] > 0.5) + float(x[2] < 0.5) + (1 - x[0]) ** 0.25),
+        0.1 * (1 - x[0]), scale=np.exp(1.0 * (x[1] > 0.5) + (x[2] < 0.5) + (1 - x[0]) ** 0.25)
     ),
 }
 
@@ -103,12 +102,11 @@ class TestEverySetting:
 @pytest.mark.parametrize("name", EVENT)
 def test_both_times_follow_the_laws_as_printed(name):
     sample = BOUND_SETTINGS[name].sample(2000, random_state=11)
-    rows = list(zip(sample.X, sample.event_time, sample.censoring_time, strict=True))
-    event = [EVENT[name](x).cdf(t) for x, t, _ in rows]
-    censoring = [CENSORING[name](x).cdf(c) for x, _, c in rows]
+    event = EVENT[name](sample.X.T).cdf(sample.event_time)
+    censoring = CENSORING[name](sample.X.T).cdf(sample.censoring_time)
     assert stats.kstest(event, "uniform").pvalue > 1e-3
     assert stats.kstest(censoring, "uniform").pvalue > 1e-3
-    assert abs(np.corrcoef(event, censoring)[0, 1]) < 4 / np.sqrt(len(rows))
+    assert abs(np.corrcoef(event, censoring)[0, 1]) < 4 / np.sqrt(len(sample.y))
 
 
 def test_a_run_sees_fresh_rows_and_the_truth_of_its_test_rows():
