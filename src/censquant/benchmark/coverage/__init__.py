@@ -13,6 +13,7 @@ data. *International Conference on Machine Learning*.
 from censquant.benchmark.coverage._baselines import EventsOnlyBound, UncalibratedBound
 from censquant.benchmark.coverage._conventions import CONFIDENCE, CoverageConventions
 from censquant.benchmark.coverage._datasets import COVERAGE_DATASETS
+from censquant.benchmark.coverage._figure import coverage_figure
 from censquant.benchmark.coverage._methods import COVERAGE_METHODS
 from censquant.benchmark.coverage._settings import BOUND_SETTINGS, BoundSample, BoundSetting
 from censquant.benchmark.coverage._suite import COVERAGE_SUITE
@@ -29,6 +30,7 @@ __all__ = [
     "CoverageConventions",
     "EventsOnlyBound",
     "UncalibratedBound",
+    "coverage_figure",
     "coverage_tables",
     "missed_lines",
 ]

@@ -3,6 +3,7 @@
 from censquant.benchmark._suites import Suite
 from censquant.benchmark.coverage._conventions import CoverageConventions
 from censquant.benchmark.coverage._datasets import COVERAGE_DATASETS
+from censquant.benchmark.coverage._figure import coverage_figure
 from censquant.benchmark.coverage._methods import SUITE_METHODS
 from censquant.benchmark.coverage._tables import coverage_tables
 
@@ -14,5 +15,6 @@ COVERAGE_SUITE = Suite(
     n_runs={"bounds": 100},
     conventions=CoverageConventions(),
     tables=coverage_tables,
+    figure=coverage_figure,
 )
 """Calibrated lower bounds; a run is a fresh sample."""

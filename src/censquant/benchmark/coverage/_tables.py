@@ -18,7 +18,9 @@ from censquant.benchmark.reporting import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_LOWEST, _HIGHEST = 0.89, 0.93
+LOWEST, HIGHEST = 0.89, 0.93
+"""Between which mean coverage should lie."""
+
 _FAR_BELOW, _MOST_FAR_BELOW = 0.86, 0.10
 _MANY_FEATURES = 100
 _LEAST_RATIO, _LEAST_RATIO_OF_MANY = 0.90, 0.50
@@ -29,7 +31,7 @@ _NOTE = (
     "true 10 % quantile. Trivial: share of bounds of zero."
 )
 _RULES_NOTE = (
-    f"Rules: mean coverage between {_LOWEST:.2f} and {_HIGHEST:.2f}; at most "
+    f"Rules: mean coverage between {LOWEST:.2f} and {HIGHEST:.2f}; at most "
     f"{100 * _MOST_FAR_BELOW:.0f} % of runs below {_FAR_BELOW:.2f}; ratio at least "
     f"{_LEAST_RATIO:.2f} with one or ten features, {_LEAST_RATIO_OF_MANY:.2f} with "
     f"{_MANY_FEATURES}. Bold: all kept."
@@ -66,7 +68,7 @@ def missed_lines(dataset: str, coverage: float, share_below: float, ratio: float
     setting = BOUND_SETTINGS.get(dataset)
     many = setting is not None and setting.n_features >= _MANY_FEATURES
     kept = {
-        "coverage": _LOWEST <= coverage <= _HIGHEST,
+        "coverage": LOWEST <= coverage <= HIGHEST,
         "runs": share_below <= _MOST_FAR_BELOW,
         "ratio": ratio >= (_LEAST_RATIO_OF_MANY if many else _LEAST_RATIO),
     }

@@ -25,6 +25,7 @@ from censquant.benchmark.coverage import (
     CoverageConventions,
     EventsOnlyBound,
     UncalibratedBound,
+    coverage_figure,
     coverage_tables,
 )
 from censquant.benchmark.reporting import Labels
@@ -193,10 +194,25 @@ def test_each_method_has_one_line_over_all_settings():
     assert [line[0] for line in texts(by_setting)] == ["clr3", "gui1", "gui1"]
 
 
+def test_the_figure_has_each_mean_with_four_fifths_of_its_runs():
+    coverage = np.linspace(0.85, 0.95, 11)
+    frame = pd.concat([rows(coverage, name="a"), rows([0.9], dataset="clr3", name="b")])
+    figure = coverage_figure(frame, Labels())
+    upper, lower = figure.axes
+    first, second = (line for line in upper.lines if line.get_marker() in ("o", "s"))
+    assert first.get_ydata().tolist() == pytest.approx([0.9])
+    assert second.get_ydata().tolist() == [0.9]
+    ends = upper.collections[0].get_segments()[0][:, 1]
+    assert ends == pytest.approx([0.86, 0.94])
+    assert [label.get_text() for label in lower.get_xticklabels()] == ["clr3", "gui1"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+
+
 def test_a_run_writes_its_tables_and_resumes(tmp_path):
     ways = [method("oracle", OracleBound())]
     first = run("coverage", datasets=["gui1"], methods=ways, seeds=1, out=tmp_path, n_jobs=1)
     assert "oracle" in (tmp_path / "coverage" / "table.md").read_text(encoding="utf-8")
+    assert (tmp_path / "coverage" / "coverage.png").is_file()
     lines = (tmp_path / "coverage" / "rows.jsonl").read_bytes()
     again = run("coverage", datasets=["gui1"], methods=ways, seeds=2, out=tmp_path, n_jobs=1)
     assert (len(first.rows), len(again.rows)) == (1, 2)
