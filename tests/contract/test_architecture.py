@@ -29,6 +29,7 @@ LAYERS = (
     },
     {"survival", "quantiles"},
     {"losses", "networks", "datasets", "adapters"},
+    {"calibration"},
     {"metrics"},
     {"training", "torch"},
     {"objectives"},

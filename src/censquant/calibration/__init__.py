@@ -7,6 +7,7 @@ from censquant.calibration._aipcw import Aipcw
 from censquant.calibration._candes import Candes
 from censquant.calibration._censoring import CensoringCurves, CommonCensoring, ModelledCensoring
 from censquant.calibration._chance import chance_before
+from censquant.calibration._coverage import estimated_coverage
 from censquant.calibration._dependence import censoring_dependence
 from censquant.calibration._drcosarc import DrCosarc
 from censquant.calibration._family import BoundFamily
@@ -61,6 +62,7 @@ __all__ = [
     "Split",
     "censoring_dependence",
     "chance_before",
+    "estimated_coverage",
     "trivial_rule",
 ]
 

@@ -7,6 +7,7 @@ from censquant.estimators.linear import LinearCQR
 from censquant.estimators.meta import (
     AdaptedModel,
     CensoredQuantileRegressor,
+    ConformalSurvivalRegressor,
     PooledQuantileRegressor,
     QuantilePipeline,
     adapt,
@@ -34,6 +35,7 @@ __all__ = [
     "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "CensoredQuantileRegressor",
+    "ConformalSurvivalRegressor",
     "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",
