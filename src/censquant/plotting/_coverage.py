@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._validation import check_choice
 from censquant.plotting._axes import axes_or_new, unclutter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from censquant.estimators.meta import CoverageTable
+
 Floats = NDArray[np.float64]
 
 _AFTER, _BEFORE, _PROMISE = "#2171b5", "#d55e00", "0.25"
 _APART = 0.14
+# Standard errors to each side of an interval of 95 %.
+_SPREAD = 1.959964
+
+
+class _Interval(NamedTuple):
+    """The part of a `censquant.metrics.Coverage` that is drawn."""
+
+    estimate: float
+    confidence_low: float
+    confidence_high: float
 
 
 def plot_coverage(
-    coverage: Mapping[Any, Any] | ArrayLike,
+    coverage: CoverageTable | Mapping[Any, Any] | ArrayLike,
     *,
     nominal: ArrayLike | None = None,
     before: Mapping[Any, Any] | ArrayLike | None = None,
     labels: Sequence[str] | None = None,
+    side: str = "lower",
     ax: Axes | None = None,
 ) -> Axes:
     """Axes with estimated coverage and its interval, one row per subgroup or promised level.
@@ -34,17 +48,21 @@ def plot_coverage(
 
     Parameters
     ----------
-    coverage : mapping, or array-like of shape (k, 3)
-        `censquant.metrics.Coverage` by label, as `censquant.metrics.coverage` with ``groups=`` and
-        the ``coverage_`` of a calibrated estimator are; or one row of estimate, lower and upper end
-        of its interval for each label.
+    coverage : CoverageTable, mapping, or array-like of shape (k, 3)
+        The ``coverage_`` of a calibrated estimator, which also says what is promised and how the
+        model was before, with intervals of 95 %; `censquant.metrics.Coverage` by label, as
+        `censquant.metrics.coverage` with ``groups=`` returns it; or one row of estimate, lower and
+        upper end of its interval for each label.
     nominal : float or array-like of shape (k,), optional
-        Promised coverage; by default the labels themselves if all of them are numbers inside
-        (0, 1).
-    before : as ``coverage``, optional
+        Promised coverage; by default that of a CoverageTable, and the labels of a mapping
+        themselves if all of them are numbers inside (0, 1).
+    before : mapping or array-like of shape (k, 3), optional
         The same before calibration, drawn above each row.
     labels : sequence of k str, optional
-        Names of the rows; the keys of the mapping, or numbers from 1, by default.
+        Names of the rows; by default confidence and subgroup, the keys of the mapping, or numbers
+        from 1.
+    side : {"lower", "upper"}, default "lower"
+        Whose rows of a CoverageTable are drawn. Bounds none of which is finite are left out.
     ax : matplotlib Axes, optional
         Where to draw; a new figure that pyplot does not know by default (``ax.figure`` shows it in
         a notebook and has ``savefig``).
@@ -63,6 +81,9 @@ def plot_coverage(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['f', 'm']
     """
+    check_choice("side", side, ("lower", "upper"))
+    if hasattr(coverage, "rows"):
+        coverage, nominal, before = _of_table(coverage, side, nominal, before)
     keys, after = _read_intervals(coverage, "coverage")
     earlier = None
     if before is not None:
@@ -103,6 +124,31 @@ def plot_coverage(
         frameon=False,
     )
     return ax
+
+
+def _of_table(
+    table: Any,
+    side: str,
+    nominal: ArrayLike | None,
+    before: Mapping[Any, Any] | ArrayLike | None,
+) -> tuple[dict[str, _Interval], ArrayLike, Mapping[Any, Any] | ArrayLike]:
+    """Return intervals by confidence and subgroup, what is promised, and how it was before."""
+    rows = [row for row in table.rows if row.side == side and np.isfinite(row.estimate)]
+    keys = [f"{row.confidence:g} {row.group}".rstrip() for row in rows]
+    after = {
+        key: _Interval(
+            row.estimate,
+            max(row.estimate - _SPREAD * row.standard_error, 0.0),
+            min(row.estimate + _SPREAD * row.standard_error, 1.0),
+        )
+        for key, row in zip(keys, rows, strict=True)
+    }
+    promised = [row.confidence for row in rows] if nominal is None else nominal
+    if before is None:
+        # The table has no standard errors of these.
+        values = [row.uncalibrated for row in rows]
+        before = {key: _Interval(one, one, one) for key, one in zip(keys, values, strict=True)}
+    return after, promised, before
 
 
 def _draw_intervals(ax: Axes, rows: Floats, table: Floats, color: str, marker: str) -> Any:

@@ -6,6 +6,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
+from censquant.estimators.meta import CoverageRow, CoverageTable
 from censquant.metrics import coverage
 from censquant.plotting import plot_coverage
 
@@ -70,6 +71,33 @@ def test_before_and_after_lie_apart_in_one_row_and_differ_in_shape_and_colour():
     assert legend(ax) == ["after", "before", "promised"]
 
 
+PROMISES = CoverageTable(
+    (
+        CoverageRow("lower", 0.9, 0.91, 0.01, 0.83, 1.0),
+        CoverageRow("lower", 0.95, 0.99, 0.02, 0.9, 1.0, "men"),
+        CoverageRow("upper", 0.9, 0.88, 0.01, 0.7, 0.6),
+        CoverageRow("upper", 0.95, np.nan, np.nan, 0.7, 0.0),
+    )
+)
+
+
+def test_the_table_of_an_estimator_says_what_is_promised_and_how_it_was():
+    ax = plot_coverage(PROMISES)
+    assert dots(ax) == [[0.91, 0.99], [0.83, 0.9]]
+    after, _, promise = ax.collections
+    assert segments(after) == [
+        pytest.approx((0.91 - 0.0196, 0.91 + 0.0196), abs=1e-5),
+        pytest.approx((0.99 - 0.0392, 1.0), abs=1e-5),
+    ]
+    assert segments(promise) == [(0.9, 0.9), (0.95, 0.95)]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0.9", "0.95 men"]
+    assert legend(ax) == ["after", "before", "promised"]
+
+
+def test_upper_bounds_that_are_all_infinite_are_left_out():
+    assert dots(plot_coverage(PROMISES, side="upper")) == [[0.88], [0.7]]
+
+
 def test_the_first_row_is_at_the_top():
     bottom, top = plot_coverage(TABLE).get_ylim()
     assert top < 0 < 1 < bottom
@@ -102,6 +130,7 @@ def test_pyplot_does_not_know_the_figure(tmp_path):
         ({"coverage": {}}, "coverage must have at least one row, got none."),
         ({"nominal": [0.9]}, "nominal must be a number or have one for each of 2 rows, got shape"),
         ({"nominal": 90}, "nominal must be inside (0, 1), got [90]."),
+        ({"side": "both"}, "side must be"),
         ({"labels": ["a"]}, "labels must have one name for each row of coverage, got 1 for 2."),
     ],
 )

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from censquant import BoostedQuantileRegressor
+from censquant import BoostedQuantileRegressor, ConformalSurvivalRegressor
 from censquant.benchmark import (
     METHODS,
     SUITES,
+    BenchmarkCell,
     BenchmarkMethod,
     get_dataset,
     get_method,
@@ -19,6 +20,7 @@ from censquant.benchmark import (
     run,
     run_plan,
 )
+from censquant.benchmark._cells import run_cell
 from censquant.benchmark.coverage import (
     BOUND_SETTINGS,
     COVERAGE_METHODS,
@@ -227,6 +229,34 @@ def test_methods_are_registered_with_both_base_models():
     assert cheap.estimator.random_state == 3
     long = get_method("bound_events_recommended").build(get_dataset("gui1"), {}, 3)
     assert type(long.estimator).__name__ == "CensoredQuantileRegressor"
+
+
+CONFORMAL = {
+    "auto": "auto",
+    "ipcw": "ipcw",
+    "km_pit": "km-pit",
+    "drcosarc": "drcosarc",
+    "candes": "candes",
+    "gui": "gui",
+}
+
+
+@pytest.mark.parametrize("name", CONFORMAL)
+def test_each_calibration_runs_as_it_comes_and_covers_most_events(name):
+    way = get_method(f"bound_{name}")
+    model = way.build(get_dataset("gui6"), {}, 3)
+    assert isinstance(model, ConformalSurvivalRegressor)
+    assert (model.method, model.cv, model.random_state) == (CONFORMAL[name], 5, 3)
+    assert way.knows_censoring == (name in ("candes", "gui"))
+    # Fewer rows than the suite has.
+    cell = BenchmarkCell(
+        "coverage", get_dataset("gui6"), way, n_train=400, conventions=CoverageConventions()
+    )
+    (row,) = run_cell(cell, [111])
+    assert row["error"] == ""
+    assert row["n_train"] == 400
+    assert row["bound_coverage"] > 0.8
+    assert 0.3 < row["bound_ratio"] < 1.4
 
 
 class Shift(BaseEstimator):
