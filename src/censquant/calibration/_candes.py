@@ -23,8 +23,8 @@ class Candes:
     Of the rows whose censoring time is past the cutoff :math:`c_0`, the time up to it,
     :math:`\min(T, c_0)`, is known. The quantile of their scores
     :math:`\hat Q_\alpha(x) - \min(T, c_0)`, weighted by :math:`1 / S_C(c_0 | x)`, is subtracted
-    from the model's quantile. Needs the censoring time of every row. The cutoff is the decile of the
-    censoring times whose bounds are largest on average over the calibration rows.
+    from the model's quantile. Needs the censoring time of every row. The cutoff is the decile of
+    the censoring times whose bounds are largest on average over the calibration rows.
 
     References
     ----------

@@ -186,17 +186,27 @@ class Calibration:
             if not len(group.rows):
                 continue
             for side in ("lower", "upper"):
-                for confidence in CONFIDENCES:
-                    row = self._coverage_row(group, side, confidence)
-                    found.append(replace(row, group=str(label) if named else ""))
+                rows = self._coverage_rows(group, side)
+                found += [replace(row, group=str(label) if named else "") for row in rows]
         return found
 
-    def _coverage_row(self, group: Group, side: Side, confidence: float) -> CoverageRow:
+    def _coverage_rows(self, group: Group, side: Side) -> list[CoverageRow]:
         own = _OTHER[side] if self.mirror else side
-        rows, missed = group.rows, round(1.0 - confidence, 12)
-        bounds = group.rule(missed, own).bounds(rows.curve, rows.censoring)
-        estimate, error = estimated_coverage(rows, bounds, own)
-        level = missed if own == "lower" else confidence
-        plain, _ = estimated_coverage(rows, rows.curve.at([level])[:, 0], own)
-        useful = np.isfinite(bounds) & (bounds > rows.curve.lower)
-        return CoverageRow(side, confidence, estimate, error, plain, float(useful.mean()))
+        rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
+        bounds = [group.rule(share, own).bounds(rows.curve, rows.censoring) for share in missed]
+        plain = rows.curve.at(missed if own == "lower" else CONFIDENCES)
+        table = np.column_stack((*bounds, plain))
+        estimate, error = estimated_coverage(rows, table, own)
+        k = len(CONFIDENCES)
+        useful = (np.isfinite(table) & (table > rows.curve.lower)).mean(axis=0)
+        return [
+            CoverageRow(
+                side,
+                confidence,
+                float(estimate[place]),
+                float(error[place]),
+                float(estimate[k + place]),
+                float(useful[place]),
+            )
+            for place, confidence in enumerate(CONFIDENCES)
+        ]

@@ -36,6 +36,9 @@ KAPLAN_MEIER = "kaplan-meier"
 _DEPENDENT = 0.05
 _ROUNDS = 150
 _FOLDS = 5
+# A first look at whether there is anything to model, on so many rows.
+_MOST_SCREENED = 3_000
+_SCREENING_ROUNDS, _SCREENING_FOLDS = 40, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +84,6 @@ def censoring_model(
     simple = _why_common(estimator, rows, n_censored)
     if simple is not None:
         return CensoringModel(simple, curve=common), CommonCensoring(common, len(rows))
-    side = "left" if mirror else "right"
-    chosen = _default(side) if estimator is None else base_model(estimator)
     flipped = FitRows(
         rows.X, Target(rows.target.time, ~rows.target.event), rows.weight, rows.groups
     )
@@ -90,26 +91,42 @@ def censoring_model(
         # What is odd about the features has been said of the event model.
         for category in (CalibrationWarning, FeatureWarning, FewEventsWarning):
             warnings.simplefilter("ignore", category)
+        p_value, reason = None, "censoring model as given"
+        if estimator is None:
+            p_value = _screened(flipped, seed, n_jobs, mirror=mirror)
+            if p_value >= _DEPENDENT:
+                reason = (
+                    "Kaplan-Meier censoring curve, since censoring does not follow its "
+                    f"predictions from the features (p = {p_value:.2g})"
+                )
+                model = CensoringModel(reason, p_value, curve=common)
+                return model, CommonCensoring(common, len(rows))
+            reason = f"modelled censoring, since it depends on the features (p = {p_value:.2g})"
+        chosen = _default(mirror) if estimator is None else base_model(estimator)
         fitted = cross_fitted(chosen, flipped, _FOLDS, seed, n_jobs, mirror=mirror)
-    if len(np.unique(fitted.rows)) < len(rows):
-        reason = "Kaplan-Meier censoring curve, since the censoring model left rows out"
-        return CensoringModel(reason, curve=common), CommonCensoring(common, len(rows))
     values = np.empty((len(rows), len(LEVELS)))
     values[fitted.rows] = fitted.values
+    left_out = np.setdiff1d(np.arange(len(rows)), fitted.rows)
+    if len(left_out):  # more rows than a pool compares its candidates on
+        rest = rows.take(left_out).X
+        values[left_out] = curve_table(fitted.model, rest, mirror=mirror)[0].values
     curve = QuantileCurve.from_predictions(values, LEVELS, fitted.lower)
-    p_value = censoring_dependence(timeline, curve.median(), rows.weight)
-    if estimator is None and p_value >= _DEPENDENT:
-        reason = (
-            "Kaplan-Meier censoring curve, since censoring does not follow its predictions from "
-            f"the features (p = {p_value:.2g})"
-        )
-        model = CensoringModel(reason, p_value, curve=common)
-        return model, CommonCensoring(common, len(rows))
-    name = type(fitted.model).__name__
-    reason = f"censoring model {name} as given"
-    if estimator is None:
-        reason = f"modelled censoring, since it depends on the features (p = {p_value:.2g})"
     return CensoringModel(reason, p_value, model=fitted.model), ModelledCensoring(curve)
+
+
+def _screened(
+    flipped: FitRows, seed: np.random.SeedSequence, n_jobs: int | None, *, mirror: bool
+) -> float:
+    """Return the p-value of the test that censoring does not follow its predictions."""
+    some = np.flatnonzero(flipped.weight > 0)
+    rows = flipped.take(some[:: -(-len(some) // _MOST_SCREENED)])
+    quick = _default(mirror, _SCREENING_ROUNDS, _SCREENING_FOLDS)
+    fitted = cross_fitted(quick, rows, _SCREENING_FOLDS, seed, n_jobs, mirror=mirror)
+    if not len(fitted.rows):
+        return 1.0
+    asked = rows.take(fitted.rows).target
+    timeline = Target(-asked.time if mirror else asked.time, ~asked.event)
+    return censoring_dependence(timeline, fitted.curve.median(), rows.weight[fitted.rows])
 
 
 def _why_common(estimator: Any, rows: FitRows, n_censored: int) -> str | None:
@@ -128,16 +145,17 @@ def _why_common(estimator: Any, rows: FitRows, n_censored: int) -> str | None:
     return None
 
 
-def _default(side: str) -> CensoredQuantileRegressor:
+def _default(mirror: bool, rounds: int = _ROUNDS, folds: int = _FOLDS) -> CensoredQuantileRegressor:
     """Return the recommended estimator with the two candidates that are cheapest.
 
     They find dependence that is linear in the hazard, and dependence of any form.
     """
+    side = "left" if mirror else "right"
     candidates = [
         ("cox", CoxQuantileRegressor(censoring=side)),
-        ("boosted", BoostedQuantileRegressor(max_iter=_ROUNDS, censoring=side)),
+        ("boosted", BoostedQuantileRegressor(max_iter=rounds, censoring=side)),
     ]
-    return CensoredQuantileRegressor(candidates=candidates, cv=_FOLDS, censoring=side)
+    return CensoredQuantileRegressor(candidates=candidates, cv=folds, censoring=side)
 
 
 def clipped_share(censoring: CensoringCurves, target: Target, weight: Floats) -> float:

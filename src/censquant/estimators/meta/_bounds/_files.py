@@ -1,4 +1,4 @@
-"""What a model file holds of a conformal estimator: its models as parts, calibration rows as arrays."""
+"""What a model file holds of a conformal estimator: models as parts, calibration rows as arrays."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
