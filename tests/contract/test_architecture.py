@@ -114,7 +114,7 @@ def test_private_modules_are_imported_inside_their_own_package_only(path):
     assert not list(private_imports(path))
 
 
-@pytest.mark.parametrize("part", ["paper", "field"])
+@pytest.mark.parametrize("part", ["paper", "field", "coverage"])
 def test_only_the_registry_of_the_benchmark_knows_its_parts(part):
     home, name = PACKAGE / "benchmark" / part, f"censquant.benchmark.{part}."
     users = {

@@ -3,7 +3,7 @@
 from censquant.metrics._a_calibration import ACalibration, a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import brier_score, integrated_brier_score
-from censquant.metrics._calibration import km_calibration, pit_curve, pit_deviation
+from censquant.metrics._calibration import km_calibration, pit_band, pit_curve, pit_deviation
 from censquant.metrics._concordance import (
     concordance_index,
     concordance_index_ipcw,
@@ -54,6 +54,7 @@ __all__ = [
     "mean_absolute_error_censored",
     "pinball_loss_censored",
     "pinball_loss_ipcw",
+    "pit_band",
     "pit_curve",
     "pit_deviation",
     "right_censored_log_likelihood",
