@@ -111,4 +111,5 @@ class CutoffRule:
         place = np.searchsorted(passed, wanted * (1.0 - 1e-12), side="left")
         shift = np.append(self.score, np.inf)[place]
         # The score of the row to predict is infinite, and so is what is subtracted.
-        return np.clip(own - shift, curve.lower, self.cutoff)
+        result: Floats = np.clip(own - shift, curve.lower, self.cutoff)
+        return result

@@ -63,7 +63,8 @@ def _censoring_after(rows: CalibrationRows, drawn: Floats) -> Floats:
     if isinstance(censoring, CommonCensoring):
         survival = np.append(censoring.curve.survival, 0.0)
         ends = np.append(censoring.curve.time, np.inf)
-        return np.maximum(ends[np.searchsorted(-survival, -left, side="left")], time)
+        drawn_times: Floats = ends[np.searchsorted(-survival, -left, side="left")]
+        return np.maximum(drawn_times, time)
     assert isinstance(censoring, ModelledCensoring)
     levels = np.clip(1.0 - left, 1e-9, 1.0 - 1e-9)
     return np.maximum(censoring.curve.at_each(levels[:, None])[:, 0], time)
