@@ -131,7 +131,9 @@ class CalibratesBounds(QuantileRegressor):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> FitRows:
         n_rows = _num_samples(X)
-        if isinstance(X, list | tuple):
+        if hasattr(X, "tocsr"):
+            X = X.tocsr()  # whose rows can be taken
+        elif not hasattr(X, "columns"):
             X = np.asarray(X)
         return FitRows(
             X,
