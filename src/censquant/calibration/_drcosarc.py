@@ -1,6 +1,7 @@
 """Imputed censoring times under general right censoring (Sesia and Svetnik)."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +42,10 @@ class DrCosarc:
     """
 
     seed: int = 0
-    sides: tuple[Side, ...] = ("lower",)
-    given_age: bool = False
-    needs_censoring_times: bool = False
-    refuses_censoring: bool = False
+    sides: ClassVar[tuple[Side, ...]] = ("lower",)
+    given_age: ClassVar[bool] = False
+    needs_censoring_times: ClassVar[bool] = False
+    refuses_censoring: ClassVar[bool] = False
 
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None
