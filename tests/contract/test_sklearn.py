@@ -29,6 +29,7 @@ from censquant import (
     BoostedQuantileRegressor,
     CensoredQuantileForest,
     CensoredQuantileRegressor,
+    ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     DeepQuantReg,
     LinearCQR,
@@ -92,6 +93,7 @@ def quantiles(model, rows=X):
             cv=2,
         ),
         CensoredQuantileRegressor(cv=2, n_jobs=2),
+        ConformalSurvivalRegressor(CoxQuantileRegressor(), cv=2),
     ]
 )
 # One check has more features than rows, which a linear fit cannot tell apart and says so.

@@ -14,6 +14,7 @@ from censquant.calibration._family import BoundFamily
 from censquant.calibration._gui import Gui
 from censquant.calibration._ipcw import Ipcw
 from censquant.calibration._km_pit import KmPit
+from censquant.calibration._methods import METHODS
 from censquant.calibration._recalibration import Recalibration
 from censquant.calibration._rows import CalibrationRows
 from censquant.calibration._rules import (
@@ -26,17 +27,6 @@ from censquant.calibration._rules import (
     trivial_rule,
 )
 from censquant.calibration._split import Split
-
-METHODS: dict[str, BoundMethod] = {
-    "aipcw": Aipcw(),
-    "candes": Candes(),
-    "drcosarc": DrCosarc(),
-    "gui": Gui(),
-    "ipcw": Ipcw(),
-    "km-pit": KmPit(),
-    "split": Split(),
-}
-"""Corrections by the names that users choose them by."""
 
 __all__ = [
     "FEWEST_EVENTS",

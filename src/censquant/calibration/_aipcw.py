@@ -1,6 +1,7 @@
 """Doubly robust miscoverage: right if the censoring model or the event model is."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +36,10 @@ class Aipcw:
     ('lower', 'upper')
     """
 
-    sides: tuple[Side, ...] = ("lower", "upper")
-    given_age: bool = True
-    needs_censoring_times: bool = False
-    refuses_censoring: bool = False
+    sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")
+    given_age: ClassVar[bool] = True
+    needs_censoring_times: ClassVar[bool] = False
+    refuses_censoring: ClassVar[bool] = False
 
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None

@@ -1,6 +1,7 @@
 """A fixed cutoff where all censoring times are known (Candès, Lei and Ren)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +38,10 @@ class Candes:
     True
     """
 
-    sides: tuple[Side, ...] = ("lower",)
-    given_age: bool = False
-    needs_censoring_times: bool = True
-    refuses_censoring: bool = False
+    sides: ClassVar[tuple[Side, ...]] = ("lower",)
+    given_age: ClassVar[bool] = False
+    needs_censoring_times: ClassVar[bool] = True
+    refuses_censoring: ClassVar[bool] = False
 
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None
@@ -111,4 +112,5 @@ class CutoffRule:
         place = np.searchsorted(passed, wanted * (1.0 - 1e-12), side="left")
         shift = np.append(self.score, np.inf)[place]
         # The score of the row to predict is infinite, and so is what is subtracted.
-        return np.clip(own - shift, curve.lower, self.cutoff)
+        result: Floats = np.clip(own - shift, curve.lower, self.cutoff)
+        return result

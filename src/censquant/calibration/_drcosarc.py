@@ -1,6 +1,7 @@
 """Imputed censoring times under general right censoring (Sesia and Svetnik)."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +42,10 @@ class DrCosarc:
     """
 
     seed: int = 0
-    sides: tuple[Side, ...] = ("lower",)
-    given_age: bool = False
-    needs_censoring_times: bool = False
-    refuses_censoring: bool = False
+    sides: ClassVar[tuple[Side, ...]] = ("lower",)
+    given_age: ClassVar[bool] = False
+    needs_censoring_times: ClassVar[bool] = False
+    refuses_censoring: ClassVar[bool] = False
 
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None
@@ -63,7 +64,8 @@ def _censoring_after(rows: CalibrationRows, drawn: Floats) -> Floats:
     if isinstance(censoring, CommonCensoring):
         survival = np.append(censoring.curve.survival, 0.0)
         ends = np.append(censoring.curve.time, np.inf)
-        return np.maximum(ends[np.searchsorted(-survival, -left, side="left")], time)
+        drawn_times: Floats = ends[np.searchsorted(-survival, -left, side="left")]
+        return np.maximum(drawn_times, time)
     assert isinstance(censoring, ModelledCensoring)
     levels = np.clip(1.0 - left, 1e-9, 1.0 - 1e-9)
     return np.maximum(censoring.curve.at_each(levels[:, None])[:, 0], time)

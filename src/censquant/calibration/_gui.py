@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +37,10 @@ class Gui:
     True
     """
 
-    sides: tuple[Side, ...] = ("lower",)
-    given_age: bool = False
-    needs_censoring_times: bool = True
-    refuses_censoring: bool = False
+    sides: ClassVar[tuple[Side, ...]] = ("lower",)
+    given_age: ClassVar[bool] = False
+    needs_censoring_times: ClassVar[bool] = True
+    refuses_censoring: ClassVar[bool] = False
 
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None

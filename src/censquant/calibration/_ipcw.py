@@ -1,6 +1,7 @@
 """Miscoverage by inverse-probability-of-censoring weights alone."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,10 @@ class Ipcw:
     True
     """
 
-    sides: tuple[Side, ...] = ("lower", "upper")
-    given_age: bool = True
-    needs_censoring_times: bool = False
-    refuses_censoring: bool = False
+    sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")
+    given_age: ClassVar[bool] = True
+    needs_censoring_times: ClassVar[bool] = False
+    refuses_censoring: ClassVar[bool] = False
 
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None

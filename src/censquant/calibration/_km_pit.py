@@ -1,6 +1,7 @@
 """Miscoverage by a Kaplan-Meier curve on the scale of the bounds themselves."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,10 +26,10 @@ class KmPit:
     False
     """
 
-    sides: tuple[Side, ...] = ("lower", "upper")
-    given_age: bool = True
-    needs_censoring_times: bool = False
-    refuses_censoring: bool = False
+    sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")
+    given_age: ClassVar[bool] = True
+    needs_censoring_times: ClassVar[bool] = False
+    refuses_censoring: ClassVar[bool] = False
 
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None

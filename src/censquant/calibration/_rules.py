@@ -13,6 +13,7 @@ from censquant.quantiles import QuantileCurve
 
 Floats = NDArray[np.float64]
 Side = Literal["lower", "upper"]
+"""Which side of the event time a bound is on."""
 
 FEWEST_EVENTS = 30
 """Calibration rows with an event that a bound needs; with fewer it is the trivial one."""

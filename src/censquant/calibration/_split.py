@@ -1,6 +1,7 @@
 """Split conformal prediction, for data in which every event was observed."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,10 @@ class Split:
     True
     """
 
-    sides: tuple[Side, ...] = ("lower", "upper")
-    given_age: bool = True
-    needs_censoring_times: bool = False
-    refuses_censoring: bool = True
+    sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")
+    given_age: ClassVar[bool] = True
+    needs_censoring_times: ClassVar[bool] = False
+    refuses_censoring: ClassVar[bool] = True
 
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None

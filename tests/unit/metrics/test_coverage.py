@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from censquant.exceptions import TruncationWarning
 from censquant.calibration import _censoring
+from censquant.exceptions import TruncationWarning
 from censquant.metrics._coverage import coverage
 from censquant.quantiles import QuantileCurve
 from oracles import loop_censoring_kaplan_meier, step_value

@@ -131,7 +131,9 @@ class CalibratesBounds(QuantileRegressor):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> FitRows:
         n_rows = _num_samples(X)
-        if isinstance(X, list | tuple):
+        if hasattr(X, "tocsr"):
+            X = X.tocsr()  # whose rows can be taken
+        elif not hasattr(X, "columns"):
             X = np.asarray(X)
         return FitRows(
             X,
@@ -155,9 +157,8 @@ class CalibratesBounds(QuantileRegressor):
         self.unique_times_ = default_times(target.time[target.event] if times is None else times)
         self.__dict__.pop("feature_names_in_", None)
         source = model if hasattr(model, "n_features_in_") else getattr(model, "model_", model)
-        shape = np.shape(rows.X) if hasattr(rows.X, "shape") else ()
-        width = getattr(source, "n_features_in_", shape[1] if len(shape) > 1 else 1)
-        self.n_features_in_ = int(width)
+        shape: Any = getattr(rows.X, "shape", (len(rows), 1))
+        self.n_features_in_ = int(getattr(source, "n_features_in_", shape[1]))
         names = getattr(source, "feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names

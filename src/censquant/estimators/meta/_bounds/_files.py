@@ -40,7 +40,7 @@ def conformal_part(model: "ConformalSurvivalRegressor") -> Part:
         "calibration.group": np.unique(calibration.labels, return_inverse=True)[1].astype(np.int64),
     }
     if rows.censoring_time is not None:
-        arrays["calibration.censoring_time"] = np.nan_to_num(rows.censoring_time, posinf=np.inf)
+        arrays["calibration.censoring_time"] = rows.censoring_time
     if isinstance(rows.censoring, ModelledCensoring):
         arrays["calibration.censoring_quantiles"] = rows.censoring.curve.values
     if censoring.curve is not None:
