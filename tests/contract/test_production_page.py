@@ -19,7 +19,8 @@ def is_runnable(block):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:mlflow")
 def test_code_of_the_page_runs_and_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
-    assert onnxruntime and skl2onnx
+    assert onnxruntime
+    assert skl2onnx
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "production"}
     for number, block in enumerate(filter(is_runnable, blocks(PAGE))):

@@ -166,7 +166,9 @@ class FitResult:
     seconds: float = field(default=0.0)
 
 
-def prepared_copy(estimator: Any, seed: int, stopping: threading.Event, n_jobs: int | None) -> Any:
+def prepared_copy(
+    estimator: Any, seed: int, stopping: threading.Event, n_jobs: int | None = 1
+) -> Any:
     """Return an unfitted copy that leaves follow-up, threads, warnings and Ctrl-C to the pool."""
     model = clone(estimator)
     for name, value in model.get_params().items():

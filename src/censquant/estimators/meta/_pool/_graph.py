@@ -132,7 +132,9 @@ def _quantile_of(curve: GridCurve, p: Value) -> Value:
     tail = final + scale * ((1.0 - LEVELS[-1]) / (1.0 - p)).log()
     first = values.columns([0])
     start = first - curve.lower_reach() * (1.0 - p / LEVELS[0])
-    return (p >= LEVELS[-1]).where(tail, (p <= LEVELS[0]).where(start, inside))
+    is_tail: Value = p >= LEVELS[-1]
+    is_start: Value = p <= LEVELS[0]
+    return is_tail.where(tail, is_start.where(start, inside))
 
 
 def _pulled_in(values: Value, weights: Floats, limit: float) -> Value:
