@@ -266,8 +266,8 @@ def test_rows_of_a_group_are_held_out_together():
 
 def test_a_split_through_a_group_is_refused():
     groups = np.repeat(np.arange(300), 10)
+    through = list(KFold(3, shuffle=True, random_state=0).split(X))
     with pytest.raises(ValueError, match=r"^cv must hold out all rows of a group together, got a"):
-        through = list(KFold(3, shuffle=True, random_state=0).split(X))
         conformal(LogNormal(), cv=through).fit(X, Y, groups=groups)
     conformal(LogNormal(), cv=GroupKFold(3)).fit(X, Y, groups=groups)
 
