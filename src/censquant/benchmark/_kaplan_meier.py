@@ -18,6 +18,11 @@ class KaplanMeierBaseline(BaseEstimator):
     Its score is what a method gains without looking at features. The study has it too, which checks
     times and weights of the scores: they must come out the same.
 
+    Attributes
+    ----------
+    curve_ : KaplanMeier
+        Of the training rows.
+
     Examples
     --------
     >>> import numpy as np

@@ -34,6 +34,8 @@ class Table:
         Names that several columns have; these columns cannot be used.
     notes : tuple of str
         What a user should know about how the file was read.
+    reader : object
+        Turns columns into numbers and dates.
 
     Examples
     --------
@@ -50,9 +52,9 @@ class Table:
     shown: str
     columns: dict[str, Any]
     kinds: dict[str, str]
-    double: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    _read: Columns = field(repr=False, default=None)  # type: ignore[assignment]
+    double: tuple[str, ...]
+    notes: tuple[str, ...]
+    reader: Columns = field(repr=False)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -91,7 +93,7 @@ class Table:
         -------
         numbers : ndarray of shape (n,)
         """
-        return self._read.numbers(self.column(name, role), name)
+        return self.reader.numbers(self.column(name, role), name)
 
     def dates(self, name: str, role: str, date_format: str | None = None) -> Any:
         """Return a column as dates in nanoseconds, null where a value is missing.
@@ -107,7 +109,7 @@ class Table:
         -------
         dates : Arrow column
         """
-        return self._read.dates(self.column(name, role), name, date_format)
+        return self.reader.dates(self.column(name, role), name, date_format)
 
     def frame(self, names: Sequence[str], *, categorical: Sequence[str] = ()) -> Any:
         """Return columns as a DataFrame of float64 numbers and categories, to fit a model to.
@@ -130,7 +132,7 @@ class Table:
             name: TEXT if name in categorical or self.kinds[name] == TEXT else NUMBER
             for name in names
         }
-        return frame_of(self._read, {name: self.columns[name] for name in names}, kinds)
+        return frame_of(self.reader, {name: self.columns[name] for name in names}, kinds)
 
     def refuse_doubtful(self, names: Iterable[str]) -> None:
         """Refuse columns of text that is probably meant to be numbers, and say how to read them.
@@ -141,7 +143,7 @@ class Table:
         """
         for name in names:
             if self.kinds[name] == TEXT:
-                self._read.refuse_doubtful(self.columns[name], name)
+                self.reader.refuse_doubtful(self.columns[name], name)
 
     def frame_for(self, model: Any) -> Any:
         """Return the columns that a model was fitted to, each read as it was then.
@@ -156,8 +158,8 @@ class Table:
         frame : DataFrame
         """
         columns = {name: self.column(name, "features") for name in feature_names(model)}
-        kinds = settled_kinds(self._read, known_kinds(model), columns)
-        return frame_of(self._read, columns, kinds)
+        kinds = settled_kinds(self.reader, known_kinds(model), columns)
+        return frame_of(self.reader, columns, kinds)
 
 
 def read_table(
