@@ -211,7 +211,9 @@ print(*sorted(sys.modules))
     assert not {"torch", "matplotlib"} & set(run(code).split())
 
 
-@pytest.mark.parametrize("part", ["survival", "quantiles", "adapters", "datasets", "exceptions", "export"])
+@pytest.mark.parametrize(
+    "part", ["survival", "quantiles", "adapters", "datasets", "exceptions", "export"]
+)
 def test_parts_with_nothing_to_compile_do_not_load_the_compiler(part):
     loaded = run(f"import sys, censquant.{part}; print(*sys.modules)").split()
     assert not {"numba", "torch", "sklearn", "pandas", "matplotlib"} & set(loaded)
