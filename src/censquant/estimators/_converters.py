@@ -51,7 +51,7 @@ def register_onnx_converters() -> None:
 
 def _with_subclasses(cls: type) -> list[type]:
     """Return all classes below a class."""
-    below = cls.__subclasses__()
+    below: list[type] = cls.__subclasses__()
     return [*below, *(found for each in below for found in _with_subclasses(each))]
 
 

@@ -140,7 +140,8 @@ def _bounded(bounds: ParameterBounds | None, output: Value) -> Value:
     lowest, low, high, highest = np.array(bounds.limits).T
     with np.errstate(divide="ignore"):
         room_above, room_below = 1.0 / (highest - high), 1.0 / (low - lowest)
-    above, below = output > high, output < low
+    above: Value = output > high
+    below: Value = output < low
     upper: Value = high + 1.0 / (room_above + 1.0 / above.where(output - high, 1.0))
     lower: Value = low - 1.0 / (room_below + 1.0 / below.where(low - output, 1.0))
     return above.where(upper, below.where(lower, output))

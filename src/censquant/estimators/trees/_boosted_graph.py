@@ -1,5 +1,7 @@
 """Boosters in a graph."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,5 +64,8 @@ def _by_rounds(boosters: Boosters, n_rounds: int) -> tuple[NDArray[np.int64], Fl
     # A value lies beyond a bin if it exceeds the bin's upper edge; the last bin has none.
     edges = np.pad(boosters.edges, ((0, 0), (0, 1)), constant_values=np.inf)
     threshold = edges[feature, np.minimum(cut, edges.shape[1] - 1)]
-    by_round = [np.swapaxes(array, 0, 1).ravel() for array in (feature, threshold, value)]
-    return by_round[0].astype(np.int64), by_round[1], by_round[2]
+    return _by_round(feature), _by_round(threshold), _by_round(value)
+
+
+def _by_round(array: NDArray[Any]) -> NDArray[Any]:
+    return np.swapaxes(array, 0, 1).ravel()
