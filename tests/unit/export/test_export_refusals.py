@@ -81,7 +81,7 @@ def test_images_are_refused(tmp_path):
 
 def test_wrong_arguments_are_refused(tmp_path):
     model = fitted("cox, right")
-    message = "dtype must be 'float32' or 'float64', got 'float16'."
+    message = "dtype must be one of 'float32', 'float64', got 'float16'."
     refuses(model, message, tmp_path, ValueError, dtype="float16")
     message = "quantiles must be inside (0, 1), got (1.5,)."
     refuses(model, message, tmp_path, ValueError, quantiles=[1.5])
