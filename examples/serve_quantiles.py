@@ -1,4 +1,4 @@
-"""A web service: `uvicorn serve_quantiles:app` serves it; running this file shows one answer."""
+"""A web service: `uvicorn serve_quantiles:app` starts it; this file alone shows one answer."""
 
 import numpy as np
 from fastapi import FastAPI, HTTPException

@@ -28,6 +28,7 @@ REACHES = {
     "peers": "lifelines",
     "test_docs_pages": "torch",
     "test_methods": "torch",
+    "test_production_page": "onnxruntime",
     "test_public_api": "torch",
     "test_run": "torch",
 }

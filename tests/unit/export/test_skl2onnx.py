@@ -32,7 +32,7 @@ def converted(model, first, path, **options):
 @pytest.mark.parametrize("make", [make_pipeline, make_quantile_pipeline])
 def test_a_whole_pipeline_converts(make, tmp_path):
     forest = CensoredQuantileForest(n_estimators=5, random_state=0)
-    model = make(PolynomialFeatures(2), StandardScaler(), forest).fit(X, Y)
+    model = make(PolynomialFeatures(2, include_bias=False), StandardScaler(), forest).fit(X, Y)
     options = {id(forest): {"quantiles": [0.1, 0.5]}}
     path = converted(model, X[:1], tmp_path, options=options)
     answers, rows = onnx_answers(path, X=new_rows(50)), new_rows(50)

@@ -64,8 +64,8 @@ def _by_rounds(boosters: Boosters, n_rounds: int) -> tuple[NDArray[np.int64], Fl
     # A value lies beyond a bin if it exceeds the bin's upper edge; the last bin has none.
     edges = np.pad(boosters.edges, ((0, 0), (0, 1)), constant_values=np.inf)
     threshold = edges[feature, np.minimum(cut, edges.shape[1] - 1)]
+    return _by_round(feature), _by_round(threshold), _by_round(value)
 
-    def by_round(array: NDArray[Any]) -> NDArray[Any]:
-        return np.swapaxes(array, 0, 1).ravel()
 
-    return by_round(feature), by_round(threshold), by_round(value)
+def _by_round(array: NDArray[Any]) -> NDArray[Any]:
+    return np.swapaxes(array, 0, 1).ravel()

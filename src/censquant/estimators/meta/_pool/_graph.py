@@ -132,9 +132,8 @@ def _quantile_of(curve: GridCurve, p: Value) -> Value:
     tail = final + scale * ((1.0 - LEVELS[-1]) / (1.0 - p)).log()
     first = values.columns([0])
     start = first - curve.lower_reach() * (1.0 - p / LEVELS[0])
-    is_tail: Value = p >= LEVELS[-1]
-    is_start: Value = p <= LEVELS[0]
-    return is_tail.where(tail, is_start.where(start, inside))
+    inside = (p <= float(LEVELS[0])).where(start, inside)
+    return (p >= float(LEVELS[-1])).where(tail, inside)
 
 
 def _pulled_in(values: Value, weights: Floats, limit: float) -> Value:
