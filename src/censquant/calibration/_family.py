@@ -14,6 +14,7 @@ LOWEST, HIGHEST = CURVE_QUANTILES[0], CURVE_QUANTILES[-1]
 
 # Logarithms of the longest stretch of times past the outermost levels.
 _LONGEST_STRETCH = 8.0
+_MOST_STRETCHED = 100.0
 _MEDIAN = 0.5
 
 TRIVIAL_LOW, TRIVIAL_HIGH = -np.inf, np.inf
@@ -91,11 +92,11 @@ class BoundFamily:
         stretched = (below < 0) | (above > 0)
         if stretched.any():
             anchor = self._anchor()
-            # Infinite indices are replaced below; a finite exponent keeps 0 * inf away.
-            factor = np.exp(np.clip(below + above, -700.0, 700.0))
+            # Infinite indices are replaced below; until then they must not overflow.
+            factor = np.exp(np.clip(below + above, -_MOST_STRETCHED, _MOST_STRETCHED))
             if anchor is None:
                 middle = self._quantiles(np.full((len(index), 1), _MEDIAN))
-                away = np.exp(np.clip(above - below, 0.0, 700.0))
+                away = np.exp(np.clip(above - below, 0.0, _MOST_STRETCHED))
                 times = np.where(stretched, middle + (times - middle) * away, times)
             else:
                 times = np.where(stretched, anchor + (times - anchor) * factor, times)

@@ -26,6 +26,14 @@ def test_inside_the_levels_the_index_is_a_level():
     np.testing.assert_array_equal(BoundFamily(CURVE).at([0.1, 0.5]), CURVE.at([0.1, 0.5]))
 
 
+@pytest.mark.parametrize("curve", [CURVE, SIGNED], ids=["durations", "signed"])
+def test_trivial_bounds_do_not_overflow(curve):
+    large = QuantileCurve(1e6 * curve.values, curve.taus, curve.lower)
+    low, high = BoundFamily(large).at([-np.inf, np.inf]).T
+    assert (low == curve.lower).all()
+    assert (high == np.inf).all()
+
+
 def test_below_the_lowest_level_a_unit_of_the_index_divides_by_e():
     low = CURVE.at([LEVELS[0]])
     np.testing.assert_allclose(BoundFamily(CURVE).at([LEVELS[0] - 1.0]), low / np.e)
