@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from censquant.estimators._base import QuantileRegressor
 from censquant.export import OPSET, GraphNodes
 
@@ -38,7 +40,7 @@ def register_onnx_converters() -> None:
             "`pip install censquant[onnx]`."
         ) from None
     for cls in _with_subclasses(QuantileRegressor):
-        if not hasattr(cls, "steps"):
+        if not issubclass(cls, Pipeline):  # which skl2onnx takes apart itself
             update_registered_converter(
                 cls,
                 f"{_ALIAS}{cls.__name__}",
