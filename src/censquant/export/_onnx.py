@@ -16,10 +16,10 @@ from censquant.export._onnx_nodes import SIMPLE, NodeList, onnx_package
 from censquant.export._value import FLAG, FLOAT, INTEGER, TEXT, Block, Node, Value
 
 OPSET = 18
-"""Version of ONNX's operators that files need: of onnxruntime 1.14 and later."""
+"""Version of ONNX's operators that files need."""
 
 _ML_OPSET, _IR_VERSION = 2, 8
-# Rows that are computed at a time: temporary arrays of a block stay in the processor's cache.
+# Rows that are computed at a time, which bounds the memory; as many as predictions in Python.
 _BLOCK_ROWS = 1_024
 
 
@@ -103,8 +103,7 @@ def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
 class GraphNodes:
     """Nodes of ONNX for a graph, inside a loop over blocks of rows.
 
-    The loop bounds the memory however many rows there are, and keeps temporary arrays small enough
-    for the processor's cache, which makes a graph of many operations several times as fast.
+    The loop bounds the memory however many rows there are.
 
     Parameters
     ----------
