@@ -137,6 +137,7 @@ PARAMETERS = {
     "crossing_penalty": 0.5,
     "crossing_margin": 0.01,
     "em_epochs": 2,
+    "known_censoring_loss": "tobit",
     "standardize": False,
     "time_transform": "log",
     "learning_rate": 0.02,

@@ -57,12 +57,12 @@ class CQRNN(NeuralRegressor):
         Strength of a penalty on neighbouring quantiles that are nearer than ``crossing_margin``.
     crossing_margin : float, default 0.0
         In model units; standard deviations of time by default.
-    known_censoring_loss : {"powell", "tobit"}, default "powell"
-        What is minimised if ``fit`` is given censoring times: Powell's loss, or the censored
-        likelihood of asymmetric Laplace distributions around the quantiles (Hüttel et al. 2022).
     em_epochs : int, optional
         Epochs for which the levels of censoring times are kept fixed; None renews them at every
         step, which the paper finds to converge faster.
+    known_censoring_loss : {"powell", "tobit"}, default "powell"
+        What is minimised if ``fit`` is given censoring times: Powell's loss, or the censored
+        likelihood of asymmetric Laplace distributions around the quantiles (Hüttel et al. 2022).
     standardize : bool, default True
         Whether features are centred and scaled inside ``fit``.
     time_transform : {"standardize", "log", "tobit", "log-tobit", None}, default "standardize"
