@@ -62,6 +62,7 @@ _SUBPACKAGES = (
     "datasets",
     "estimators",
     "exceptions",
+    "inspection",
     "losses",
     "metrics",
     "networks",
