@@ -4,9 +4,11 @@ from censquant.inspection._contributions import Contributions, contributions
 from censquant.inspection._importance import PermutationImportance, permutation_importance
 from censquant.inspection._partial_dependence import PartialDependence, partial_dependence
 from censquant.inspection._ranks import MethodRanks, rank_methods
+from censquant.inspection._table import FeatureTable
 
 __all__ = [
     "Contributions",
+    "FeatureTable",
     "MethodRanks",
     "PartialDependence",
     "PermutationImportance",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._frames import pandas_for
 from censquant._seeds import seed_sequence
 from censquant._validation import check_integer
-from censquant.adapters import adapted_curve, final_model
+from censquant.adapters import adapted_curve, is_left_censored
 from censquant.inspection._table import FeatureTable, taken
 from censquant.quantiles import check_quantiles
 from censquant.survival import read_numbers, read_weights
@@ -165,7 +165,7 @@ def partial_dependence(
         rng = np.random.default_rng(seed_sequence(random_state))
         rows = np.sort(rng.choice(len(table), n_most, replace=False))
     part = table.take(rows)
-    is_lowest = getattr(final_model(model, None)[0], "censoring", "right") == "left"
+    is_lowest = is_left_censored(model)
     individual = np.empty((len(rows), len(values), len(levels)))
     identified = np.ones((len(values), len(levels)))
     for column, value in enumerate(values):

@@ -20,7 +20,23 @@ class FeatureTable:
     """Rows that a model can be asked about, whose columns can be exchanged one by one.
 
     The type of the frame and of its columns is kept, since models read text, categories and
-    missing values by it.
+    missing values by it. Made by `FeatureTable.read`.
+
+    Parameters
+    ----------
+    X : ndarray, or DataFrame of pandas or polars, of shape (n, n_features)
+    names : tuple of n_features str
+        Names of the columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant.inspection import FeatureTable
+    >>> table = FeatureTable.read(pd.DataFrame({"age": [40.0, None], "sex": ["f", "m"]}))
+    >>> table.names, table.texts(0), table.numbers(1) is None
+    (('age', 'sex'), ['40', 'missing'], True)
+    >>> table.with_column(1, ["m", "m"]).X["sex"].tolist()
+    ['m', 'm']
     """
 
     X: Any
