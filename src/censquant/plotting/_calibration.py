@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _KINDS = ("pit", "a", "d")
-_BAND = "0.85"
+_BAND = "0.88"
+# Of the width of a bin, so that the band shows on both sides of a bar.
+_BAR = 0.55
 
 
 def plot_calibration(
@@ -98,15 +100,8 @@ def plot_calibration(
         ("outside", known & ~inside, OBSERVED),
     ):
         if which.any():
-            marks[name] = ax.bar(
-                left[which],
-                heights[which],
-                width[which],
-                align="edge",
-                color=color,
-                edgecolor="white",
-                zorder=2,
-            )
+            centre = left[which] + width[which] / 2
+            marks[name] = ax.bar(centre, heights[which], _BAR * width[which], color=color, zorder=2)
     marks[f"{100 * level:g} % of right models"] = ax.bar(
         left[known],
         (high - low)[known],
@@ -114,11 +109,12 @@ def plot_calibration(
         bottom=low[known],
         align="edge",
         color=_BAND,
-        alpha=0.55,
         linewidth=0,
-        zorder=3,
+        zorder=1,
     )
-    ax.hlines(1.0, edges[0], edges[-1], color="black", linewidth=1.0, linestyle=(0, (5, 3)))
+    ax.hlines(
+        1.0, edges[0], edges[-1], color="black", linewidth=1.0, linestyle=(0, (5, 3)), zorder=3
+    )
     ax.set_xlim(0, 1)
     ax.set_ylim(bottom=0)
     ax.set_xlabel("predicted probability of an event by its time")

@@ -94,7 +94,8 @@ def plot_contributions(
         bar.sticky_edges.x.clear()
     ax.hlines(rows, ends - 2 * errors, ends + 2 * errors, color="0.3", linewidth=1.0, zorder=3)
     ax.vlines(ends[:-1], rows[:-1], rows[1:], color="0.6", linewidth=0.8, zorder=1)
-    for end, value, line in zip(np.maximum(starts, ends), values, rows, strict=True):
+    right = np.maximum(starts, ends + 2 * errors)
+    for end, value, line in zip(right, values, rows, strict=True):
         ax.annotate(
             f"{value:+.3g}",
             (end, line),

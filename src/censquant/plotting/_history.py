@@ -76,7 +76,7 @@ def plot_history(history: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("epoch")
     ax.set_ylabel("loss, share of its range that is left" if is_pool else "loss")
     unclutter(ax, grid_axis="y")
-    legend_above(ax, marks, ncols=4)
+    legend_above(ax, marks, ncols=2 if len(marks) == 4 else 3)
     return ax
 
 

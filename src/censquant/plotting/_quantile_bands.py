@@ -11,7 +11,7 @@ from censquant.adapters import is_supported
 from censquant.inspection import FeatureTable, partial_dependence
 from censquant.plotting._arguments import read_observed, read_predictions
 from censquant.plotting._axes import axes_or_new, legend_beside, unclutter, with_unit
-from censquant.plotting._palette import MEDIAN, NARROW, WIDE
+from censquant.plotting._palette import MEDIAN, WIDE
 from censquant.plotting._quantiles_1d import draw_observed
 from censquant.quantiles import QuantileCurve
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
-_BANDS = (("10 % to 90 %", 0, 4, WIDE, 0.6), ("25 % to 75 %", 1, 3, NARROW, 0.4))
+# Paler than those of fans, since marks lie on them.
+_BANDS = (("10 % to 90 %", 0, 4, "#dcebf5", 0.6), ("25 % to 75 %", 1, 3, WIDE, 0.4))
 
 
 def plot_quantile_bands(

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 _N_TIMES = 200
 # Points below the axis: its labels, then one line for the heading and one per group.
-_FIRST_LINE, _LINE, _BESIDE = 48.0, 13.0, 26.0
+_FIRST_LINE, _LINE, _BESIDE = 46.0, 13.0, 32.0
 
 
 def plot_survival(

@@ -50,7 +50,10 @@ def test_values_lie_within_two_standard_errors_of_full_enumeration_as_often_as_t
 def test_values_by_default_lie_within_two_standard_errors_of_full_enumeration(rows, exact):
     found = contributions(FormulaModel(eight_features), *rows, random_state=1)
     assert found.n_background == 100
-    assert (np.abs(found.values - exact) < 2 * found.standard_errors).all()
+    distances = np.abs(found.values - exact) / found.standard_errors
+    # Of 40 normal errors two lie beyond two standard errors on average, and none beyond four.
+    assert (distances < 2).sum() >= 36
+    assert distances.max() < 4
 
 
 def test_two_features_that_interact_are_exact_if_all_rows_are_used():
@@ -93,13 +96,16 @@ def test_the_same_seed_gives_the_same_values(rows):
     assert np.abs(first - third).max() > 0
 
 
-def test_many_individuals_cost_no_more_than_the_budget_says():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 11))
+def test_many_individuals_cost_no_more_than_the_budget_says(monkeypatch):
+    monkeypatch.setattr("censquant.inspection._contributions._BUDGET", 20_000)
+    X = np.random.default_rng(0).normal(size=(100, 11))
     model = FormulaModel(lambda X: 30 + X[:, 0])
-    found = contributions(model, X, X[:500], random_state=0)
+    found = contributions(model, X[:20], X, random_state=0)
     assert found.n_background == 50
-    assert model.n_rows_asked <= 20_000_000 + 20_500
+    assert model.n_rows_asked == 20_000 + len(X) + 20
+    assert contributions(model, X, X, random_state=0).n_background == 10
+    monkeypatch.setattr("censquant.inspection._contributions._BUDGET", 1)
+    assert contributions(model, X[:2], X, random_state=0).n_background == 8
 
 
 def test_values_that_agree_are_not_asked_for():
@@ -164,9 +170,7 @@ def test_frames_with_text_categories_and_missing_values_are_taken_as_they_are():
 
 def test_a_row_made_by_hand_is_compared_with_rows_of_a_study():
     frame = mixed_frame(40)
-    one = pd.DataFrame(
-        [{"nodes": 2.5, "smoker": True, "age": None, "stage": "I", "site": "skin"}]
-    )
+    one = pd.DataFrame([{"nodes": 2.5, "smoker": True, "age": None, "stage": "I", "site": "skin"}])
     model = FormulaModel(of_mixed_frame)
     found = contributions(model, one[frame.columns], frame, random_state=0)
     assert_allclose(found.base + found.values.sum(), model.predict(one), atol=1e-9)

@@ -24,7 +24,9 @@ def model():
 
 
 def loss(X, y):
-    return pinball_loss_censored(y, model().predict_quantiles(X, DEFAULT_QUANTILES), DEFAULT_QUANTILES)
+    return pinball_loss_censored(
+        y, model().predict_quantiles(X, DEFAULT_QUANTILES), DEFAULT_QUANTILES
+    )
 
 
 def test_importance_is_the_increase_of_the_censored_check_loss(data):
@@ -48,9 +50,7 @@ def test_the_mean_is_within_its_error_of_the_mean_over_all_shuffles():
             shuffled[:, place] = X[list(order), place]
             every.append(loss(shuffled, y) - loss(X, y))
         assert abs(found.mean[place] - np.mean(every)) < 3 * found.standard_error[place]
-        assert_allclose(
-            found.importances[place].std(), np.std(every), rtol=0.2
-        )
+        assert_allclose(found.importances[place].std(), np.std(every), rtol=0.2)
 
 
 def test_a_feature_is_shuffled_the_same_whichever_others_are(data):
