@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from formula_model import FormulaModel, eight_features, mixed_frame, of_mixed_frame
 from numpy.testing import assert_allclose, assert_array_equal
-from shapley import exact_contributions
 
 from censquant.inspection import contributions
+from formula_model import FormulaModel, eight_features, mixed_frame, of_mixed_frame
+from shapley import exact_contributions
 
 LOG_2 = np.log(2.0)
 

@@ -3,12 +3,12 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from formula_model import FormulaModel, mixed_frame, of_mixed_frame
 from numpy.testing import assert_allclose, assert_array_equal
 
 from censquant.inspection import permutation_importance
 from censquant.metrics import pinball_loss_censored
 from censquant.quantiles import DEFAULT_QUANTILES
+from formula_model import FormulaModel, mixed_frame, of_mixed_frame
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from formula_model import FormulaModel, eight_features, mixed_frame, of_mixed_frame
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence as dependence_of_sklearn
 
 from censquant.inspection import partial_dependence
+from formula_model import FormulaModel, eight_features, mixed_frame, of_mixed_frame
 
 LOG_2 = np.log(2.0)
 
@@ -26,19 +26,19 @@ class AsSklearn(RegressorMixin, BaseEstimator):
 
 
 @pytest.fixture(scope="module")
-def X():
+def rows():
     return np.random.default_rng(0).normal(size=(150, 8))
 
 
 @pytest.mark.parametrize("feature", [2, 6])
-def test_values_and_averages_are_those_of_scikit_learn(X, feature):
-    ours = partial_dependence(FormulaModel(eight_features), X, feature, n_values=12)
+def test_values_and_averages_are_those_of_scikit_learn(rows, feature):
+    ours = partial_dependence(FormulaModel(eight_features), rows, feature, n_values=12)
     theirs = dependence_of_sklearn(
-        AsSklearn().fit(X, X[:, 0]), X, [feature], grid_resolution=12, kind="both"
+        AsSklearn().fit(rows, rows[:, 0]), rows, [feature], grid_resolution=12, kind="both"
     )
     # Both interpolate the ends of the grid, by different rules for quantiles.
     again = partial_dependence(
-        FormulaModel(eight_features), X, feature, grid=theirs["grid_values"][0]
+        FormulaModel(eight_features), rows, feature, grid=theirs["grid_values"][0]
     )
     assert_allclose(ours.grid, theirs["grid_values"][0], rtol=0.05)
     assert_allclose(again.average[:, 0], theirs["average"][0])
@@ -56,11 +56,11 @@ def test_an_interaction_shows_in_individual_curves_only():
     assert_allclose(np.diff(found.individual[..., 0], axis=1)[:, 0], 2 * LOG_2 * X[:, 1])
 
 
-def test_each_level_has_its_column(X):
+def test_each_level_has_its_column(rows):
     model = FormulaModel(eight_features)
-    found = partial_dependence(model, X, 0, quantiles=[0.1, 0.5, 0.9], n_values=5)
+    found = partial_dependence(model, rows, 0, quantiles=[0.1, 0.5, 0.9], n_values=5)
     assert found.average.shape == (5, 3)
-    one = partial_dependence(model, X, 0, quantiles=[0.9], n_values=5)
+    one = partial_dependence(model, rows, 0, quantiles=[0.9], n_values=5)
     assert_allclose(found.average[:, 2], one.average[:, 0])
 
 
@@ -100,18 +100,18 @@ def test_frames_of_polars_give_the_same():
         assert_allclose(ours.average, same.average)
 
 
-def test_weights_count_rows(X):
+def test_weights_count_rows(rows):
     model = FormulaModel(eight_features)
     weight = np.arange(150) % 3
-    found = partial_dependence(model, X, 1, grid=[0.0, 1.0], sample_weight=weight)
-    repeated = partial_dependence(model, np.repeat(X, weight, axis=0), 1, grid=[0.0, 1.0])
+    found = partial_dependence(model, rows, 1, grid=[0.0, 1.0], sample_weight=weight)
+    repeated = partial_dependence(model, np.repeat(rows, weight, axis=0), 1, grid=[0.0, 1.0])
     assert_allclose(found.average, repeated.average)
 
 
-def test_many_rows_are_sampled(X):
-    found = partial_dependence(FormulaModel(eight_features), X, 0, max_rows=20, n_values=3)
+def test_many_rows_are_sampled(rows):
+    found = partial_dependence(FormulaModel(eight_features), rows, 0, max_rows=20, n_values=3)
     assert found.individual.shape == (20, 3, 1)
-    again = partial_dependence(FormulaModel(eight_features), X, 0, max_rows=20, n_values=3)
+    again = partial_dependence(FormulaModel(eight_features), rows, 0, max_rows=20, n_values=3)
     assert_array_equal(found.average, again.average)
 
 
@@ -130,8 +130,8 @@ def test_the_share_of_rows_that_the_data_can_speak_for_is_reported(censoring, sh
     assert_allclose(found.identified, share)
 
 
-def test_a_model_that_does_not_say_how_far_it_can_speak_has_no_share(X):
-    found = partial_dependence(FormulaModel(eight_features), X, 0, n_values=3)
+def test_a_model_that_does_not_say_how_far_it_can_speak_has_no_share(rows):
+    found = partial_dependence(FormulaModel(eight_features), rows, 0, n_values=3)
     assert_array_equal(found.identified, 1.0)
 
 
@@ -143,9 +143,9 @@ def test_the_data_are_left_as_they_are():
     pd.testing.assert_frame_equal(frame, before)
 
 
-def test_the_frame_of_the_outcome_has_a_line_per_value_and_level(X):
+def test_the_frame_of_the_outcome_has_a_line_per_value_and_level(rows):
     found = partial_dependence(
-        FormulaModel(eight_features), X, 0, quantiles=[0.1, 0.5], grid=[0.0, 1.0]
+        FormulaModel(eight_features), rows, 0, quantiles=[0.1, 0.5], grid=[0.0, 1.0]
     )
     table = found.to_frame()
     assert table["value"].tolist() == [0.0, 0.0, 1.0, 1.0]
@@ -161,9 +161,9 @@ def test_the_frame_of_the_outcome_has_a_line_per_value_and_level(X):
         ({"n_values": 1}, "n_values must be at least 2, got 1."),
     ],
 )
-def test_wrong_arguments_are_refused(X, options, message):
+def test_wrong_arguments_are_refused(rows, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        partial_dependence(FormulaModel(eight_features), X, **{"feature": 0, **options})
+        partial_dependence(FormulaModel(eight_features), rows, **{"feature": 0, **options})
 
 
 def test_categories_have_no_grid():

@@ -8,7 +8,7 @@ from scipy.stats import friedmanchisquare
 
 from censquant.inspection import MethodRanks, rank_methods
 
-SCORES = np.random.default_rng(0).normal(size=(12, 4)) + [0.0, 0.2, 2.0, 4.0]
+SCORES = np.random.default_rng(0).normal(size=(12, 4)) + np.array([0.0, 0.2, 2.0, 4.0])
 
 
 @pytest.mark.parametrize(
