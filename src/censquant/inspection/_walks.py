@@ -46,7 +46,7 @@ class Walks:
     def predictions_per_row(self) -> int:
         """Most predictions that one individual needs; the ends of walks are known."""
         n_others, _, n_features = self.orders.shape
-        return n_others * 2 * (n_features - 1)
+        return int(n_others * 2 * (n_features - 1))
 
     def contributions(
         self,
