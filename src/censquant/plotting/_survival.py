@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._validation import check_number
-from censquant.adapters import survival_of
+from censquant.adapters import final_model, predict_quantiles_of, survival_of
 from censquant.inspection import FeatureTable
 from censquant.plotting._arguments import read_labels
 from censquant.plotting._axes import axes_or_new, legend_above, unclutter, with_unit
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _N_TIMES = 200
+_SHOWN = (0.05, 0.95)
 # Points below the axis: its labels, then one line for the heading and one per group.
 _FIRST_LINE, _LINE, _BESIDE = 46.0, 13.0, 32.0
 
@@ -124,9 +125,11 @@ def _individuals(
     """Return axes with the predicted curve of each row."""
     table = FeatureTable.read(X, model)
     names = read_labels(labels, X, len(table), name="X")
-    known = getattr(model, "unique_times_", None)
-    last = float(np.max(known)) if known is not None and np.size(known) else 1.0
-    first = min(0.0, float(np.min(known))) if known is not None and np.size(known) else 0.0
+    # Up to the last event that the model knows of, or what it says itself.
+    known = getattr(final_model(model, None)[0], "unique_times_", None)
+    if known is None:
+        known = predict_quantiles_of(model, table.X, _SHOWN)
+    first, last = min(0.0, float(np.min(known))), float(np.max(known))
     times = np.linspace(first, last, _N_TIMES)
     ax = axes_or_new(ax, width=6.8, height=4.2)
     marks = {
