@@ -75,7 +75,7 @@ def plot_quantile_bands(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['10 % to 90 %', '25 % to 75 %', 'median', 'event', 'censored']
     """
-    rows = np.reshape(X, (-1, 1)) if np.ndim(X) == 1 else X
+    rows = np.asarray(X).reshape(-1, 1) if np.ndim(X) == 1 else X
     table = FeatureTable.read(rows, predicted)
     place = table.place(feature)
     name = str(getattr(X, "name", "x")) if np.ndim(X) == 1 else table.names[place]

@@ -40,7 +40,7 @@ def test_values_and_averages_are_those_of_scikit_learn(rows, feature):
     again = partial_dependence(
         FormulaModel(eight_features), rows, feature, grid=theirs["grid_values"][0]
     )
-    assert_allclose(ours.grid, theirs["grid_values"][0], rtol=0.05)
+    assert_allclose(ours.grid, theirs["grid_values"][0], atol=0.1)
     assert_allclose(again.average[:, 0], theirs["average"][0])
     assert_allclose(again.individual[..., 0], theirs["individual"][0])
 

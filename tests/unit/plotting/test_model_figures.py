@@ -160,8 +160,7 @@ def test_lines_of_a_model_of_one_feature_have_the_name_of_its_column():
 
 
 def test_fans_of_a_model_have_its_quantiles_its_reach_and_the_index_of_the_frame():
-    rows = FRAME[:3].set_axis(["Ada", "Ben", "Cleo"])
-    rows["nodes"] = [2, 5, 9]
+    rows = FRAME[:3].set_axis(["Ada", "Ben", "Cleo"]).assign(nodes=[2, 5, 9])
     ax = plot_fans(Followed(of_mixed_frame), X=rows)
     assert names(ax) == ["Ada", "Ben", "Cleo"]
     solid, dotted = ([s[0, 0] for s in group.get_segments()] for group in ax.collections)
