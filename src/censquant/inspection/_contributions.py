@@ -198,6 +198,7 @@ def contributions(
     level = check_number("quantile", quantile, minimum=0.0, below=1.0, exclude_minimum=True)
     table = FeatureTable.read(X, model)
     others = FeatureTable.read(background, model, name="background")
+    table.require_columns_of(others)
     n_rows, n_features = len(table), table.n_columns
     count = _n_background(n_background, n_rows, n_features, len(others))
     row_seed, order_seed = (np.random.default_rng(s) for s in seed_sequence(random_state).spawn(2))

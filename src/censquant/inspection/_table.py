@@ -150,34 +150,38 @@ class FeatureTable:
             return frame
         return self.X[rows, np.arange(rows.shape[1])]
 
-    def above(self, other: FeatureTable) -> FeatureTable:
-        """Return one table with the rows of another below; columns take its types."""
-        if self.n_columns != other.n_columns or (
-            _is_frame(self.X) and _is_frame(other.X) and set(self.names) != set(other.names)
-        ):
-            raise ValueError(
-                f"background must have the columns of X, {_listed(self.names)}, got "
-                f"{_listed(other.names)}."
-            )
-        if hasattr(self.X, "iloc") and hasattr(other.X, "iloc"):
-            below = other.X.loc[:, list(self.X.columns)]
-            columns = {
-                j: _joined(self.X.iloc[:, j], below.iloc[:, j]).array for j in range(self.n_columns)
-            }
-            frame = type(self.X)(columns, copy=False)
-            frame.columns = self.X.columns
-            return FeatureTable(frame, self.names)
-        if is_polars(self.X) and is_polars(other.X):
-            import polars as pl
-
-            below = other.X.select(self.X.columns)
-            return FeatureTable(pl.concat([self.X, below], how="vertical_relaxed"), self.names)
-        if _is_frame(self.X) or _is_frame(other.X):
+    def require_columns_of(self, other: FeatureTable) -> None:
+        """Raise unless a background is of the same kind and has the same columns."""
+        is_frame = _is_frame(self.X)
+        if type(self.X) is not type(other.X):
             raise TypeError(
                 f"background must be of the type of X, {type(self.X).__name__}, got "
                 f"{type(other.X).__name__}."
             )
-        return FeatureTable(np.concatenate((self.X, other.X)), self.names)
+        same = set(self.names) == set(other.names) if is_frame else True
+        if self.n_columns != other.n_columns or not same:
+            raise ValueError(
+                f"background must have the columns of X, {_listed(self.names)}, got "
+                f"{_listed(other.names)}."
+            )
+
+    def above(self, other: FeatureTable) -> FeatureTable:
+        """Return one table with the rows of another below, whose columns are matched by name."""
+        self.require_columns_of(other)
+        if is_polars(self.X):
+            import polars as pl
+
+            below = other.X.select(self.X.columns)
+            return FeatureTable(pl.concat([self.X, below], how="vertical_relaxed"), self.names)
+        if not _is_frame(self.X):
+            return FeatureTable(np.concatenate((self.X, other.X)), self.names)
+        below = other.X.loc[:, list(self.X.columns)]
+        columns = {
+            j: _joined(self.X.iloc[:, j], below.iloc[:, j]).array for j in range(self.n_columns)
+        }
+        frame = type(self.X)(columns, copy=False)
+        frame.columns = self.X.columns
+        return FeatureTable(frame, self.names)
 
 
 def _is_frame(X: Any) -> bool:

@@ -100,7 +100,7 @@ def test_many_individuals_cost_no_more_than_the_budget_says(monkeypatch):
     monkeypatch.setattr("censquant.inspection._contributions._BUDGET", 20_000)
     X = np.random.default_rng(0).normal(size=(100, 11))
     model = FormulaModel(lambda X: 30 + X[:, 0])
-    found = contributions(model, X[:20], X, random_state=0)
+    found = contributions(model, X[:20] + 1, X, random_state=0)
     assert found.n_background == 50
     assert model.n_rows_asked == 20_000 + len(X) + 20
     assert contributions(model, X, X, random_state=0).n_background == 10
