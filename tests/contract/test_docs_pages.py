@@ -129,7 +129,6 @@ def test_code_of_the_page_on_inspection_runs_and_shows_what_the_page_says(tmp_pa
     assert ranks.mean_ranks.argmin() == 0
     late = found["partial_dependence"](found["model"], found["X_test"], "pnodes")
     assert late.average[0, 0] > late.average[-1, 0]
-    assert late.identified[0, 0] < 0.5
     for part in (censquant.inspection, censquant.plotting):
         missing = [name for name in part.__all__ if name[0].islower() and f"`{name}" not in page]
         assert not missing

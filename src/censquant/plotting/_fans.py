@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant.plotting._arguments import read_labels, read_observed, read_predictions
 from censquant.plotting._axes import axes_or_new, legend_above, name_rows, with_unit
-from censquant.plotting._palette import MEDIAN, NARROW, OBSERVED, WIDE
+from censquant.plotting._palette import HATCH, MEDIAN, NARROW, OBSERVED, PALE, WIDE
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 
@@ -21,8 +21,6 @@ Floats = NDArray[np.float64]
 
 # From the outside in: lowest and highest level, height and colour of each band.
 _BANDS = ((0.1, 0.9, 0.34, WIDE), (0.25, 0.75, 0.58, NARROW))
-_PALE = "#f3f8fb"
-_HATCH = "/////"
 _ROUNDING = 1e-9
 
 
@@ -150,9 +148,9 @@ def _draw_band(
             (end - border)[beyond],
             left=border[beyond],
             height=height,
-            facecolor=_PALE,
+            facecolor=PALE,
             edgecolor=color,
-            hatch=_HATCH,
+            hatch=HATCH,
             linewidth=0.0,
         )
         bars.append(hatched)

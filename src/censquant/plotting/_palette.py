@@ -6,6 +6,9 @@ WIDE, NARROW, MEDIAN = "#a6cde3", "#4b93c3", "#08306b"
 OBSERVED = "#d55e00"
 """Vermilion stands out from blue for every kind of colour vision."""
 
+PALE, HATCH = "#f3f8fb", "/////"
+"""Of what lies beyond the data."""
+
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f7f7f", "#000000")
 """Groups, methods and terms, in this order."""
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant.adapters import is_supported
+from censquant.adapters import is_left_censored, is_supported
 from censquant.inspection import FeatureTable, partial_dependence
 from censquant.plotting._arguments import read_observed, read_predictions
 from censquant.plotting._axes import axes_or_new, legend_beside, unclutter, with_unit
-from censquant.plotting._palette import MEDIAN, WIDE
+from censquant.plotting._palette import HATCH, MEDIAN, PALE, WIDE
 from censquant.plotting._quantiles_1d import draw_observed
 from censquant.quantiles import QuantileCurve
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
+# A quantile that fewer of the rows identify than this is drawn as an extrapolation.
+_IDENTIFIED = 0.5
 # Paler than those of fans, since marks lie on them.
 _BANDS = (("10 % to 90 %", 0, 4, "#dcebf5", 0.6), ("25 % to 75 %", 1, 3, WIDE, 0.4))
 
@@ -40,8 +43,9 @@ def plot_quantile_bands(
     The light band holds the event with a predicted probability of 80 %, the dark one with 50 %; the
     line is the median. The quantiles of a model are averaged over the rows at each value of the
     feature (`censquant.inspection.partial_dependence`), so the data spread more widely than the
-    bands where other features matter. A censored row is drawn at the time it was last seen: its
-    event belongs above the mark. A category has boxes instead of bands.
+    bands where other features matter. They are hatched above the highest drawn level that the data
+    can speak for in most rows, and the median is dotted there. A censored row is drawn at the time
+    it was last seen: its event belongs above the mark. A category has boxes instead of bands.
 
     Parameters
     ----------
@@ -84,21 +88,26 @@ def plot_quantile_bands(
         found = partial_dependence(predicted, table.X, place, quantiles=_LEVELS)
         at, values, labels = found.grid, found.average, found.grid
         is_categorical = found.is_categorical
+        border = _border(values, found.identified, is_lowest=is_left_censored(predicted))
     else:
         at, values, is_categorical = _of_rows(predicted, table, place, taus)
-        labels = at
+        labels, border = at, values[:, -1]
     ax = axes_or_new(ax, width=6.4, height=4.2)
     marks: dict[str, Any] = {}
     if is_categorical:
-        marks |= _draw_boxes(ax, values)
-        ax.set_xticks(np.arange(len(labels)), [str(label) for label in labels])
+        at = np.arange(len(labels))
+        ax.set_xticks(at, [str(label) for label in labels])
         ax.set_xlim(-0.5, len(labels) - 0.5)
-    else:
-        for band, low, high, color, _ in _BANDS:
-            marks[band] = ax.fill_between(
-                at, values[:, low], values[:, high], color=color, linewidth=0, zorder=1
-            )
-        (marks["median"],) = ax.plot(at, values[:, 2], color=MEDIAN, linewidth=2.0, zorder=3)
+    for band, low, high, color, width in _BANDS:
+        ends = values[:, low], np.clip(border, values[:, low], values[:, high]), values[:, high]
+        draw = _Boxes(ax, at, width) if is_categorical else _Ribbons(ax, at)
+        marks[band] = draw(ends[0], ends[1], color=color, linewidth=0)
+        if (ends[1] < ends[2]).any():
+            hatched: dict[str, Any] = {"edgecolor": color, "hatch": HATCH, "linewidth": 0}
+            marks["beyond the data"] = draw(ends[1], ends[2], facecolor=PALE, **hatched)
+    marks["median"] = _draw_median(ax, at, values[:, 2], border, is_categorical=is_categorical)
+    if "beyond the data" in marks:
+        marks["beyond the data"] = marks.pop("beyond the data")
     if target is not None:
         marks |= draw_observed(ax, _positions(table, place, labels, is_categorical), target)
     lowest = min(values.min(), np.inf if target is None else target.time.min())
@@ -132,16 +141,53 @@ def _of_rows(
     return numbers[order], bands[order], False
 
 
-def _draw_boxes(ax: Axes, values: Floats) -> dict[str, Any]:
-    """Draw one box per category; return the marks by their meaning."""
-    rows, marks = np.arange(len(values)), {}
-    for band, low, high, color, width in _BANDS:
-        height = values[:, high] - values[:, low]
-        marks[band] = ax.bar(rows, height, width, bottom=values[:, low], color=color, zorder=1)
-    marks["median"] = ax.hlines(
-        values[:, 2], rows - 0.22, rows + 0.22, color=MEDIAN, linewidth=2.2, zorder=3
-    )
-    return marks
+def _border(values: Floats, identified: Floats, *, is_lowest: bool) -> Floats:
+    """Return the quantile of the highest level that most rows identify, at each value."""
+    if is_lowest:  # what left censoring hides lies below, where no band is hatched
+        return values[:, -1]
+    known = identified >= _IDENTIFIED
+    highest = np.where(known, np.arange(known.shape[1]), -1).max(axis=1)
+    reached = np.take_along_axis(values, np.maximum(highest, 0)[:, None], axis=1)[:, 0]
+    return np.where(highest < 0, -np.inf, reached)
+
+
+@dataclass(frozen=True)
+class _Ribbons:
+    """Draws the area between two curves."""
+
+    ax: Axes
+    at: Any
+
+    def __call__(self, low: Floats, high: Floats, **style: Any) -> Any:
+        return self.ax.fill_between(self.at, low, high, zorder=1, **style)
+
+
+@dataclass(frozen=True)
+class _Boxes:
+    """Draws one box per category."""
+
+    ax: Axes
+    at: Any
+    width: float
+
+    def __call__(self, low: Floats, high: Floats, **style: Any) -> Any:
+        return self.ax.bar(self.at, high - low, self.width, bottom=low, zorder=1, **style)
+
+
+def _draw_median(ax: Axes, at: Any, median: Floats, border: Floats, *, is_categorical: bool) -> Any:
+    """Draw the median, dotted where it is extrapolated; return the solid part."""
+    known = median <= border
+    style: dict[str, Any] = {"color": MEDIAN, "linewidth": 2.2, "zorder": 3}
+    if is_categorical:
+        parts = [
+            ax.hlines(median[which], at[which] - 0.22, at[which] + 0.22, linestyle=dash, **style)
+            for which, dash in ((known, "solid"), (~known, "dotted"))
+        ]
+        return parts[0]
+    # Dotted below, so that the line has no gap where one part ends and the other begins.
+    if not known.all():
+        ax.plot(at, median, ":", **style)
+    return ax.plot(at, np.where(known, median, np.nan), "-", **style)[0]
 
 
 def _positions(table: FeatureTable, place: int, labels: Any, is_categorical: bool) -> Floats:

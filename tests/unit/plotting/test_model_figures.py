@@ -142,6 +142,25 @@ def test_bands_of_an_array_are_drawn_in_the_order_of_the_feature():
     ]
 
 
+def test_bands_are_hatched_above_the_highest_level_that_the_data_can_speak_for():
+    rows = FRAME.assign(nodes=FRAME["nodes"].clip(3, 6))
+    ax = plot_quantile_bands(Followed(of_mixed_frame), rows, "nodes")
+    levels = [0.1, 0.25, 0.5, 0.75, 0.9]
+    values = partial_dependence(MODEL, rows, "nodes", quantiles=levels).average
+    # Levels up to 0.3, 0.4, 0.5 and 0.6 are identified.
+    border = np.array([values[0, 1], values[1, 1], values[2, 2], values[3, 2]])
+    solid, hatched = ax.collections[:2]
+    assert hatched.get_hatch()
+    assert not solid.get_hatch()
+    tops = [solid.get_paths()[0].vertices[:, 1].max(), border.max()]
+    assert_allclose(*tops)
+    assert_allclose(hatched.get_paths()[0].vertices[:, 1].max(), values[:, 4].max())
+    dotted, line = ax.lines
+    assert dotted.get_linestyle() == ":"
+    assert_array_equal(np.isnan(line.get_ydata()), [True, True, False, False])
+    assert legend(ax)[-1] == "beyond the data"
+
+
 def test_bands_need_levels_that_reach_their_ends():
     message = "taus must reach from 0.1 to 0.9 for the bands to be drawn, got 0.2 to 0.8."
     with pytest.raises(ValueError, match=re.escape(message)):
