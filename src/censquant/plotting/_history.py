@@ -24,8 +24,9 @@ def plot_history(history: Any, *, ax: Axes | None = None) -> Axes:
     """Axes with the loss of each epoch of a training.
 
     One line per network: members of an ensemble, or the levels of a sequential grid. The loss of
-    held-out rows, where there are any, is dashed, with a disc at its lowest value. Thin vertical
-    lines mark epochs at which the learning rate falls. A pool has networks that minimise different
+    held-out rows, where there are any, is dashed, with a disc at its lowest value; it may be on
+    another scale than that of the training, so compare their courses. Thin vertical lines mark
+    epochs at which the learning rate falls. A pool has networks that minimise different
     losses: each is shown as the share of its range that is left, from 1 to 0.
 
     Parameters
@@ -51,6 +52,8 @@ def plot_history(history: Any, *, ax: Axes | None = None) -> Axes:
     """
     runs = _read(history)
     ax = axes_or_new(ax, width=6.0, height=3.8)
+    from matplotlib.ticker import MaxNLocator
+
     is_pool = len({name for name, _ in runs}) > 1
     colors = {name: series_color(place) for place, (name, _) in enumerate(dict(runs).items())}
     marks: dict[str, Any] = {}
@@ -74,6 +77,7 @@ def plot_history(history: Any, *, ax: Axes | None = None) -> Axes:
         for epoch in falls:
             marks["learning rate falls"] = ax.axvline(epoch, color="0.75", linewidth=0.9, zorder=1)
     ax.set_xlabel("epoch")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylabel("loss, share of its range that is left" if is_pool else "loss")
     unclutter(ax, grid_axis="y")
     legend_above(ax, marks, ncols=2 if len(marks) == 4 else 3)
