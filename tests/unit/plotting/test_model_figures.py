@@ -1,6 +1,7 @@
 """Figures of what a model has learned: their artists have the numbers of `censquant.inspection`."""
 
 import re
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
+from censquant import CQRNN, CensoredQuantileRegressor
 from censquant.estimators.linear import CoefficientSummary
 from censquant.inspection import (
     PermutationImportance,
@@ -19,13 +21,16 @@ from censquant.inspection import (
     permutation_importance,
 )
 from censquant.plotting import (
+    plot_calibration,
     plot_coefficients,
     plot_contributions,
     plot_fans,
+    plot_history,
     plot_importance,
     plot_partial_dependence,
     plot_quantile_bands,
     plot_quantiles_1d,
+    plot_survival,
 )
 from formula_model import FormulaModel, eight_features, mixed_frame, of_mixed_frame
 
@@ -341,3 +346,32 @@ def test_given_axes_are_used_and_pyplot_knows_no_other(draw):
     assert draw(ax) is ax
     assert draw(None).figure.get_layout_engine() is not None
     assert plt.get_fignums() == before
+
+
+@pytest.fixture(scope="module")
+def pool():
+    candidates = [
+        ("narrow", CQRNN(max_epochs=3, hidden_layer_sizes=(4,))),
+        ("wide", CQRNN(max_epochs=3, hidden_layer_sizes=(9,))),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return CensoredQuantileRegressor(candidates=candidates, cv=2, random_state=0).fit(FRAME, Y)
+
+
+def test_a_pool_fitted_to_text_and_missing_values_is_drawn_by_every_figure(pool):
+    median = pool.predict_quantiles(FRAME, [0.5], beyond="extrapolate")[:, 0]
+    contributed = plot_contributions(pool, FRAME, FRAME, row=3, random_state=0).patches[-1]
+    assert_allclose(contributed.get_x() + contributed.get_width(), median[3], atol=1e-6)
+    for feature in FRAME.columns:
+        assert plot_partial_dependence(pool, FRAME, feature).get_xlabel() == feature
+        assert plot_quantile_bands(pool, FRAME, feature, y=Y).get_xlabel() == feature
+    assert set(names(plot_importance(pool, FRAME, Y, random_state=0))) == set(FRAME.columns)
+    fans = plot_fans(pool, X=FRAME[:3], y=(Y[0][:3], Y[1][:3]))
+    ticks = [s[0, 0] for group in fans.collections for s in group.get_segments()]
+    assert_allclose(sorted(ticks), sorted(median[:3]))
+    for kind in ("pit", "a", "d"):
+        assert plot_calibration(Y, pool, X=FRAME, kind=kind).patches
+    assert plot_survival(Y, groups=FRAME["stage"], model=pool, X=FRAME).texts
+    assert len(plot_survival(model=pool, X=FRAME[:3]).lines) == 3
+    assert len(plot_history(pool).lines) >= 2  # one network per fold
