@@ -68,6 +68,7 @@ _SUBPACKAGES = (
     "estimators",
     "exceptions",
     "export",
+    "inspection",
     "io",
     "losses",
     "metrics",

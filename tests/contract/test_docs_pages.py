@@ -120,6 +120,20 @@ def test_code_of_the_page_on_other_models_runs_and_shows_what_the_page_says(tmp_
     assert all(f"`{name}`" in page for name in censquant.adapters.__all__)
 
 
+def test_code_of_the_page_on_inspection_runs_and_shows_what_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "inspection.md").read_text(encoding="utf-8")
+    found = run_page(page, "inspection")
+    importance, ranks = found["importance"], found["ranks"]
+    assert importance.features[importance.order[0]] == "pnodes"
+    assert ranks.mean_ranks.argmin() == 0
+    late = found["partial_dependence"](found["model"], found["X_test"], "pnodes")
+    assert late.average[0, 0] > late.average[-1, 0]
+    for part in (censquant.inspection, censquant.plotting):
+        missing = [name for name in part.__all__ if name[0].islower() and f"`{name}" not in page]
+        assert not missing
+
+
 def test_the_benchmark_page_names_every_suite():
     page = (DOCS / "benchmark.md").read_text(encoding="utf-8")
     table = page.split("## The experiments")[1].split("##")[0]

@@ -27,6 +27,7 @@ from censquant.metrics._pinball import (
     true_quantile_mse,
     uncensored_quantile_loss,
 )
+from censquant.metrics._pit_histogram import PitHistogram, pit_histogram
 from censquant.metrics._scorers import SCORERS, get_scorer
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "DCalibration",
     "Evaluation",
     "EvaluationRow",
+    "PitHistogram",
     "a_calibration",
     "bootstrap_interval",
     "brier_score",
@@ -57,6 +59,7 @@ __all__ = [
     "pit_band",
     "pit_curve",
     "pit_deviation",
+    "pit_histogram",
     "right_censored_log_likelihood",
     "true_quantile_mse",
     "uncensored_d_calibration",

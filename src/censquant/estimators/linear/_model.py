@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from censquant._frames import pandas_for
 from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators._features import check_features, feature_names, refuse_overflow
 from censquant.estimators._follow_up import (
@@ -16,7 +17,6 @@ from censquant.estimators._follow_up import (
     followed_graph,
     reach_graph,
 )
-from censquant.estimators._frames import pandas_for
 from censquant.estimators._parts import Part
 from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._program import Floats

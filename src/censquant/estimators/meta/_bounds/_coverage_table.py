@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from censquant.estimators._frames import pandas_for
+from censquant._frames import pandas_for
 
 
 @dataclass(frozen=True)
