@@ -1,0 +1,72 @@
+"""The page of the API, made of what the packages export: a name cannot be forgotten there."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1]
+PARTS = {
+    "censquant": "Estimators, targets, model files",
+    "censquant.metrics": "Metrics",
+    "censquant.plotting": "Figures",
+    "censquant.datasets": "Data sets",
+    "censquant.adapters": "Models of other libraries",
+    "censquant.torch": "For users of PyTorch",
+    "censquant.survival": "Targets and the Kaplan-Meier curve",
+    "censquant.quantiles": "Levels and curves",
+    "censquant.benchmark": "Benchmark",
+    "censquant.exceptions": "Errors and warnings",
+    "censquant.estimators": "Base classes of estimators",
+    "censquant.objectives": "Objectives: what a method minimises",
+    "censquant.training": "The training loop",
+    "censquant.networks": "Networks",
+    "censquant.losses": "Loss kernels",
+}
+# Under another heading already, or no object with a page of its own.
+ELSEWHERE = {"censquant": {"__version__"}, "censquant.estimators": set()}
+
+
+def documented_names(part):
+    """Names of a part that get a page of their own, constants left out."""
+    module = importlib.import_module(part)
+    hidden = ELSEWHERE.get(part, set())
+    if part == "censquant.estimators":
+        hidden = set(importlib.import_module("censquant").__all__)
+    names = [name for name in module.__all__ if name not in hidden]
+    return [
+        name
+        for name in names
+        if inspect.isclass(getattr(module, name)) or callable(getattr(module, name))
+    ]
+
+
+def constants(part):
+    """Exported names that are neither classes nor functions."""
+    module = importlib.import_module(part)
+    named = {*documented_names(part), *ELSEWHERE.get(part, set())}
+    return [name for name in module.__all__ if not callable(getattr(module, name)) and name not in named]
+
+
+def make_page(app):
+    """Write the page before Sphinx looks for its sources."""
+    lines = ["API", "===", "", "Everything that the packages export, by package.", ""]
+    for part, title in PARTS.items():
+        heading = f"{title} (``{part}``)"
+        module = importlib.import_module(part)
+        lines += [heading, "-" * len(heading), "", module.__doc__.strip().splitlines()[0], ""]
+        lines += [f".. currentmodule:: {part}", "", ".. autosummary::", "   :toctree: names", ""]
+        lines += [f"   {name}" for name in documented_names(part)]
+        if constants(part):
+            lines += ["", "Constants: " + ", ".join(f"``{name}``" for name in constants(part)) + "."]
+        lines.append("")
+    page = DOCS / "generated" / "api" / "index.rst"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(lines)
+    if not page.is_file() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
+
+
+def setup(app):
+    """Make the page before autosummary reads it."""
+    app.connect("builder-inited", make_page, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
