@@ -4,13 +4,13 @@ import sys
 import warnings
 from pathlib import Path
 
-import matplotlib
+import matplotlib as mpl
 
 import censquant
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
-matplotlib.use("agg")
+mpl.use("agg")
 
 project = "censquant"
 author = "The censquant developers"

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import matplotlib
+import matplotlib as mpl
 import numpy as np
 
 from censquant.survival import kaplan_meier
 
-matplotlib.use("agg")
+mpl.use("agg")
 
 import matplotlib.pyplot as plt
 
@@ -52,10 +52,12 @@ def censoring(axes):
 
 
 def bias(axes):
-    """What two wrong estimates make of censored times."""
+    """Two wrong estimates from censored times, and a right one."""
     event_time, time, event = fleet()
     axes.hist(event_time, bins=60, color="#dbe5ee", density=True, label="true event times")
-    axes.hist(time[event], bins=40, histtype="step", color=ORANGE, density=True, label="observed events")
+    axes.hist(
+        time[event], bins=40, histtype="step", color=ORANGE, density=True, label="observed events"
+    )
     marks = {
         "median of observed events": (np.median(time[event]), ORANGE, "-"),
         "median of all times": (np.median(time), GREY, "-"),
@@ -80,11 +82,13 @@ def quantiles(axes):
     chance = 1 - np.exp(-((at / 10.0) ** 2))
     axes.plot([at, at, 24], [0, chance, chance], color=GREY, ls=":", lw=1)
     axes.text(at + 0.2, 0.55, f"survival at {at:.0f}:\n{1 - chance:.2f}", color=GREY)
-    axes.set(xlabel="time", ylabel="probability of an event\nby this time", ylim=(0, 1.02), xlim=(0, 24))
+    axes.set(
+        xlabel="time", ylabel="probability of an event\nby this time", ylim=(0, 1.02), xlim=(0, 24)
+    )
 
 
 def identified(axes):
-    """A curve that ends before it comes down."""
+    """Survival that follow-up shows only in part."""
     _, time, event = fleet()
     curve = kaplan_meier(time, event)
     axes.step(curve.time, curve.survival, where="post", color=BLUE, lw=2, label="Kaplan-Meier")
@@ -92,7 +96,10 @@ def identified(axes):
     axes.fill_between([12, 20], 0, last, facecolor="#f3f8fb", edgecolor=GREY, hatch="/////", lw=0)
     axes.axvline(12, color=GREY, ls="--")
     axes.text(12.2, 0.85, "end of follow-up", color=GREY)
-    axes.text(12.4, last + 0.04, f"anything below {last:.2f} is possible:\nlevels above {1 - last:.2f} are not identified")
+    words = (
+        f"anything below {last:.2f} is possible:\nlevels above {1 - last:.2f} are not identified"
+    )
+    axes.text(12.4, last + 0.04, words)
     axes.set(xlabel="time", ylabel="event-free", ylim=(0, 1.02), xlim=(0, 20))
 
 

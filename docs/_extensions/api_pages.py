@@ -1,7 +1,6 @@
 """The page of the API, made of what the packages export: a name cannot be forgotten there."""
 
 import importlib
-import inspect
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1]
@@ -22,29 +21,12 @@ PARTS = {
     "censquant.networks": "Networks",
     "censquant.losses": "Loss kernels",
 }
-# Under another heading already, or no object with a page of its own.
-ELSEWHERE = {"censquant": {"__version__"}, "censquant.estimators": set()}
 
 
-def documented_names(part):
-    """Names of a part that get a page of their own, constants left out."""
-    module = importlib.import_module(part)
-    hidden = ELSEWHERE.get(part, set())
-    if part == "censquant.estimators":
-        hidden = set(importlib.import_module("censquant").__all__)
-    names = [name for name in module.__all__ if name not in hidden]
-    return [
-        name
-        for name in names
-        if inspect.isclass(getattr(module, name)) or callable(getattr(module, name))
-    ]
-
-
-def constants(part):
-    """Exported names that are neither classes nor functions."""
-    module = importlib.import_module(part)
-    named = {*documented_names(part), *ELSEWHERE.get(part, set())}
-    return [name for name in module.__all__ if not callable(getattr(module, name)) and name not in named]
+def exported(part):
+    """Names of a part, without those that the package itself offers too."""
+    above = {"__version__", *(importlib.import_module("censquant").__all__ if "." in part else ())}
+    return [name for name in importlib.import_module(part).__all__ if name not in above]
 
 
 def make_page(app):
@@ -57,7 +39,10 @@ def make_page(app):
         lines += [f".. currentmodule:: {part}", "", ".. autosummary::", "   :toctree: names", ""]
         lines += [f"   {name}" for name in documented_names(part)]
         if constants(part):
-            lines += ["", "Constants: " + ", ".join(f"``{name}``" for name in constants(part)) + "."]
+            lines += [
+                "",
+                "Constants: " + ", ".join(f"``{name}``" for name in constants(part)) + ".",
+            ]
         lines.append("")
     page = DOCS / "generated" / "api" / "index.rst"
     page.parent.mkdir(parents=True, exist_ok=True)

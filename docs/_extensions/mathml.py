@@ -11,7 +11,8 @@ def as_mathml(node, as_block):
     try:
         return latex2mathml.tex2mathml(code, as_block=as_block)
     except MathError as error:
-        raise ExtensionError(f"The formula {code!r} in {node.source} is not readable: {error}.") from error
+        where = f"The formula {code!r} in {node.source} is not readable: {error}."
+        raise ExtensionError(where) from error
 
 
 def visit_inline(translator, node):
