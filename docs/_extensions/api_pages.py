@@ -37,12 +37,10 @@ def make_page(app):
         module = importlib.import_module(part)
         lines += [heading, "-" * len(heading), "", module.__doc__.strip().splitlines()[0], ""]
         lines += [f".. currentmodule:: {part}", "", ".. autosummary::", "   :toctree: names", ""]
-        lines += [f"   {name}" for name in documented_names(part)]
-        if constants(part):
-            lines += [
-                "",
-                "Constants: " + ", ".join(f"``{name}``" for name in constants(part)) + ".",
-            ]
+        names = exported(part)
+        lines += [f"   {name}" for name in names if callable(getattr(module, name))]
+        constants = [f"``{name}``" for name in names if not callable(getattr(module, name))]
+        lines += ["", f"Constants: {', '.join(constants)}."] if constants else []
         lines.append("")
     page = DOCS / "generated" / "api" / "index.rst"
     page.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_folder import empty_folder
 from sklearn.base import BaseEstimator
 
 import censquant
@@ -32,6 +33,74 @@ def run_page(text, name):
     for number, block in enumerate(blocks(text)):
         exec(compile(block, f"{name}, block {number}", "exec"), namespace)
     return namespace
+
+
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+# Their blocks print what stands below them.
+SHOWN = (
+    "choosing",
+    "coming-from",
+    "comparison",
+    "concepts",
+    "image-data",
+    "index",
+    "own-data",
+    "own-network",
+    "quickstart",
+)
+
+
+def words_and_numbers(text):
+    """Words of an output and its numbers, both sorted: nearly equal numbers may swap places."""
+    return sorted(NUMBER.sub("", text).split()), sorted(map(float, NUMBER.findall(text)))
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_blocks_of_a_page_print_what_the_page_shows(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", page, re.DOTALL)
+    namespace = {"__name__": name}
+    for number, (block, output) in enumerate(shown):
+        exec(compile(block, f"{name}, block {number}", "exec"), namespace)
+        words, numbers = words_and_numbers(output)
+        printed = capsys.readouterr().out
+        printed_words, printed_numbers = words_and_numbers(printed)
+        assert printed_words == words, printed
+        # Sums of floats differ between processors, and trainings with them.
+        assert printed_numbers == pytest.approx(numbers, rel=0.1, abs=0.05), printed
+    assert any(output for _, output in shown)
+
+
+def engines(lives, rng):
+    """Text of records in NASA's form: two sensors that drift towards the failure, and noise."""
+    for unit, (life, recorded) in enumerate(lives, start=1):
+        for cycle in range(1, recorded + 1):
+            wear = max(0.0, 1.0 - (life - cycle) / 100.0)
+            sensors = np.concatenate([[600.0 + wear, 40.0 - wear], np.full(19, 5.0)])
+            sensors[:14] += rng.normal(0.0, 0.2, 14)
+            yield " ".join(map(str, [unit, cycle, 0.0, 0.0, 100.0, *sensors]))
+
+
+def test_code_of_the_reliability_page_runs_on_engines_of_the_same_form(tmp_path, monkeypatch):
+    folder = empty_folder(tmp_path, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    failed, others = rng.integers(120, 260, (2, 100))
+    recorded = (others * rng.uniform(0.5, 0.95, 100)).astype(int)
+    lives = {"train": zip(failed, failed, strict=True), "test": zip(others, recorded, strict=True)}
+    for part, pairs in lives.items():
+        rows = "\n".join(engines(pairs, rng))
+        folder.add(f"cmapss_fd001/{part}_FD001.txt", f"{rows}\n")
+    left = "\n".join(map(str, others - recorded))
+    folder.add("cmapss_fd001/RUL_FD001.txt", f"{left}\n")
+    page = (DOCS / "reliability.md").read_text(encoding="utf-8")
+    assert "every tenth" in page
+    found = run_page(page.replace("age % 10 == 0", "age % 40 == 0"), "reliability")
+    assert found["fleet"].shape == (100, 4)
+    # A prediction that is late by ten cycles costs more than one that is early by ten.
+    assert found["nasa_score"](np.array([110.0]), 100.0) == pytest.approx(np.e - 1.0)
+    assert found["nasa_score"](np.array([87.0]), 100.0) == pytest.approx(np.e - 1.0)
 
 
 def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, monkeypatch):
@@ -251,14 +320,18 @@ def test_the_table_of_published_numbers_is_that_of_the_results():
         assert numbers == expected
 
 
-def test_the_table_of_the_readme_is_that_of_the_results():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = readme.split("## The paper, reproduced")[1].split("\n## ")[0]
+def test_the_table_of_the_page_on_the_paper_is_that_of_the_results():
+    page = (DOCS / "paper.md").read_text(encoding="utf-8")
+    shown = page.split("## Tables")[1].split("\n## ")[0]
     rows = [cells(line) for line in shown.splitlines() if line.startswith("|") and "±" in line]
     assert rows == table("CQRNN beside the paper")
 
 
-@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda path: path.name)
+# Pages that a build of the site made are not of the repository.
+SOURCES = [path for path in sorted(DOCS.rglob("*.md")) if "generated" not in path.parts]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_links_of_the_pages_exist(path):
     targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
     own = [target for target in targets if not re.match(r"[a-z]+:", target)]
