@@ -29,7 +29,7 @@ def exported(part):
     return [name for name in importlib.import_module(part).__all__ if name not in above]
 
 
-def make_page(app):
+def make_page(app, config):
     """Write the page before Sphinx looks for its sources."""
     lines = ["API", "===", "", "Everything that the packages export, by package.", ""]
     for part, title in PARTS.items():
@@ -50,6 +50,6 @@ def make_page(app):
 
 
 def setup(app):
-    """Make the page before autosummary reads it."""
-    app.connect("builder-inited", make_page, priority=100)
+    """Make the page before Sphinx looks for its sources, and autosummary for names in them."""
+    app.connect("config-inited", make_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -55,7 +55,7 @@ def made(path):
     return DOCS / "generated" / "repository" / f"{PAGES[path]}.md"
 
 
-def make_pages(app):
+def make_pages(app, config):
     """Write the pages; those that did not change keep their date, so that nothing is read twice."""
     for path in PAGES:
         page = made(path)
@@ -74,6 +74,6 @@ def read_page(app, docname, source):
 
 def setup(app):
     """Make the pages before Sphinx looks for its sources."""
-    app.connect("builder-inited", make_pages)
+    app.connect("config-inited", make_pages)
     app.connect("source-read", read_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_folder import empty_folder
 from sklearn.base import BaseEstimator
 
 import censquant
+from data_folder import empty_folder
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
