@@ -44,8 +44,8 @@ def censoring(axes):
         style = {"marker": "o", "color": ORANGE} if happened else {"marker": ">", "color": "white"}
         axes.plot(last, row, ms=8, mec=ORANGE, **style)
     axes.axvline(end_of_study, color=GREY, ls="--")
-    axes.text(end_of_study, -1.1, "end of the study", ha="center", color=GREY)
-    axes.text(seen[5] + 0.15, 5, "left early: censored", va="center")
+    axes.text(end_of_study + 0.1, -0.7, "end of the study", color=GREY)
+    axes.text(seen[5] + 0.15, 5, "left: censored", va="center")
     axes.text(end_of_study + 0.15, 3, "still event-free: censored", va="center")
     axes.text(seen[0] + 0.2, 0, "event observed", va="center")
     axes.set(xlabel="calendar time", yticks=[], xlim=(-0.2, 9.4), ylim=(7.6, -1.5))
@@ -78,10 +78,10 @@ def quantiles(axes):
         place = 10.0 * np.sqrt(-np.log(1 - level))
         axes.plot([0, place, place], [level, level, 0], color=ORANGE, ls="--", lw=1)
         axes.text(place + 0.2, 0.03, f"q{level} = {place:.1f}", color=ORANGE)
-    at = 18.0
+    at = 12.3
     chance = 1 - np.exp(-((at / 10.0) ** 2))
     axes.plot([at, at, 24], [0, chance, chance], color=GREY, ls=":", lw=1)
-    axes.text(at + 0.2, 0.55, f"survival at {at:.0f}:\n{1 - chance:.2f}", color=GREY)
+    axes.text(at + 0.2, 0.3, f"survival at {at:.0f}:\n{1 - chance:.2f}", color=GREY)
     axes.set(
         xlabel="time", ylabel="probability of an event\nby this time", ylim=(0, 1.02), xlim=(0, 24)
     )

@@ -14,7 +14,6 @@ PAGES = {
     ROOT / "ARCHITECTURE.md": "architecture",
     ROOT / "CHANGELOG.md": "changelog",
     ROOT / "CONTRIBUTING.md": "contributing",
-    ROOT / "README.md": "readme",
     ROOT / "SECURITY.md": "security",
     ROOT / "src" / "censquant" / "training" / "README.md": "engine",
     **{
