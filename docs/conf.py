@@ -53,8 +53,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "plot_gallery": "True",
-    "matplotlib_animations": False,
 }
 # Examples are pages too: what they print is shown, warnings included.
 warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
