@@ -1,13 +1,18 @@
 """Formulas as MathML, which browsers draw themselves: no script, no network."""
 
+import re
+
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.errors import ExtensionError
 
+# Browsers stretch brackets to what is between them; docutils does not know the commands for it.
+SIZE_OF_BRACKETS = re.compile(r"\\[bB]ig(?![a-zA-Z])")
+
 
 def as_mathml(node, as_block):
     """Markup of a formula."""
-    code = node.astext()
+    code = SIZE_OF_BRACKETS.sub("", node.astext())
     try:
         return latex2mathml.tex2mathml(code, as_block=as_block)
     except MathError as error:
