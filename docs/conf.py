@@ -28,12 +28,11 @@ extensions = [
     # Own ones, in _extensions:
     "api_pages",
     "mathml",
+    "places",
     "repository_files",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "**/README.md"]
-# Pages that have a place in the table of contents before they are written.
-suppress_warnings = ["toc.empty_glob"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3

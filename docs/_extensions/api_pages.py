@@ -1,6 +1,7 @@
 """The page of the API, made of what the packages export: a name cannot be forgotten there."""
 
 import importlib
+import inspect
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1]
@@ -29,6 +30,11 @@ def exported(part):
     return [name for name in importlib.import_module(part).__all__ if name not in above]
 
 
+def has_page(value):
+    """Whether an object is a class or a function, compiled ones included."""
+    return isinstance(value, type) or inspect.isroutine(value) or hasattr(value, "py_func")
+
+
 def make_page(app, config):
     """Write the page before Sphinx looks for its sources."""
     lines = ["API", "===", "", "Everything that the packages export, by package.", ""]
@@ -38,9 +44,9 @@ def make_page(app, config):
         lines += [heading, "-" * len(heading), "", module.__doc__.strip().splitlines()[0], ""]
         lines += [f".. currentmodule:: {part}", "", ".. autosummary::", "   :toctree: names", ""]
         names = exported(part)
-        lines += [f"   {name}" for name in names if callable(getattr(module, name))]
-        constants = [f"``{name}``" for name in names if not callable(getattr(module, name))]
-        lines += ["", f"Constants: {', '.join(constants)}."] if constants else []
+        lines += [f"   {name}" for name in names if has_page(getattr(module, name))]
+        others = [f"``{name}``" for name in names if not has_page(getattr(module, name))]
+        lines += ["", f"Constants and types: {', '.join(others)}."] if others else []
         lines.append("")
     page = DOCS / "generated" / "api" / "index.rst"
     page.parent.mkdir(parents=True, exist_ok=True)

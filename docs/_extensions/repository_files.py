@@ -59,7 +59,10 @@ def make_pages(app, config):
     for path in PAGES:
         page = made(path)
         page.parent.mkdir(parents=True, exist_ok=True)
-        text = with_links_of_the_site(path.read_text(encoding="utf-8"), path, page)
+        text = path.read_text(encoding="utf-8")
+        if not re.search(r"^# ", text, re.MULTILINE):
+            text = f"# Results: {path.stem.replace('_', ' ')}\n\n{text}"
+        text = with_links_of_the_site(text, path, page)
         if not page.is_file() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
 

@@ -50,3 +50,8 @@ def test_links_to_files_of_the_repository_lead_to_pages_of_the_site():
         "[a](generated/repository/architecture.md#layers), [b](metrics.md) and "
         "[c](https://example.org)"
     )
+
+
+def test_a_place_for_a_page_that_is_not_written_is_left_out():
+    text = "quickstart*\nnot-written-yet*\nmethods\n"
+    assert extension("places").without_empty_places(text) == "quickstart*\nmethods\n"
