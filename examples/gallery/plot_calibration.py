@@ -27,7 +27,7 @@ ax.plot([0, 1], [0, 1], color="black", ls=":", lw=1)
 for name, model in models.items():
     model.fit(X[:500], y[:500])
     quantiles = model.predict_quantiles(X[500:], taus, beyond="extrapolate")
-    ax.plot(taus, pit_curve(y[500:], quantiles, taus), label=name)
+    ax.plot(*pit_curve(y[500:], quantiles, taus), label=name)
 ax.set(xlabel="level", ylabel="share of events by that quantile", xlim=(0, 1), ylim=(0, 1))
 ax.legend(frameon=False)
 
