@@ -8,7 +8,7 @@ DOCS := .venv-docs
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: help demo test test-all test-oldest test-wheel coverage lint format bench docs docs-fast clean
+.PHONY: help demo test test-all test-oldest test-wheel coverage lint format bench docs clean
 .DEFAULT_GOAL := test
 
 help:                        ## list the targets
@@ -99,10 +99,6 @@ docs: $(DOCS)/.installed     ## the documentation site with its gallery, warning
 	rm -rf docs/generated docs/_build
 	$(DOCS)/bin/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo "docs/_build/html/index.html"
-
-docs-fast: $(DOCS)/.installed  ## the same without running the gallery's examples
-	rm -rf docs/generated docs/_build
-	$(DOCS)/bin/sphinx-build --fail-on-warning --keep-going --quiet -D plot_gallery=0 docs docs/_build/html
 
 clean:                       ## remove environments, builds, caches and compiled kernels
 	rm -rf $(VENV) $(OLDEST) $(WHEEL) $(DOCS) docs/generated docs/_build dist demo-output .mypy_cache .pytest_cache .ruff_cache \

@@ -15,7 +15,7 @@ from censquant.datasets import load_gbsg2
 X, y = load_gbsg2()
 features = X[["horTh", "age", "tsize", "pnodes"]]
 levels = np.arange(1, 9) / 20
-model = LinearCQR(levels, time_transform="log", n_bootstrap=50, random_state=0)
+model = LinearCQR(levels, time_transform="log", n_bootstrap=200, random_state=0)
 model.fit(features, y)
 
 # %%
