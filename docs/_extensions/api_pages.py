@@ -8,7 +8,11 @@ DOCS = Path(__file__).parents[1]
 PARTS = {
     "censquant": "Estimators, targets, model files",
     "censquant.metrics": "Metrics",
+    "censquant.calibration": "Calibration: scores and corrections of bounds",
+    "censquant.inspection": "Inspection of fitted models",
     "censquant.plotting": "Figures",
+    "censquant.io": "Tables in files",
+    "censquant.export": "Export: graphs of array operations",
     "censquant.datasets": "Data sets",
     "censquant.adapters": "Models of other libraries",
     "censquant.torch": "For users of PyTorch",
