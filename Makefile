@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 WHEEL := .venv-wheel
+DOCS := .venv-docs
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: help demo test test-all test-oldest test-wheel coverage lint format bench clean
+.PHONY: help demo test test-all test-oldest test-wheel coverage lint format bench docs clean
 .DEFAULT_GOAL := test
 
 help:                        ## list the targets
@@ -86,7 +87,20 @@ bench: $(VENV)/.test         ## speed, side by side with a plain torch loop
 	$(BIN)/python benchmarks/train_speed.py
 	$(BIN)/python benchmarks/predict_speed.py
 
+# Its own environment: Sphinx and its extensions are of no use to anything else here.
+$(DOCS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python $(INSTALL) --constraint constraints.txt torch
+	$(DOCS)/bin/python $(INSTALL) --constraint constraints.txt --editable ".[docs]"
+	@touch $@
+
+# Pages that are made before a build are made anew, so that none outlives what it was made of.
+docs: $(DOCS)/.installed     ## the documentation site with its gallery, warnings as errors
+	rm -rf docs/generated docs/_build
+	$(DOCS)/bin/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 clean:                       ## remove environments, builds, caches and compiled kernels
-	rm -rf $(VENV) $(OLDEST) $(WHEEL) dist demo-output .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf $(VENV) $(OLDEST) $(WHEEL) $(DOCS) docs/generated docs/_build dist demo-output .mypy_cache .pytest_cache .ruff_cache \
 	    .hypothesis .coverage
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

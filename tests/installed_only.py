@@ -17,14 +17,18 @@ HELPERS = Path(__file__).parent
 NEEDS = {
     "censquant.benchmark": "pandas",
     "censquant.cli": "typer",
+    "censquant.io": "pyarrow",
     "censquant.plotting": "matplotlib",
     "censquant.torch": "torch",
 }
 # Files, and folders of files, that reach a package in another way than by an import of their own.
 REACHES = {
+    "_converters": "skl2onnx",
+    "_onnx": "onnx",
     "peers": "lifelines",
     "test_docs_pages": "torch",
     "test_methods": "torch",
+    "test_production_page": "onnxruntime",
     "test_public_api": "torch",
     "test_run": "torch",
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         BoostedQuantileRegressor,
         CensoredQuantileForest,
         CensoredQuantileRegressor,
+        ConformalSurvivalRegressor,
         CoxQuantileRegressor,
         DeepQuantReg,
         LinearCQR,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         adapt,
         load,
         make_quantile_pipeline,
+        register_onnx_converters,
     )
     from censquant.survival import Surv
     from censquant.training import Checkpoint
@@ -40,6 +42,7 @@ _HOME = {
     "CensoredQuantileForest": "censquant.estimators",
     "CensoredQuantileRegressor": "censquant.estimators",
     "Checkpoint": "censquant.training",
+    "ConformalSurvivalRegressor": "censquant.estimators",
     "CoxQuantileRegressor": "censquant.estimators",
     "DeepQuantReg": "censquant.estimators",
     "LinearCQR": "censquant.estimators",
@@ -55,13 +58,18 @@ _HOME = {
     "adapt": "censquant.estimators",
     "load": "censquant.estimators",
     "make_quantile_pipeline": "censquant.estimators",
+    "register_onnx_converters": "censquant.estimators",
 }
 _SUBPACKAGES = (
     "adapters",
     "benchmark",
+    "calibration",
     "datasets",
     "estimators",
     "exceptions",
+    "export",
+    "inspection",
+    "io",
     "losses",
     "metrics",
     "networks",
@@ -80,6 +88,7 @@ __all__ = [
     "CensoredQuantileForest",
     "CensoredQuantileRegressor",
     "Checkpoint",
+    "ConformalSurvivalRegressor",
     "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",
@@ -96,6 +105,7 @@ __all__ = [
     "adapt",
     "load",
     "make_quantile_pipeline",
+    "register_onnx_converters",
 ]
 
 

@@ -12,7 +12,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -84,10 +84,18 @@ def content_digest(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there, so that none is ever seen half written.
+    """Write a file beside its place and move it there, so that none is ever seen half written."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
+    """Open a file beside a place that is moved there when the block ends without an error.
 
     Links are followed, permissions of a file that is replaced are kept, and what writers that were
-    killed left behind is removed.
+    killed left behind is removed. Without ``overwrite`` a file that has appeared meanwhile is left
+    alone, and the new one is given up.
     """
     target = Path(os.path.realpath(path))
     replaced = target.stat() if target.exists() else None
@@ -95,11 +103,13 @@ def write_whole(path: Path, content: bytes) -> None:
     temporary, file = _open_beside(target, private=replaced is not None)
     try:
         with file:
-            file.write(content)
+            yield file
             file.flush()
             if replaced is not None:
                 _take_permissions(temporary, replaced)
             os.fsync(file.fileno())
+            if not overwrite and target.exists():
+                raise _exists(path)
             if os.name != "nt":  # there only a closed file can be moved
                 temporary.replace(target)
         if os.name == "nt":
@@ -107,6 +117,23 @@ def write_whole(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_place(path: Path, *, overwrite: bool) -> None:
+    """Refuse a place where no file can be written."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder: name a file in it.")
+    if path.exists() and not overwrite:
+        raise _exists(path)
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(folder)!r} to write {path.name!r} into.")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"The folder {str(folder)!r} may not be written to by this user.")
+
+
+def _exists(path: Path) -> FileExistsError:
+    return FileExistsError(f"{str(path)!r} exists already and is not overwritten.")
 
 
 def _open_beside(target: Path, *, private: bool) -> tuple[Path, BinaryIO]:

@@ -65,7 +65,7 @@ def look_up(what: str, name: Any, table: Mapping[str, Entry]) -> Entry:
     if not isinstance(name, str):
         raise TypeError(f"The name of a {what} must be a string, got {name!r}.")
     if name not in table:
-        near = difflib.get_close_matches(name.lower(), table, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name.lower(), table, n=3, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(table)}."
         raise ValueError(f"There is no {what} {name!r}; {hint}")
     return table[name]

@@ -158,3 +158,9 @@ def test_the_share_of_drawn_rows_is_said_to_be_a_rough_one():
     assert "about 53 %" in line
     assert listed.count("about") == 14
     assert "Censored: 57.9 %\n" in run("datasets", "describe", "whas").stdout
+
+
+def test_a_name_like_no_other_is_told_the_list_and_no_silly_guess():
+    result = run("datasets", "describe", "nope")
+    assert result.returncode == 2
+    assert result.stderr.startswith("Error: There is no data set 'nope'; there are norm_linear, ")

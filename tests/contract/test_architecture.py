@@ -21,18 +21,23 @@ LAYERS = (
         "_compile",
         "_files",
         "_follow_up_share",
+        "_frames",
         "_progress",
+        "_row_numbers",
         "_seeds",
         "_validation",
         "_version",
         "_warn",
     },
+    {"export"},
     {"survival", "quantiles"},
-    {"losses", "networks", "datasets", "adapters"},
+    {"losses", "networks", "datasets", "adapters", "io"},
+    {"calibration"},
     {"metrics"},
     {"training", "torch"},
     {"objectives"},
     {"estimators"},
+    {"inspection"},
     {"plotting"},
     {"benchmark"},
     {"report"},
@@ -111,7 +116,7 @@ def test_private_modules_are_imported_inside_their_own_package_only(path):
     assert not list(private_imports(path))
 
 
-@pytest.mark.parametrize("part", ["paper", "field"])
+@pytest.mark.parametrize("part", ["paper", "field", "coverage"])
 def test_only_the_registry_of_the_benchmark_knows_its_parts(part):
     home, name = PACKAGE / "benchmark" / part, f"censquant.benchmark.{part}."
     users = {
@@ -210,7 +215,9 @@ print(*sorted(sys.modules))
     assert not {"torch", "matplotlib"} & set(run(code).split())
 
 
-@pytest.mark.parametrize("part", ["survival", "quantiles", "adapters", "datasets", "exceptions"])
+@pytest.mark.parametrize(
+    "part", ["survival", "quantiles", "adapters", "datasets", "exceptions", "export"]
+)
 def test_parts_with_nothing_to_compile_do_not_load_the_compiler(part):
     loaded = run(f"import sys, censquant.{part}; print(*sys.modules)").split()
     assert not {"numba", "torch", "sklearn", "pandas", "matplotlib"} & set(loaded)

@@ -90,7 +90,7 @@ class TestWorkflows:
 
     def test_they_run_targets_of_the_makefile(self):
         targets = re.findall(r"\bmake ([a-z-]+)", self.TEXT)
-        assert {"lint", "test", "test-oldest", "test-wheel"} == set(targets)
+        assert {"docs", "lint", "test", "test-oldest", "test-wheel"} == set(targets)
         assert all(re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) for target in targets)
 
     def test_actions_are_pinned_by_commit(self):

@@ -1,6 +1,6 @@
 """Predictions of any fitted model as quantiles, whichever library it comes from."""
 
-from censquant.adapters._final_model import final_model
+from censquant.adapters._final_model import final_model, is_left_censored
 from censquant.adapters._inversion import quantiles_from_survival
 from censquant.adapters._predictions import (
     adapted_curve,
@@ -17,6 +17,7 @@ __all__ = [
     "adapted_curve",
     "final_model",
     "follow_up_end",
+    "is_left_censored",
     "is_supported",
     "predict_quantiles_of",
     "predicted_curve",

@@ -1,4 +1,4 @@
-"""The model inside searches and pipelines."""
+"""The model inside searches and pipelines, and the side that it takes events to be hidden on."""
 
 from typing import Any
 
@@ -43,3 +43,25 @@ def final_model(model: Any, X: Any) -> tuple[Any, Any]:
             model = model[-1]
         else:
             return model, X
+
+
+def is_left_censored(model: Any) -> bool:
+    """Whether a model was fitted to times before which some events lie.
+
+    Parameters
+    ----------
+    model : object
+        A model, or a Pipeline or search around one.
+
+    Returns
+    -------
+    left : bool
+
+    Examples
+    --------
+    >>> from censquant import LinearCQR
+    >>> from censquant.adapters import is_left_censored
+    >>> is_left_censored(LinearCQR(censoring="left")), is_left_censored(LinearCQR())
+    (True, False)
+    """
+    return bool(getattr(final_model(model, None)[0], "censoring", "right") == "left")

@@ -6,9 +6,12 @@ belongs to the CQRNN paper alone.
 """
 
 from censquant.benchmark._cells import BenchmarkCell
+from censquant.benchmark._compare import compare
+from censquant.benchmark._comparison import Comparison, ComparisonRow, ComparisonScore
 from censquant.benchmark._conventions import RunConventions
 from censquant.benchmark._datasets import BenchmarkDataset
 from censquant.benchmark._experiment import Report, run
+from censquant.benchmark._kaplan_meier import KaplanMeierBaseline
 from censquant.benchmark._methods import BenchmarkMethod
 from censquant.benchmark._own_dataset import own_dataset
 from censquant.benchmark._own_method import own_method
@@ -35,12 +38,17 @@ __all__ = [
     "BenchmarkCell",
     "BenchmarkDataset",
     "BenchmarkMethod",
+    "Comparison",
+    "ComparisonRow",
+    "ComparisonScore",
+    "KaplanMeierBaseline",
     "Report",
     "ResultsFile",
     "RunConventions",
     "Suite",
     "TrainTestData",
     "Variant",
+    "compare",
     "get_dataset",
     "get_method",
     "get_suite",

@@ -193,7 +193,7 @@ def training_rows(
 
 def _warm_up(cell: BenchmarkCell, data: TrainTestData) -> None:
     """Load what is compiled before anything is timed."""
-    if cell.dataset.heavy:
+    if cell.dataset.heavy or not cell.conventions.warm_up:
         return
     model = cell.method.build(cell.dataset, {**cell.options, "max_epochs": 1}, FIRST_SEED)
     X, y = training_rows(cell.method, data, _as_given(cell, model, data)[0])
@@ -219,6 +219,8 @@ def _fit_task(
     extra: dict[str, Any] = {} if trace is None else {"callbacks": [trace]}
     if data.groups is not None and "groups" in inspect.signature(model.fit).parameters:
         extra["groups"] = data.groups
+    if cell.method.knows_censoring:
+        extra["censoring_time"] = data.censoring_time
 
     def task(stopping: threading.Event) -> _Fit:
         if interrupted.is_set():
@@ -293,23 +295,33 @@ def _scored(cell: BenchmarkCell, data: TrainTestData, fit: _Fit) -> Row:
             # Predictions past the last follow-up are scored too.
             warnings.simplefilter("ignore")
             X_test = _as_given(cell, fit.model, data)[1]
-            start = time.perf_counter()
-            test = _ordered(fit, X_test)
-            row: Row = {"predict_seconds": time.perf_counter() - start}
-            of_test = _sorted_and_raw(fit, X_test, test)
-            of_known, X_known = None, data.X_known
-            if X_known is data.X_test:
-                of_known = of_test
-            elif X_known is not None:
-                of_known = _sorted_and_raw(fit, X_known, _ordered(fit, X_known))
+            usual = cell.conventions.usual_scores
+            row, answers = _answers(data, fit, X_test) if usual else ({}, None)
             row |= cell.conventions.more_scores(fit.model, X_test, data)
-        row |= scores(data, fit.taus, of_test, of_known)
+        if answers is not None:
+            row |= scores(data, fit.taus, *answers)
     except Exception as error:  # as for a fit that fails
         return {"error": _reason(error)}
     if fit.trace is not None:
         row |= {"trace_loss": [record["loss"] for record in fit.model.history_]}
         row |= {"trace_tqmse": fit.trace.errors}
     return row
+
+
+def _answers(
+    data: TrainTestData, fit: _Fit, X_test: Any
+) -> tuple[Row, tuple[Answer, Answer | None]]:
+    """Return how long the predictions of the test rows took, and all that the scores need."""
+    start = time.perf_counter()
+    test = _ordered(fit, X_test)
+    row: Row = {"predict_seconds": time.perf_counter() - start}
+    of_test = _sorted_and_raw(fit, X_test, test)
+    of_known, X_known = None, data.X_known
+    if X_known is data.X_test:
+        of_known = of_test
+    elif X_known is not None:
+        of_known = _sorted_and_raw(fit, X_known, _ordered(fit, X_known))
+    return row, (of_test, of_known)
 
 
 def _ordered(fit: _Fit, X: NDArray[Any]) -> NDArray[np.float64]:

@@ -25,6 +25,12 @@ class RunConventions:
     nan
     """
 
+    usual_scores: bool = True
+    """Whether predicted quantiles are scored as in every suite, or `more_scores` has it all."""
+
+    warm_up: bool = True
+    """Whether what is compiled is loaded before fits are timed, by a small fit per task."""
+
     def prepare(self, model: Any, cell: "BenchmarkCell", y: NDArray[np.void]) -> None:
         """Change an estimator before it is fitted.
 

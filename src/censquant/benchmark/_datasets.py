@@ -30,9 +30,9 @@ class BenchmarkDataset:
         What commands and results call it.
     title : str
         What tables call it; for the paper's sets the paper's name.
-    kind : {"synthetic", "overlay", "survival", "field", "own"}
+    kind : {"synthetic", "overlay", "survival", "field", "bounds", "own"}
         True quantiles known; real target under drawn censoring; real censoring; real censoring and
-        divisions that are given; a user's own data.
+        divisions that are given; true quantiles and all censoring times known; a user's own data.
     taus : tuple of float
         Levels that methods are asked for.
     draw : callable

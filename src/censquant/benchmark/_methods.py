@@ -42,6 +42,11 @@ class BenchmarkMethod:
     threadsafe : bool, default False
         Whether fits may run side by side in one process: they use nothing that exists only once
         per process, such as a global generator of random numbers.
+    knows_censoring : bool, default False
+        Whether its fit gets the censoring times of all rows as ``censoring_time=``; it runs on data
+        sets that have them.
+    most_runs : int, optional
+        Number of runs that a plan has no more of, for methods that take long.
 
     Examples
     --------
@@ -59,6 +64,8 @@ class BenchmarkMethod:
     fingerprint: str = ""
     own: bool = False
     threadsafe: bool = False
+    knows_censoring: bool = False
+    most_runs: int | None = None
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,13 @@ def plan(
         One of `SUITES` by name, or one of your own.
     datasets : iterable of str or BenchmarkDataset, optional
         Instead of the suite's own. Beside names, ``"synthetic"``, ``"overlay"``, ``"survival"``,
-        ``"field"`` stand for all sets of a kind, and ``"small"`` for the 14 synthetic and 7
-        survival sets.
+        ``"field"``, ``"bounds"`` stand for all sets of a kind, and ``"small"`` for the 14
+        synthetic and 7 survival sets.
     methods : iterable of str or BenchmarkMethod, optional
         Instead of the suite's own.
     seeds : int, optional
         Runs of every cell, from seed 111 on, as in the paper; in the suite ``field`` from iteration
-        1 on, and no more than a set has.
+        1 on, and no more than a set or a method has.
     splits : sequence of {"random", "grouped"}, optional
         By default random, and in ``main`` and ``peers`` also grouped where rows repeat.
 
@@ -73,7 +73,7 @@ def plan(
             variant.label,
             variant.options,
             variant.n_train if dataset.kind == "synthetic" else None,
-            _seeds(chosen, dataset, seeds),
+            _seeds(chosen, dataset, method, seeds),
             variant.traced,
             chosen.conventions,
         )
@@ -87,10 +87,12 @@ def plan(
     return cells
 
 
-def _seeds(suite: Suite, dataset: BenchmarkDataset, wanted: int | None) -> tuple[int, ...]:
+def _seeds(
+    suite: Suite, dataset: BenchmarkDataset, method: BenchmarkMethod, wanted: int | None
+) -> tuple[int, ...]:
     n_runs = wanted or suite.n_runs.get(dataset.kind, _USUAL_RUNS)
-    if dataset.most_runs is not None:
-        n_runs = min(n_runs, dataset.most_runs)
+    for limit in (dataset.most_runs, method.most_runs):
+        n_runs = n_runs if limit is None else min(n_runs, limit)
     return tuple(range(suite.first_seed, suite.first_seed + n_runs))
 
 

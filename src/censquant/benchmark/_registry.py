@@ -7,6 +7,7 @@ from censquant._validation import look_up
 from censquant.benchmark._datasets import BenchmarkDataset
 from censquant.benchmark._methods import PEER_METHODS, RECOMMENDED, BenchmarkMethod
 from censquant.benchmark._suites import Suite
+from censquant.benchmark.coverage import COVERAGE_DATASETS, COVERAGE_METHODS, COVERAGE_SUITE
 from censquant.benchmark.field import FIELD_BENCHMARK_DATASETS, FIELD_METHODS, FIELD_SUITE
 from censquant.benchmark.paper import (
     PAPER_DATASET_GROUPS,
@@ -16,23 +17,37 @@ from censquant.benchmark.paper import (
 )
 
 DATASETS: Mapping[str, BenchmarkDataset] = MappingProxyType(
-    {one.name: one for one in (*PAPER_DATASETS, *FIELD_BENCHMARK_DATASETS)}
+    {one.name: one for one in (*PAPER_DATASETS, *FIELD_BENCHMARK_DATASETS, *COVERAGE_DATASETS)}
 )
-"""The paper's 26 sets in the order of its table, one more, and the field's 17, by name."""
+"""The paper's 26 sets in the order of its table, one more, the field's 17, and the 12 settings of
+bounds, by name."""
 
 DATASET_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {**PAPER_DATASET_GROUPS, "field": tuple(one.name for one in FIELD_BENCHMARK_DATASETS)}
+    {
+        **PAPER_DATASET_GROUPS,
+        "field": tuple(one.name for one in FIELD_BENCHMARK_DATASETS),
+        "bounds": tuple(one.name for one in COVERAGE_DATASETS),
+    }
 )
 """Names of several sets at once: those of a kind, and the small ones."""
 
 METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType(
-    {one.name: one for one in (RECOMMENDED, *PAPER_METHODS, *FIELD_METHODS, *PEER_METHODS)}
+    {
+        one.name: one
+        for one in (
+            RECOMMENDED,
+            *PAPER_METHODS,
+            *FIELD_METHODS,
+            *COVERAGE_METHODS,
+            *PEER_METHODS,
+        )
+    }
 )
 """The recommended estimator, the paper's five methods as they were run, the ones to use instead,
-estimators as they come, and peers, by name."""
+estimators as they come, calibrated bounds, and peers, by name."""
 
 SUITES: Mapping[str, Suite] = MappingProxyType(
-    {one.name: one for one in (*PAPER_SUITES, FIELD_SUITE)}
+    {one.name: one for one in (*PAPER_SUITES, FIELD_SUITE, COVERAGE_SUITE)}
 )
 """All experiments by name."""
 

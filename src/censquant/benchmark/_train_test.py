@@ -40,6 +40,12 @@ class TrainTestData:
     groups : ndarray of shape (n,), optional
         Which rows of `X` belong together, where rows are divided by groups; handed to the fit of
         methods that take it.
+    censoring_time : ndarray of shape (n,), optional
+        End of follow-up of all rows of `X`, those with an event included, where it is known; handed
+        to the fit of methods that need it.
+    true_survival : callable, optional
+        Takes one time per row of `X_known` and returns the true probability that the event comes
+        then or later, in synthetic data.
 
     Examples
     --------
@@ -60,6 +66,8 @@ class TrainTestData:
     feature_names: tuple[str, ...] | None = None
     frames: tuple[Any, Any] | None = None
     groups: NDArray[Any] | None = None
+    censoring_time: Floats | None = None
+    true_survival: Callable[[Floats], Floats] | None = None
 
     def named(self, X: NDArray[Any]) -> Any:
         """Return features as the data frame that the user gave; an array where it was one."""

@@ -1,6 +1,12 @@
 """The command ``censquant``: the only part of the package that prints."""
 
+import os
 import sys
+from typing import Any
+
+_INTERRUPTED = 130
+# What a wrong input raises; the rest is a fault of the package.
+_OF_USERS = (ImportError, ValueError, TypeError, ArithmeticError, OSError)
 
 
 def main() -> None:
@@ -18,13 +24,55 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
+    # Accepted anywhere, since it is added to a command that has just failed.
+    arguments = [argument for argument in sys.argv[1:] if argument != "--traceback"]
     try:
-        app()
-    except (ImportError, ValueError, OSError) as error:
-        if "--traceback" in sys.argv:
+        code = app(arguments, prog_name="censquant", standalone_mode=False)
+    except BaseException as error:
+        if len(arguments) < len(sys.argv) - 1 and not isinstance(error, SystemExit):
             raise
-        print(f"Error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        code = _explained(error)
+    if code == _INTERRUPTED:
+        print("Interrupted: nothing was written.", file=sys.stderr)
+    raise SystemExit(code or 0)
+
+
+def _explained(error: BaseException) -> Any:
+    """Say what is wrong in one sentence, and return the exit code."""
+    if isinstance(error, SystemExit):
+        return error.code
+    if isinstance(error, BrokenPipeError):  # whoever read the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        return _INTERRUPTED
+    if hasattr(error, "format_message"):  # typer's, about options
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())
+        else:
+            print(f"Error: {_one_line(error.format_message())}", file=sys.stderr)
+        return 2
+    if isinstance(error, _OF_USERS):
+        print(f"Error: {_sentence(error)}", file=sys.stderr)
+        return 2
+    reason = f"{type(error).__name__}: {_one_line(str(error))}"
+    print(
+        f"Error: this is a fault of censquant ({reason}): run the command again with --traceback "
+        "and report what it prints.",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def _sentence(error: BaseException) -> str:
+    if hasattr(error, "for_shell"):
+        return _one_line(error.for_shell())
+    text = _one_line(str(error)) or type(error).__name__
+    return f"{text} Add --force to replace it." if isinstance(error, FileExistsError) else text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 __all__ = ["main"]

@@ -1,12 +1,14 @@
 """Estimators with scikit-learn's API: one base class, and a folder per kind of model."""
 
 from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._persistence import load
+from censquant.estimators._converters import register_onnx_converters
+from censquant.estimators._persistence import load, load_notes
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearCQR
 from censquant.estimators.meta import (
     AdaptedModel,
     CensoredQuantileRegressor,
+    ConformalSurvivalRegressor,
     PooledQuantileRegressor,
     QuantilePipeline,
     adapt,
@@ -34,6 +36,7 @@ __all__ = [
     "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "CensoredQuantileRegressor",
+    "ConformalSurvivalRegressor",
     "CoxQuantileRegressor",
     "DeepQuantReg",
     "LinearCQR",
@@ -50,5 +53,7 @@ __all__ = [
     "WeibullNN",
     "adapt",
     "load",
+    "load_notes",
     "make_quantile_pipeline",
+    "register_onnx_converters",
 ]

@@ -2,6 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
+from censquant.estimators._exporting import Exports
 from censquant.estimators._frames import labelled
 from censquant.estimators._reading import (
     BEYOND,
     Floats,
-    ReadsCurves,
     note_of_levels,
     read_elapsed,
     warn_of,
@@ -24,7 +25,7 @@ from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, Surviva
 from censquant.survival import default_horizon, read_target
 
 
-class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
+class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
     """A fitted model that predicts a distribution of the time to the event per individual.
 
     A subclass fits and implements one method, :meth:`predict_curve`; every other prediction
@@ -325,7 +326,7 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
             censoring="left" if left else "right",
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted estimator to one file that executes nothing when it is opened.
 
         Parameters
@@ -333,8 +334,11 @@ class QuantileRegressor(ReadsCurves, RegressorMixin, BaseEstimator, ABC):
         path : str or path
             An existing file is replaced only once the new one is complete. Read it with
             :func:`censquant.load`.
+        notes : mapping, optional
+            Anything JSON can hold that should stay with the model, such as the unit of time;
+            :func:`censquant.estimators.load_notes` reads it.
         """
         from censquant.estimators._persistence import save_estimator
 
         check_is_fitted(self)
-        save_estimator(self, path)
+        save_estimator(self, path, notes)

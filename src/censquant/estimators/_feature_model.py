@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._features import dense, feature_names, note_of_far_features
 from censquant.estimators._reading import Ask, Floats
-from censquant.quantiles import QuantileCurve
+from censquant.export import Value
+from censquant.quantiles import GraphCurve, QuantileCurve
 from censquant.training import side_by_side
 
 _MOST_TIMES = 1_000  # default times of survival functions
@@ -55,6 +56,21 @@ class FeatureModel(QuantileRegressor):
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         """Return the curves of some rows, with their reach, in the user's unit of time."""
         raise NotImplementedError
+
+    def _lowest_time(self) -> float:
+        """Return the lowest time that is predicted: where none was negative, none will be."""
+        return 0.0 if self.follow_up_[0] >= 0 else -np.inf
+
+    def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
+        return self._curve_of_graph(self._numbers_graph(numbers))
+
+    def _numbers_graph(self, numbers: Value) -> Value:
+        """Return what ``_read_features`` makes of numbers, in a graph."""
+        return numbers
+
+    def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
+        """Return what ``_curve_of`` does, the reach of shape (n, 1) apart, in a graph."""
+        return super()._curve_of_numbers(x)
 
     def predict_curve(self, X: Any) -> QuantileCurve:
         """Return the predictive distribution of each row, with its reach.

@@ -1,4 +1,4 @@
-"""Data frames that were passed in, and predictions as labelled tables like them."""
+"""Predictions as labelled tables like the data frame that was passed in."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,12 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._frames import is_polars, pandas_for
 from censquant._validation import check_choice
-
-
-def is_polars(X: Any) -> bool:
-    """Say whether an object is one of polars', without importing it."""
-    return type(X).__module__.partition(".")[0] == "polars"
 
 
 def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, output: str) -> Any:
@@ -29,14 +25,3 @@ def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, outpu
         return pl.DataFrame(dict(zip(names, values.T, strict=True)))
     pd = pandas_for("output='frame'")
     return pd.DataFrame(values, columns=names, index=getattr(X, "index", None))
-
-
-def pandas_for(what: str) -> Any:
-    """Return pandas, or raise with the command that installs it."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(
-            f'{what} needs pandas: install it with pip install "censquant[pandas]".'
-        ) from None
-    return pd

@@ -1,5 +1,6 @@
 """Model files: fitted estimators, and estimators inside them, as named arrays and a JSON header."""
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from censquant.estimators._base import QuantileRegressor
 
 _KIND = "model"
+_NOTES = "notes"
 _TIMES = "unique_times"
 
 
@@ -63,11 +65,61 @@ Stored = TypeVar("Stored", bound=Storable)
 Opened = TypeVar("Opened")
 
 
-def save_estimator(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to ``path``."""
+def save_estimator(
+    estimator: Any, path: str | os.PathLike[str], notes: Mapping[str, Any] | None = None
+) -> None:
+    """Write a fitted estimator to ``path``, with notes if there are any."""
     part = to_part(estimator)
     header = {"model": part.tree(), "contents": part.all_contents()}
+    if notes:
+        header[_NOTES] = _checked_notes(notes)
     write_arrays(path, _KIND, header, part.flat_arrays())
+
+
+def _checked_notes(notes: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        json.dumps(dict(notes), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "notes must be a dict of text, finite numbers, booleans, lists and dicts, got "
+            f"something else in it ({in_one_line(error)})."
+        ) from None
+    return dict(notes)
+
+
+def load_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the notes that :meth:`save` wrote beside a model, empty where there are none.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    notes : dict
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, not a model of censquant, or of a newer format.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import censquant
+    >>> from censquant.datasets import make_norm_linear
+    >>> data = make_norm_linear(100, random_state=0)
+    >>> model = censquant.LinearCQR([0.5]).fit(data.X, data.y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.safetensors")
+    ...     model.save(path, notes={"unit": "days"})
+    ...     censquant.estimators.load_notes(path)
+    {'unit': 'days'}
+    """
+    notes = read_arrays(path, _KIND)[0].get(_NOTES, {})
+    if not isinstance(notes, dict):
+        raise ModelFileError(f"{os.fspath(path)!r} has notes that are not named.")
+    return notes
 
 
 def load(

@@ -19,12 +19,26 @@ from censquant.estimators._features import (
     refuse_overflow,
     warn_of_constant_features,
 )
-from censquant.estimators._follow_up import FollowUp, ReachRule, followed, stored_follow_up
+from censquant.estimators._follow_up import (
+    FollowUp,
+    ReachRule,
+    followed,
+    followed_graph,
+    reach_graph,
+    stored_follow_up,
+)
 from censquant.estimators._parts import Arrays, Part, check_arrays
 from censquant.estimators._persistence import fitted_part, own_arrays, restored
 from censquant.estimators._row_order import arrangement, in_order
 from censquant.exceptions import ModelFileError
-from censquant.quantiles import CURVE_QUANTILES, QuantileCurve, check_quantiles
+from censquant.export import Value
+from censquant.quantiles import (
+    CURVE_QUANTILES,
+    GraphCurve,
+    GridCurve,
+    QuantileCurve,
+    check_quantiles,
+)
 from censquant.survival import (
     TimeTransform,
     default_horizon,
@@ -102,6 +116,16 @@ class TabularRegressor(FeatureModel):
         """
         return self._model_curve(x).at(levels), None
 
+    def _model_graph(self, x: Value) -> GraphCurve:
+        """Return what :meth:`_model_curve` does, in a graph."""
+        raise NotImplementedError
+
+    def _quantiles_and_end_graph(
+        self, x: Value, levels: Floats
+    ) -> tuple[Value, tuple[Value, Value] | None]:
+        """Return what :meth:`_quantiles_and_end` does, in a graph; ends have the shape (n, 1)."""
+        return self._model_graph(x).at(levels), None
+
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
         """Return what was learned: plain data, arrays, and what these say of the training data."""
         raise NotImplementedError
@@ -165,10 +189,6 @@ class TabularRegressor(FeatureModel):
         new = np.abs(grid[:, None] - self.quantiles_).min(axis=1) > _SAME_LEVEL
         return self.time_transform_.levels(np.union1d(self.quantiles_, grid[new]))
 
-    def _lowest_time(self) -> float:
-        """Return the lowest time that is predicted: where none was negative, none will be."""
-        return 0.0 if self.follow_up_[0] >= 0 else -np.inf
-
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "quantiles_")
         return check_features(self, X, reset=False)
@@ -183,6 +203,15 @@ class TabularRegressor(FeatureModel):
                 -curve.values[:, ::-1], 1.0 - curve.taus[::-1], self._lowest_time()
             )
         return curve.with_reach(ReachRule(self, features), lowest=left)
+
+    def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
+        curve, left = self._model_graph(x), self.time_transform_.mirror
+        if left:
+            curve = GridCurve.of_predictions(
+                -curve.at(curve.taus).reversed(), 1.0 - curve.taus[::-1], self._lowest_time()
+            )
+        followed = followed_graph(self._follow_up, x, self.time_transform_)
+        return curve, reach_graph(curve, followed, lowest=left)
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""

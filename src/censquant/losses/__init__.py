@@ -1,7 +1,15 @@
 """Losses as compiled kernels: each returns its value and writes its gradient by the predictions."""
 
 from censquant.losses._bounds import bound_outputs, limit_rows
+from censquant.losses._calibration import (
+    CALIBRATION_BINS,
+    CALIBRATION_SHARPNESS,
+    calibration_penalty,
+)
 from censquant.losses._crossing import add_crossing_penalty
+from censquant.losses._crps import LARGEST_SPREAD, log_time_crps
+from censquant.losses._family_levels import asymmetric_laplace_levels, location_scale_levels
+from censquant.losses._laplace_crps import asymmetric_laplace_crps
 from censquant.losses._likelihood import (
     LARGEST_LOG,
     SMALLEST_SCALE,
@@ -14,10 +22,14 @@ from censquant.losses._portnoy import LEVEL_RULES, levels_of, portnoy
 from censquant.losses._powell import powell
 from censquant.losses._shape import shape_log_likelihood, shape_loss
 from censquant.losses._standard import GUMBEL, MIRRORED_GUMBEL, NORMAL, standard_loss
+from censquant.losses._tobit_laplace import tobit_laplace
 
 __all__ = [
+    "CALIBRATION_BINS",
+    "CALIBRATION_SHARPNESS",
     "GUMBEL",
     "LARGEST_LOG",
+    "LARGEST_SPREAD",
     "LEVEL_RULES",
     "MIRRORED_GUMBEL",
     "NORMAL",
@@ -25,14 +37,20 @@ __all__ = [
     "MarginalPinball",
     "add_crossing_penalty",
     "asymmetric_laplace",
+    "asymmetric_laplace_crps",
+    "asymmetric_laplace_levels",
     "bound_outputs",
+    "calibration_penalty",
     "levels_of",
     "limit_rows",
     "location_scale",
+    "location_scale_levels",
+    "log_time_crps",
     "pinball",
     "portnoy",
     "powell",
     "shape_log_likelihood",
     "shape_loss",
     "standard_loss",
+    "tobit_laplace",
 ]

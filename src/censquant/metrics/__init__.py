@@ -3,7 +3,7 @@
 from censquant.metrics._a_calibration import ACalibration, a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import brier_score, integrated_brier_score
-from censquant.metrics._calibration import km_calibration, pit_curve, pit_deviation
+from censquant.metrics._calibration import km_calibration, pit_band, pit_curve, pit_deviation
 from censquant.metrics._concordance import (
     concordance_index,
     concordance_index_ipcw,
@@ -27,6 +27,7 @@ from censquant.metrics._pinball import (
     true_quantile_mse,
     uncensored_quantile_loss,
 )
+from censquant.metrics._pit_histogram import PitHistogram, pit_histogram
 from censquant.metrics._scorers import SCORERS, get_scorer
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "DCalibration",
     "Evaluation",
     "EvaluationRow",
+    "PitHistogram",
     "a_calibration",
     "bootstrap_interval",
     "brier_score",
@@ -54,8 +56,10 @@ __all__ = [
     "mean_absolute_error_censored",
     "pinball_loss_censored",
     "pinball_loss_ipcw",
+    "pit_band",
     "pit_curve",
     "pit_deviation",
+    "pit_histogram",
     "right_censored_log_likelihood",
     "true_quantile_mse",
     "uncensored_d_calibration",

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from censquant.adapters import (
-    final_model,
+    is_left_censored,
     is_supported,
     predict_quantiles_of,
     survival_of,
 )
-from censquant.metrics._mirror import is_left_censored
 
 
 def predictions_for(
@@ -26,7 +25,7 @@ def predictions_for(
         return given
     if X is None:
         raise ValueError(f"X must be given where {name} is a fitted model, got None.")
-    if is_left_censored(final_model(given, None)[0]):
+    if is_left_censored(given):
         raise ValueError(
             f"{name} must be fitted with censoring='right', since metrics take a censored event "
             "to come after its time, got censoring='left': use evaluate, which mirrors the times."

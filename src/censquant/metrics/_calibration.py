@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._validation import check_number
 from censquant.metrics._read import Floats, read_quantile_rows, read_survival
 from censquant.quantiles import QuantileCurve, check_levels
-from censquant.survival import Target, kaplan_meier
+from censquant.survival import KaplanMeier, Target, kaplan_meier
 
 # The level of a time that equals a predicted quantile is that quantile's up to rounding.
 ROUNDING = 1e-12
@@ -60,6 +61,62 @@ def pit_curve(
     >>> pit_curve((time, event), [[1.0, 2.0, 3.0]] * 4, taus=[0.25, 0.5, 0.75])
     (array([0.25, 0.5 , 0.75]), array([0.25, 0.5 , 0.5 ]))
     """
+    asked, share = _share_of_levels(y, predicted, taus, levels, sample_weight)
+    return asked, _where_known(asked, share, 1 - share(asked + ROUNDING))
+
+
+def pit_band(
+    y: object,
+    predicted: ArrayLike,
+    taus: ArrayLike,
+    *,
+    levels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> tuple[Floats, Floats]:
+    """Pointwise confidence limits of the shares of `pit_curve`.
+
+    By Greenwood's standard error of the Kaplan-Meier curve of the levels. Each limit holds for its
+    own level: among nineteen levels of a calibrated model one lies outside on average.
+
+    Parameters
+    ----------
+    y, predicted, taus, levels, sample_weight
+        As in `pit_curve`.
+    confidence : float inside (0, 1), default=0.95
+        Level of the limits.
+
+    Returns
+    -------
+    low, high : ndarray of shape (k,), in [0, 1]
+        NaN where `pit_curve` is.
+
+    Examples
+    --------
+    >>> from censquant.metrics import pit_band
+    >>> time, event = [0.5, 1.5, 2.5, 3.5], [True, True, False, True]
+    >>> low, high = pit_band((time, event), [[1.0, 2.0, 3.0]] * 4, taus=[0.25, 0.5, 0.75])
+    >>> low.round(2), high.round(2)
+    (array([0.  , 0.01, 0.01]), array([0.67, 0.99, 0.99]))
+    """
+    from scipy.special import ndtri
+
+    level = check_number("confidence", confidence, minimum=0, below=1, exclude_minimum=True)
+    asked, share = _share_of_levels(y, predicted, taus, levels, sample_weight)
+    observed = 1 - share(asked + ROUNDING)
+    reach = float(ndtri((1 + level) / 2)) * share.standard_error(asked + ROUNDING)
+    low, high = np.clip(observed - reach, 0, 1), np.clip(observed + reach, 0, 1)
+    return _where_known(asked, share, low), _where_known(asked, share, high)
+
+
+def _share_of_levels(
+    y: object,
+    predicted: ArrayLike,
+    taus: ArrayLike,
+    levels: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[Floats, KaplanMeier]:
+    """Levels that are asked for, and the Kaplan-Meier curve of the levels of all times."""
     target, rows, grid, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
     asked = grid if levels is None else check_levels(levels)
     if asked.max() > grid[-1]:
@@ -67,10 +124,13 @@ def pit_curve(
             f"levels must not exceed {grid[-1]:g}, the highest of taus, got {asked.max():g}."
         )
     reached, followed = followed_levels(target, QuantileCurve(rows, grid))
-    share = kaplan_meier(reached, followed, weight)
-    observed = 1 - share(asked + ROUNDING)
+    return asked, kaplan_meier(reached, followed, weight)
+
+
+def _where_known(asked: Floats, share: KaplanMeier, values: Floats) -> Floats:
+    """Values, NaN at levels that follow-up did not reach for any row."""
     unknown = (asked > share.time[-1] + ROUNDING) & (share.survival[-1] > 0)
-    return asked, np.where(unknown, np.nan, observed)
+    return np.where(unknown, np.nan, values)
 
 
 def pit_deviation(

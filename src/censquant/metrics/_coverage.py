@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._validation import check_choice, check_number
-from censquant.metrics._augmentation import chance_before
+from censquant.calibration import CommonCensoring, chance_before
 from censquant.metrics._known_censoring import warn_truncated
 from censquant.metrics._read import (
     Floats,
@@ -256,7 +256,9 @@ def _chance(
     if finite.any():
         if model is not None:
             model = QuantileCurve(model.values[finite], model.taus)
-        result[finite] = chance_before(target.take(finite), limit[finite], curve, model)
+        censoring = CommonCensoring(curve, int(finite.sum()))
+        limits = limit[finite][:, None]
+        result[finite] = chance_before(target.take(finite), limits, censoring, model)[:, 0]
     return result
 
 

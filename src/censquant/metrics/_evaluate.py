@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
 from censquant._seeds import seed_sequence
 from censquant._validation import check_integer
-from censquant.adapters import adapted_curve, final_model, is_supported
+from censquant.adapters import adapted_curve, final_model, is_left_censored, is_supported
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._a_calibration import a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
@@ -20,7 +20,7 @@ from censquant.metrics._concordance import concordance_index, concordance_index_
 from censquant.metrics._distortion import distortion
 from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
 from censquant.metrics._intervals import bootstrap_interval
-from censquant.metrics._mirror import Mirror, is_left_censored
+from censquant.metrics._mirror import Mirror
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._read import Floats, read_quantile_rows, read_training
 from censquant.metrics._scorers import brier_times

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from censquant._frames import pandas_for
+
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
 _SIGNIFICANT = 0.05
@@ -103,12 +105,7 @@ class Evaluation:
         frame : DataFrame
             With the columns ``metric``, ``value``, ``lower``, ``upper``, ``direction``, ``note``.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                'to_frame needs pandas: install it with pip install "censquant[pandas]".'
-            ) from None
+        pd = pandas_for("to_frame")
         return pd.DataFrame(list(self.rows), columns=list(EvaluationRow._fields))
 
 

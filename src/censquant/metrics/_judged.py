@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike
 from censquant.adapters import (
     final_model,
     follow_up_end,
+    is_left_censored,
     is_supported,
     predict_quantiles_of,
     restricted_mean_of,
     survival_of,
 )
 from censquant.metrics._known_censoring import censored_at
-from censquant.metrics._mirror import Mirror, is_left_censored
+from censquant.metrics._mirror import Mirror
 from censquant.metrics._read import Floats
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, sorted_rows
 from censquant.survival import Target, default_horizon, read_target

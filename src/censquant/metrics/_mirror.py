@@ -1,7 +1,6 @@
 """Left-censored times counted backwards, so that metrics for right censoring apply."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from censquant.metrics._read import Floats
 from censquant.survival import Target
@@ -20,8 +19,3 @@ class Mirror:
     def quantiles(self, values: Floats, taus: Floats) -> tuple[Floats, Floats]:
         """Return the quantiles of the mirrored times, and their levels."""
         return self.origin - values[:, ::-1], 1.0 - taus[::-1]
-
-
-def is_left_censored(model: Any) -> bool:
-    """Whether a model was fitted to times before which some events lie."""
-    return bool(getattr(model, "censoring", "right") == "left")

@@ -1,6 +1,7 @@
 """Networks: dense ones compiled with numba, heads on top, and the protocol any other must keep."""
 
 from censquant.networks._dense import ACTIVATIONS, DenseNetwork
+from censquant.networks._graphs import network_graph
 from censquant.networks._heads import Head, HeadedNetwork, IncreasingHead
 from censquant.networks._network import FloatArray, Network, Optimizer, State
 from censquant.networks._optimizer import Adam
@@ -22,4 +23,5 @@ __all__ = [
     "ShapeHead",
     "StackedNetwork",
     "State",
+    "network_graph",
 ]

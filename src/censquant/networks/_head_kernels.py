@@ -8,7 +8,7 @@ import numpy as np
 from censquant._compile import fast
 from censquant.networks._kernels import exp_minus
 
-_SOFTPLUS_ONE = 0.5413248546129181  # where the softplus is 1
+SOFTPLUS_ONE = 0.5413248546129181  # where the softplus is 1
 
 
 @fast
@@ -63,7 +63,7 @@ def shape_forward(raw, shape, steps, middle, floor, out):
     """Write a middle quantile and positive gaps as quantiles; see ``ShapeHead``."""
     n, n_levels = out.shape
     centre = n_levels // 2
-    unit = raw.dtype.type(_SOFTPLUS_ONE)
+    unit = raw.dtype.type(SOFTPLUS_ONE)
     start = raw.dtype.type(middle)
     least = raw.dtype.type(floor)
     gaps = np.empty(n_levels - 1, raw.dtype)
@@ -95,7 +95,7 @@ def shape_backward(
     n_gaps = n_levels - 1
     centre = n_levels // 2
     zero = raw.dtype.type(0)
-    unit = raw.dtype.type(_SOFTPLUS_ONE)
+    unit = raw.dtype.type(SOFTPLUS_ONE)
     mean = zero
     for i in range(n):
         mean += raw[i, 1]

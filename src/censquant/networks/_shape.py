@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from censquant.networks import _head_kernels as kernels
 from censquant.networks._network import FloatArray
 
-_SMALLEST_GAP = 0.01  # of the base's own
+SMALLEST_GAP = 0.01  # of the base's own
 _ROUGH_ROWS, _ROUGH_SHAPE, _SPREAD = 500.0, 50.0, 10.0
 
 
@@ -87,7 +87,7 @@ class ShapeHead:
     def forward(self, raw: FloatArray, parameters: FloatArray, out: FloatArray) -> None:
         """Write the quantiles into ``out``."""
         middle = self.knots[self.n_outputs // 2]
-        kernels.shape_forward(raw, parameters, self._steps[raw.dtype], middle, _SMALLEST_GAP, out)
+        kernels.shape_forward(raw, parameters, self._steps[raw.dtype], middle, SMALLEST_GAP, out)
 
     def backward(
         self,

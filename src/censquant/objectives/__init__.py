@@ -2,6 +2,7 @@
 
 from censquant.objectives._asymmetric_laplace import AsymmetricLaplaceDistribution
 from censquant.objectives._bounds import ParameterBounds
+from censquant.objectives._crps import AsymmetricLaplaceCRPS, LogNormalCRPS, WeibullCRPS
 from censquant.objectives._distributions import (
     FormulaDistribution,
     GumbelDistribution,
@@ -9,6 +10,7 @@ from censquant.objectives._distributions import (
     average_of,
 )
 from censquant.objectives._frozen_levels import FrozenLevels
+from censquant.objectives._graphs import UnitDistribution, distribution_graph
 from censquant.objectives._grid import GridObjective
 from censquant.objectives._likelihood import (
     AsymmetricLaplaceLikelihood,
@@ -21,8 +23,10 @@ from censquant.objectives._portnoy import Portnoy
 from censquant.objectives._powell import Powell
 from censquant.objectives._shape import ShapeLikelihood
 from censquant.objectives._shape_distribution import ShapeDistribution, shape_knots
+from censquant.objectives._tobit_laplace import TobitLaplace
 
 __all__ = [
+    "AsymmetricLaplaceCRPS",
     "AsymmetricLaplaceDistribution",
     "AsymmetricLaplaceLikelihood",
     "FormulaDistribution",
@@ -30,6 +34,7 @@ __all__ = [
     "GridObjective",
     "GumbelDistribution",
     "GumbelLikelihood",
+    "LogNormalCRPS",
     "NormalDistribution",
     "NormalLikelihood",
     "ObservedPinball",
@@ -39,7 +44,11 @@ __all__ = [
     "Powell",
     "ShapeDistribution",
     "ShapeLikelihood",
+    "TobitLaplace",
+    "UnitDistribution",
+    "WeibullCRPS",
     "WeightedPinball",
     "average_of",
+    "distribution_graph",
     "shape_knots",
 ]

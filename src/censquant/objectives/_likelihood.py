@@ -7,14 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.losses import (
+    CALIBRATION_BINS,
+    CALIBRATION_SHARPNESS,
     GUMBEL,
     LARGEST_LOG,
     MIRRORED_GUMBEL,
     NORMAL,
     SMALLEST_SCALE,
     asymmetric_laplace,
+    asymmetric_laplace_levels,
+    calibration_penalty,
     limit_rows,
     location_scale,
+    location_scale_levels,
 )
 from censquant.networks import FloatArray
 from censquant.objectives._asymmetric_laplace import AsymmetricLaplaceDistribution
@@ -38,6 +43,7 @@ class _Likelihood:
     """What likelihoods have in common: all rows count, and the loss judges itself."""
 
     bounds: ParameterBounds | None = field(default=None, kw_only=True)
+    calibration: float = field(default=0.0, kw_only=True)
 
     # Of the outputs after the location, in standard deviations of the transformed times.
     _shape_limits: ClassVar[tuple[Limits, ...]] = ()
@@ -80,19 +86,33 @@ class _Likelihood:
         return rows
 
     def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
-        """Return the mean negative log-likelihood and write its gradient.
+        """Return the mean negative log-likelihood, penalty included, and write its gradient.
 
         With ``bounds``, gradients of rows that are too long are shortened.
         """
         if self.bounds is None:
-            return self._loss(output, batch, out)
+            return self._penalized(output, batch, out)
         values, slopes = self.bounds.apply(output)
-        loss = self._loss(values, batch, out)
+        loss = self._penalized(values, batch, out)
         limit_rows(out, slopes, batch.weight, _LONGEST_GRADIENT)
         return loss
 
+    def _penalized(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
+        """Return loss and calibration penalty, and write the gradient of both by the values."""
+        loss = self._loss(values, batch, out)
+        if not self.calibration:
+            return loss
+        levels, by_level = np.empty((2, len(values)))
+        slopes = np.empty(values.shape)
+        self._fill_levels(values, batch, levels, slopes)
+        penalty = calibration_penalty(
+            levels, batch.event, batch.weight, CALIBRATION_BINS, CALIBRATION_SHARPNESS, by_level
+        )
+        out += (self.calibration * by_level[:, None] * slopes).astype(out.dtype)
+        return loss + self.calibration * float(penalty)
+
     def validation_loss(self, output: FloatArray, rows: Rows) -> float:
-        """Return the mean negative log-likelihood, a proper score under censoring."""
+        """Return the mean negative log-likelihood, a proper score under censoring, and penalty."""
         return self.gradient(output, rows, np.empty_like(output))
 
     def distribution(self, output: FloatArray) -> FormulaDistribution:
@@ -118,19 +138,62 @@ class _Likelihood:
         """Return the mean negative log-likelihood and write its gradient by the values."""
         raise NotImplementedError
 
+    def _fill_levels(
+        self,
+        values: FloatArray,
+        batch: Rows,
+        levels: NDArray[np.float64],
+        slopes: NDArray[np.float64],
+    ) -> None:
+        """Write the levels of the batch's times and their derivatives by the values."""
+        raise NotImplementedError
+
     def _decoded(self, values: NDArray[np.float64]) -> FormulaDistribution:
         """Return the distributions with the given parameters."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class NormalLikelihood(_Likelihood):
+class _LocationScale(_Likelihood):
+    """What the normal and the Gumbel distributions have in common."""
+
+    _shape_limits = ((-4.0, -3.0, 1.0, 2.0),)
+
+    @property
+    def n_outputs(self) -> int:
+        """Location, and a number whose softplus is the scale."""
+        return 2
+
+    @property
+    def _family(self) -> int:
+        """The family's number among the kernels."""
+        return NORMAL
+
+    def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
+        rows = (batch.time, batch.event, batch.weight)
+        return float(location_scale(values, *rows, self._family, out))
+
+    def _fill_levels(
+        self,
+        values: FloatArray,
+        batch: Rows,
+        levels: NDArray[np.float64],
+        slopes: NDArray[np.float64],
+    ) -> None:
+        location_scale_levels(values, batch.time, self._family, levels, slopes)
+
+
+@dataclass(frozen=True)
+class NormalLikelihood(_LocationScale):
     """Normal distribution in model units: of log-normal times, if these are logarithms.
 
     Parameters
     ----------
     bounds : ParameterBounds, optional
         Intervals for the two outputs; :meth:`within` sets them by the training rows.
+    calibration : float, default 0.0
+        Strength of the penalty on a batch that is not calibrated, see
+        :func:`censquant.losses.calibration_penalty`.
 
     Examples
     --------
@@ -140,22 +203,12 @@ class NormalLikelihood(_Likelihood):
     array([[2.]])
     """
 
-    _shape_limits = ((-4.0, -3.0, 1.0, 2.0),)
-
-    @property
-    def n_outputs(self) -> int:
-        """Location, and a number whose softplus is the scale."""
-        return 2
-
-    def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
-        return float(location_scale(values, batch.time, batch.event, batch.weight, NORMAL, out))
-
     def _decoded(self, values: NDArray[np.float64]) -> NormalDistribution:
         return NormalDistribution(values[:, 0], _scale(values))
 
 
 @dataclass(frozen=True)
-class GumbelLikelihood(_Likelihood):
+class GumbelLikelihood(_LocationScale):
     """Minimum Gumbel distribution in model units: of Weibull times, if these are logarithms.
 
     Parameters
@@ -166,6 +219,9 @@ class GumbelLikelihood(_Likelihood):
         contain their mirror images.
     bounds : ParameterBounds, optional
         Intervals for the two outputs; :meth:`within` sets them by the training rows.
+    calibration : float, default 0.0
+        Strength of the penalty on a batch that is not calibrated, see
+        :func:`censquant.losses.calibration_penalty`.
 
     Examples
     --------
@@ -177,16 +233,9 @@ class GumbelLikelihood(_Likelihood):
 
     mirrored: bool = False
 
-    _shape_limits = ((-4.0, -3.0, 1.0, 2.0),)
-
     @property
-    def n_outputs(self) -> int:
-        """Location, and a number whose softplus is the scale."""
-        return 2
-
-    def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
-        family = MIRRORED_GUMBEL if self.mirrored else GUMBEL
-        return float(location_scale(values, batch.time, batch.event, batch.weight, family, out))
+    def _family(self) -> int:
+        return MIRRORED_GUMBEL if self.mirrored else GUMBEL
 
     def _decoded(self, values: NDArray[np.float64]) -> GumbelDistribution:
         return GumbelDistribution(values[:, 0], _scale(values), self.mirrored)
@@ -200,6 +249,9 @@ class AsymmetricLaplaceLikelihood(_Likelihood):
     ----------
     bounds : ParameterBounds, optional
         Intervals for the three outputs; :meth:`within` sets them by the training rows.
+    calibration : float, default 0.0
+        Strength of the penalty on a batch that is not calibrated, see
+        :func:`censquant.losses.calibration_penalty`.
 
     Examples
     --------
@@ -218,6 +270,15 @@ class AsymmetricLaplaceLikelihood(_Likelihood):
 
     def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
         return float(asymmetric_laplace(values, batch.time, batch.event, batch.weight, out))
+
+    def _fill_levels(
+        self,
+        values: FloatArray,
+        batch: Rows,
+        levels: NDArray[np.float64],
+        slopes: NDArray[np.float64],
+    ) -> None:
+        asymmetric_laplace_levels(values, batch.time, levels, slopes)
 
     def _decoded(self, values: NDArray[np.float64]) -> AsymmetricLaplaceDistribution:
         log_scale, log_kappa = np.clip(values[:, 1:].T, -LARGEST_LOG, LARGEST_LOG)[..., None]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant.plotting._arguments import read_observed, read_quantiles
-from censquant.plotting._axes import axes_or_new, unclutter
-from censquant.quantiles import QuantileCurve, check_quantiles
+from censquant.plotting._arguments import read_labels, read_observed, read_predictions
+from censquant.plotting._axes import axes_or_new, legend_above, name_rows, with_unit
+from censquant.plotting._palette import HATCH, MEDIAN, NARROW, OBSERVED, PALE, WIDE
+from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 
 if TYPE_CHECKING:
@@ -19,19 +20,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 # From the outside in: lowest and highest level, height and colour of each band.
-_BANDS = ((0.1, 0.9, 0.34, "#a6cde3"), (0.25, 0.75, 0.58, "#4b93c3"))
-_PALE = "#f3f8fb"
-_HATCH = "/////"
-_MEDIAN = "#08306b"
-# Vermilion stands out from blue for every kind of colour vision.
-_OBSERVED = "#d55e00"
+_BANDS = ((0.1, 0.9, 0.34, WIDE), (0.25, 0.75, 0.58, NARROW))
 _ROUNDING = 1e-9
 
 
 def plot_fans(
-    values: ArrayLike,
-    taus: ArrayLike,
+    values: Any,
+    taus: ArrayLike | None = None,
     *,
+    X: Any = None,
     labels: Sequence[str] | None = None,
     identified: ArrayLike | None = None,
     unit: str = "",
@@ -47,15 +44,19 @@ def plot_fans(
 
     Parameters
     ----------
-    values : array-like of shape (n, k)
-        Finite predicted quantiles; crossed ones are sorted.
-    taus : array-like of shape (k,), inside (0, 1)
-        Strictly increasing levels of the columns, which must reach from 0.25 to 0.75.
+    values : array-like of shape (n, k), or fitted model
+        Finite predicted quantiles; crossed ones are sorted. Or any model that
+        `censquant.adapters.is_supported` knows, which is asked for them.
+    taus : array-like of shape (k,), inside (0, 1), optional
+        Strictly increasing levels of the columns, which must reach from 0.25 to 0.75. A model has
+        levels of its own.
+    X : array-like or DataFrame of n rows, optional
+        The individuals, where ``values`` is a model.
     labels : sequence of n str, optional
-        Names of the individuals; their numbers, from 1, by default.
+        Names of the individuals; by default the index of a frame ``X``, or numbers from 1.
     identified : array-like of shape (n,), in [0, 1], optional
         Highest level that the data speak for, as from `censquant.quantiles.identified_levels`; 0
-        for none.
+        for none. A model says it itself.
     unit : str
         Unit of time, for the axis.
     y : structured array or any other form of target, of n rows, optional
@@ -76,17 +77,15 @@ def plot_fans(
     >>> ax.get_xlabel(), [label.get_text() for label in ax.get_yticklabels()]
     ('time (years)', ['Ada', 'Ben'])
     """
-    levels = check_quantiles(taus, name="taus")
+    matrix, levels, reach = read_predictions(values, X, taus, name="values")
     if not _reaches(levels, 0.25, 0.75):
         raise ValueError(
             "taus must reach from 0.25 to 0.75 for a fan to be drawn, "
             f"got {levels[0]} to {levels[-1]}."
         )
-    curve = QuantileCurve.from_predictions(
-        read_quantiles(values, (None, len(levels)), name="values"), levels
-    )
-    names = _read_labels(labels, len(curve))
-    limit = _read_identified(identified, len(curve))
+    curve = QuantileCurve.from_predictions(matrix, levels)
+    names = read_labels(labels, X, len(curve), name="values")
+    limit = _read_identified(reach if identified is None else identified, len(curve))
     target = None if y is None else read_observed(y, len(curve), name="values")
     ax = axes_or_new(ax, width=7.0, height=1.5 + 0.42 * len(curve))
 
@@ -106,43 +105,18 @@ def plot_fans(
     if target is not None:
         legend |= _draw_observed(ax, target)
 
-    ax.set_yticks(np.arange(len(curve)), names)
-    ax.set_ylim(len(curve) - 0.45, -0.55)
+    name_rows(ax, names)
     observed = np.empty(0) if target is None else target.time
     if min(curve.values.min(initial=0.0), np.min(observed, initial=0.0)) >= 0:
         ax.set_xlim(left=0)
-    ax.set_xlabel(f"time ({unit})" if unit else "time")
-    unclutter(ax, grid_axis="x")
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    # Above the axes it hides nothing.
-    ax.legend(
-        list(legend.values()),
-        list(legend),
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        borderaxespad=0.2,
-        columnspacing=1.6,
-        ncols=3,
-        frameon=False,
-    )
+    ax.set_xlabel(with_unit("time", unit))
+    legend_above(ax, legend)
     return ax
 
 
 def _reaches(levels: Floats, low: float, high: float) -> bool:
     """Whether the grid covers a band with no extrapolation."""
     return bool(levels[0] <= low + _ROUNDING and levels[-1] >= high - _ROUNDING)
-
-
-def _read_labels(labels: Sequence[str] | None, n_rows: int) -> list[str]:
-    """Return one name per row, or raise one sentence."""
-    if labels is None:
-        return [str(row) for row in range(1, n_rows + 1)]
-    if len(labels) != n_rows:
-        raise ValueError(
-            f"labels must have one name for each row of values, got {len(labels)} for {n_rows}."
-        )
-    return [str(label) for label in labels]
 
 
 def _read_identified(identified: ArrayLike | None, n_rows: int) -> Floats:
@@ -174,9 +148,9 @@ def _draw_band(
             (end - border)[beyond],
             left=border[beyond],
             height=height,
-            facecolor=_PALE,
+            facecolor=PALE,
             edgecolor=color,
-            hatch=_HATCH,
+            hatch=HATCH,
             linewidth=0.0,
         )
         bars.append(hatched)
@@ -189,7 +163,7 @@ def _draw_band(
 def _draw_median(ax: Axes, median: Floats, known: NDArray[np.bool_]) -> Any:
     """Draw a tick at each median, dotted where it is extrapolated; return the solid ones."""
     rows, half = np.arange(len(median)), _BANDS[-1][2] / 2 + 0.06
-    style: dict[str, Any] = {"color": _MEDIAN, "linewidth": 2.2, "zorder": 3}
+    style: dict[str, Any] = {"color": MEDIAN, "linewidth": 2.2, "zorder": 3}
     ticks = [
         ax.vlines(median[which], rows[which] - half, rows[which] + half, linestyle=dash, **style)
         for which, dash in ((known, "solid"), (~known, "dotted"))
@@ -201,7 +175,7 @@ def _draw_observed(ax: Axes, target: Target) -> dict[str, Any]:
     """Draw what was seen of each row; return the marks by their meaning."""
     rows, marks = np.arange(len(target)), {}
     for name, which, marker, face in (
-        ("event", target.event, "o", _OBSERVED),
+        ("event", target.event, "o", OBSERVED),
         ("censored", ~target.event, ">", "white"),
     ):
         if which.any():
@@ -209,7 +183,7 @@ def _draw_observed(ax: Axes, target: Target) -> dict[str, Any]:
                 target.time[which],
                 rows[which],
                 marker,
-                color=_OBSERVED,
+                color=OBSERVED,
                 markersize=7,
                 markerfacecolor=face,
                 markeredgewidth=1.5,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant.plotting._arguments import read_observed, read_quantiles
-from censquant.plotting._axes import axes_or_new, unclutter
-from censquant.quantiles import check_quantiles
+from censquant.plotting._arguments import read_observed, read_predictions, read_quantiles
+from censquant.plotting._axes import axes_or_new, legend_beside, unclutter, with_unit
+from censquant.plotting._palette import OBSERVED, PALEST
 from censquant.survival import Target
 
 if TYPE_CHECKING:
@@ -18,17 +18,15 @@ if TYPE_CHECKING:
 # More entries than this make a legend longer than the figure is high.
 _LEVELS_IN_LEGEND = 9
 
-# The end of viridis is too pale for a line on white.
-_PALEST = 0.87
-
 
 def plot_quantiles_1d(
-    x: ArrayLike,
-    predicted: ArrayLike,
-    taus: ArrayLike,
+    x: Any,
+    predicted: Any,
+    taus: ArrayLike | None = None,
     *,
     true: ArrayLike | None = None,
     y: object = None,
+    unit: str = "",
     ax: Axes | None = None,
 ) -> Axes:
     """Axes with predicted quantile curves over one feature.
@@ -40,16 +38,19 @@ def plot_quantiles_1d(
 
     Parameters
     ----------
-    x : array-like of shape (n,) or (n, 1)
-        The feature, in any order.
-    predicted : array-like of shape (n, k)
-        Predicted quantiles of the rows; NaN or infinity leaves a gap in its line.
-    taus : array-like of shape (k,), inside (0, 1)
-        Strictly increasing levels of the columns.
+    x : array-like or DataFrame of shape (n,) or (n, 1)
+        The feature, in any order; the axis has the name of its column.
+    predicted : array-like of shape (n, k), or fitted model of this feature
+        Predicted quantiles of the rows; NaN or infinity leaves a gap in its line. Models of more
+        features are drawn by `plot_quantile_bands`.
+    taus : array-like of shape (k,), inside (0, 1), optional
+        Strictly increasing levels of the columns. A model has levels of its own.
     true : array-like of shape (n, k), optional
         True quantiles of the same rows and levels.
     y : structured array or any other form of target, of n rows, optional
         Observed times of the same rows.
+    unit : str
+        Unit of time, for the axis.
     ax : matplotlib Axes, optional
         Where to draw; a new figure that pyplot does not know by default (``ax.figure`` shows it in
         a notebook and has ``savefig``).
@@ -67,52 +68,47 @@ def plot_quantiles_1d(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['90 % quantile', '50 % quantile', '10 % quantile', 'event', 'censored']
     """
-    levels = check_quantiles(taus, name="taus")
     feature = _read_feature(x)
-    shape = len(feature), len(levels)
-    curves = read_quantiles(predicted, shape, name="predicted")
+    rows = x if np.ndim(x) == 2 else feature[:, None]
+    curves, levels, _ = read_predictions(
+        predicted, rows, taus, name="predicted", n_rows=len(feature)
+    )
+    shape = curves.shape
     truth = None if true is None else read_quantiles(true, shape, name="true")
     target = None if y is None else read_observed(y, len(feature), name="predicted")
     ax = axes_or_new(ax, width=6.4, height=4.2)
     from matplotlib import colormaps
 
     order = np.argsort(feature, kind="stable")
-    colors = colormaps["viridis"](np.linspace(0.0, _PALEST, len(levels)))
+    colors = colormaps["viridis"](np.linspace(0.0, PALEST, len(levels)))
     lines = [
         ax.plot(feature[order], column[order], color=color, linewidth=1.8, zorder=3)[0]
         for column, color in zip(_gaps(curves).T, colors, strict=True)
     ]
     # From the highest level down, as the lines lie in the figure.
     legend: dict[str, Any] = {
-        f"{100 * levels[k]:g} % quantile": lines[k] for k in reversed(_in_legend(len(levels)))
+        f"{100 * levels[k]:g} % quantile": lines[k] for k in reversed(in_legend(len(levels)))
     }
     if truth is not None:
         style: dict[str, Any] = {"color": "black", "linewidth": 1.0, "dashes": (5, 3), "zorder": 4}
         legend["true"] = ax.plot(feature[order], _gaps(truth)[order], **style)[0]
     if target is not None:
-        legend |= _draw_observed(ax, feature, target)
+        legend |= draw_observed(ax, feature, target)
 
-    ax.set_xlabel("x")
-    ax.set_ylabel("time")
+    ax.set_xlabel(_name_of(x))
+    ax.set_ylabel(with_unit("time", unit))
     unclutter(ax, grid_axis="y")
-    # Beside the axes it hides nothing.
-    ax.legend(
-        list(legend.values()),
-        list(legend),
-        loc="upper left",
-        bbox_to_anchor=(1.0, 1.0),
-        frameon=False,
-    )
+    legend_beside(ax, legend)
     return ax
 
 
-def _draw_observed(ax: Axes, feature: NDArray[np.float64], target: Target) -> dict[str, Any]:
+def draw_observed(ax: Axes, feature: NDArray[np.float64], target: Target) -> dict[str, Any]:
     """Draw what was seen of each row; return the marks by their meaning."""
     marks = {}
     # Vermilion and grey differ for every kind of colour vision, and the marks in shape too.
     for name, which, marker, color, size in (
         ("event", target.event, "o", "0.45", 2.6),
-        ("censored", ~target.event, "+", "#d55e00", 5.0),
+        ("censored", ~target.event, "+", OBSERVED, 5.0),
     ):
         if which.any():
             (marks[name],) = ax.plot(
@@ -135,12 +131,19 @@ def _read_feature(x: ArrayLike) -> NDArray[np.float64]:
     return array.reshape(-1)
 
 
+def _name_of(x: Any) -> str:
+    """Return the name of the feature, x if it has none."""
+    columns = getattr(x, "columns", None)
+    name = getattr(x, "name", None) if columns is None else columns[0]
+    return "x" if name is None else str(name)
+
+
 def _gaps(curves: NDArray[np.float64]) -> NDArray[np.float64]:
     """Curves with NaN for infinity, which would spoil the limits of the axis."""
     return np.where(np.isfinite(curves), curves, np.nan)
 
 
-def _in_legend(n_levels: int) -> list[int]:
+def in_legend(n_levels: int) -> list[int]:
     """Columns named in the legend: all, or evenly spread ones where they are many."""
     if n_levels <= _LEVELS_IN_LEGEND:
         return list(range(n_levels))

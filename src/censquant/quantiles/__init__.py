@@ -2,6 +2,13 @@
 
 from censquant.quantiles._curve import QuantileCurve
 from censquant.quantiles._distribution_curve import Distribution, DistributionCurve
+from censquant.quantiles._graph_curves import (
+    FormulaCurve,
+    GraphCurve,
+    GraphDistribution,
+    GridCurve,
+    graph_reach,
+)
 from censquant.quantiles._grid import (
     CURVE_QUANTILES,
     DEFAULT_QUANTILES,
@@ -23,12 +30,17 @@ __all__ = [
     "CumulativeHazardFunction",
     "Distribution",
     "DistributionCurve",
+    "FormulaCurve",
+    "GraphCurve",
+    "GraphDistribution",
+    "GridCurve",
     "QuantileCurve",
     "SurvivalFunction",
     "check_levels",
     "check_quantiles",
     "cumulative_hazard",
     "even_grid",
+    "graph_reach",
     "reach_until",
     "sorted_rows",
 ]

@@ -27,13 +27,18 @@ def quantiles_of(values: Floats, taus: Floats, lower: float, levels: Floats) -> 
     """Quantiles of each row at `levels` inside (0, 1) of shape (k,) or (n, k)."""
     if len(taus) > 1:
         return _by_blocks(lambda v, a: _quantile_block(v, taus, lower, a), values, levels)
+    same_level_only(taus, levels)
+    return np.repeat(values, levels.shape[-1], axis=1)
+
+
+def same_level_only(taus: Floats, levels: Floats) -> None:
+    """Raise unless levels are the only one of a grid, up to rounding."""
     unknown = np.abs(levels - taus[0]) > _SAME_LEVEL
     if unknown.any():
         raise ValueError(
             f"Only the level {taus[0]:g} was fitted, so the level {levels[unknown][0]:g} is "
             "unknown: fit two or more levels to ask for others."
         )
-    return np.repeat(values, levels.shape[-1], axis=1)
 
 
 def stored_quantiles(values: Floats, taus: Floats, levels: Floats) -> Floats | None:
@@ -59,7 +64,7 @@ def levels_of(values: Floats, taus: Floats, lower: float, times: Floats) -> Floa
         values, taus, times = (
             np.require(a, requirements=["C", "W"]) for a in (values, taus, times)
         )
-        write_levels(values, taus, lower, _tail_log(taus), np.atleast_2d(times), levels)
+        write_levels(values, taus, lower, tail_log(taus), np.atleast_2d(times), levels)
         return levels
     # One point of the distribution function says nothing about the others.
     return np.where(times == values, taus[0], np.nan)
@@ -72,7 +77,7 @@ def tail_remaining(values: Floats, taus: Floats, levels: Floats) -> Floats:
     through the distribution function instead would lose all digits far out in the tail.
     """
     gap = values[:, -1:] - values[:, -2:-1]
-    return gap * (-np.log1p(-levels) / _tail_log(taus))
+    return gap * (-np.log1p(-levels) / tail_log(taus))
 
 
 def restricted_mean_of(values: Floats, taus: Floats, lower: float, horizon: float) -> Floats:
@@ -89,7 +94,7 @@ def restricted_mean_of(values: Floats, taus: Floats, lower: float, horizon: floa
         )
     middle = left + 0.5 * below * width
     segments = below * middle + _times_or_zero(1.0 - below, horizon)
-    last, tail = values[:, -1], (values[:, -1] - values[:, -2]) / _tail_log(taus)
+    last, tail = values[:, -1], (values[:, -1] - values[:, -2]) / tail_log(taus)
     late = np.maximum(horizon - last, 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         lived = np.where(tail > 0, -tail * np.expm1(-late / tail), 0.0)
@@ -129,7 +134,7 @@ def _quantile_block(values: Floats, taus: Floats, lower: float, levels: Floats) 
     # there bit-identical to the stored value.
     weight = (levels - taus[right - 1]) / (taus[right] - taus[right - 1])
     weight = np.where(low, levels / taus[0] - 1.0, weight)
-    weight = np.where(high, np.log((1.0 - taus[-1]) / (1.0 - levels)) / _tail_log(taus), weight)
+    weight = np.where(high, np.log((1.0 - taus[-1]) / (1.0 - levels)) / tail_log(taus), weight)
 
     left_value, right_value = _take(values, right - 1), _take(values, right)
     step = right_value - left_value
@@ -149,7 +154,7 @@ def _lower_reach(first: Floats, gap: Floats, taus: Floats, lower: float) -> Floa
     return reach
 
 
-def _tail_log(taus: Floats) -> float:
+def tail_log(taus: Floats) -> float:
     """Cumulative hazard over the last segment; the tail's rate is this over its length."""
     return math.log((1.0 - taus[-2]) / (1.0 - taus[-1]))
 

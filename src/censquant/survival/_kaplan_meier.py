@@ -46,6 +46,8 @@ class KaplanMeier:
     array([1.  , 0.75])
     >>> curve.quantile([0.25, 0.5])
     array([1., 3.])
+    >>> curve.standard_error([1.0, 4.0]).round(4)
+    array([0.2165, 0.    ])
     """
 
     time: NDArray[np.float64]
@@ -77,6 +79,28 @@ class KaplanMeier:
         steps = np.concatenate(([1.0], self.survival))
         share = steps[np.searchsorted(self.time, at, side=side)]
         return np.where(np.isnan(at), np.nan, share)
+
+    def standard_error(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Greenwood's standard error of the share that is event-free after the given times.
+
+        Parameters
+        ----------
+        t : array-like of any shape
+            Times; NaN gives NaN.
+
+        Returns
+        -------
+        standard_error : ndarray of the shape of ``t``
+            Zero before the first event, and where nobody is left.
+        """
+        left = self.n_at_risk - self.n_events
+        steps = np.zeros(self.time.size)
+        # The last step to zero has no finite term, and a share of zero no error.
+        np.divide(self.n_events, self.n_at_risk * left, out=steps, where=left > 0)
+        errors = np.concatenate(([0.0], self.survival * np.sqrt(np.cumsum(steps))))
+        at = np.asarray(t, dtype=np.float64)
+        found = errors[np.searchsorted(self.time, at, side="right")]
+        return np.where(np.isnan(at), np.nan, found)
 
     def quantile(self, levels: ArrayLike) -> NDArray[np.float64]:
         """Earliest times by which the given shares have had the event.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from censquant.survival._columns import quoted, read_weights
 from censquant.survival._target import read_columns
 from censquant.survival._tobit import censored_normal
+
+if TYPE_CHECKING:
+    from censquant.export import Value
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 # exp of it is 1e304: far above any time, and finite in float64.
@@ -178,6 +181,20 @@ class TimeTransform:
         with np.errstate(over="ignore"):
             u = (-values if self.mirror else values) * self.scale + self.center
         return np.exp(np.minimum(u, _LARGEST_LOG)) if self.log else u
+
+    def graph_inverse(self, z: "Value") -> "Value":
+        """Return the operations of `inverse` in a graph.
+
+        Parameters
+        ----------
+        z : Value
+
+        Returns
+        -------
+        time : Value of the shape of ``z``
+        """
+        u = (-z if self.mirror else z) * self.scale + self.center
+        return u.minimum(_LARGEST_LOG).exp() if self.log else u
 
     def log_slope(self, time: ArrayLike) -> NDArray[np.float64]:
         """Logarithms of the absolute derivatives of `forward`.

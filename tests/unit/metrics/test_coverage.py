@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from censquant.calibration import _censoring
 from censquant.exceptions import TruncationWarning
-from censquant.metrics import _augmentation
 from censquant.metrics._coverage import coverage
 from censquant.quantiles import QuantileCurve
 from oracles import loop_censoring_kaplan_meier, step_value
@@ -272,8 +272,7 @@ def test_many_censoring_times_in_groups_give_nearly_the_exact_integral(monkeypat
         "taus": TAUS,
     }
     fast = coverage(y, -INF, 0.8, **options)
-    monkeypatch.setattr(_augmentation, "_GROUPS", n)
-    monkeypatch.setattr(_augmentation, "_BLOCK_ENTRIES", 100_000)
+    monkeypatch.setattr(_censoring, "_GROUPS", n)
     exact = coverage(y, -INF, 0.8, **options)
     assert fast.estimate == pytest.approx(exact.estimate, abs=2e-5)
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
-from censquant.metrics import pit_curve
+from censquant.metrics import pit_band, pit_curve
 from strategies import survival_data
 
 TAUS = np.arange(1, 20) / 20
@@ -181,3 +182,31 @@ def test_the_curve_never_falls(data, seed):
 def test_what_makes_no_curve_is_refused(predicted, taus, options, message):
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         pit_curve([1.0, 2.0], predicted, taus, **options)
+
+
+def test_the_band_is_greenwoods_and_holds_the_shares_of_the_true_model():
+    rng = np.random.default_rng(0)
+    inside = np.zeros(3)
+    for _ in range(200):
+        event_time, censoring = rng.uniform(size=300), rng.uniform(0, 1.5, size=300)
+        y = np.minimum(event_time, censoring), event_time <= censoring
+        low, high = pit_band(y, np.tile([0.2, 0.5, 0.8], (300, 1)), [0.2, 0.5, 0.8])
+        inside += (low <= [0.2, 0.5, 0.8]) & (high >= [0.2, 0.5, 0.8])
+    # Three standard errors of a share of 0.95 among 200.
+    assert_allclose(inside / 200, 0.95, atol=0.047)
+
+
+def test_without_censoring_the_band_is_that_of_a_share():
+    time = np.arange(1, 101) / 100
+    low, high = pit_band(time, np.tile([0.3, 0.6], (100, 1)), [0.3, 0.6], confidence=0.9)
+    half = 1.6448536 * np.sqrt(np.array([0.3, 0.6]) * [0.7, 0.4] / 100)
+    assert_allclose(low, np.array([0.3, 0.6]) - half)
+    assert_allclose(high, np.array([0.3, 0.6]) + half)
+
+
+def test_the_band_is_unknown_where_the_shares_are():
+    y = [1.0, 1.5], [True, False]
+    _, observed = pit_curve(y, [[2.0, 3.0]] * 2, [0.5, 0.8])
+    low, high = pit_band(y, [[2.0, 3.0]] * 2, [0.5, 0.8])
+    assert_array_equal(np.isnan(low), np.isnan(observed))
+    assert_array_equal(np.isnan(high), np.isnan(observed))

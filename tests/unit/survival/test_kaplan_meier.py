@@ -198,3 +198,23 @@ def test_a_curve_cannot_be_changed():
     assert isinstance(curve, KaplanMeier)
     with pytest.raises(AttributeError):
         curve.time = curve.survival
+
+
+def test_the_standard_error_is_lifelines_greenwood():
+    rng = np.random.default_rng(3)
+    time, event = rng.integers(1, 30, size=80).astype(float), rng.random(80) < 0.6
+    curve = kaplan_meier(time, event)
+    fitted = KaplanMeierFitter().fit(time, event)
+    terms = fitted.event_table
+    left = terms["at_risk"] - terms["observed"]
+    steps = np.where(left > 0, terms["observed"] / (terms["at_risk"] * left.replace(0, 1)), 0.0)
+    expected = fitted.survival_function_.iloc[:, 0].to_numpy() * np.sqrt(np.cumsum(steps))
+    np.testing.assert_allclose(curve.standard_error(fitted.timeline), expected)
+
+
+def test_the_standard_error_without_censoring_is_that_of_a_share():
+    curve = kaplan_meier([1, 2, 3, 4], [1, 1, 1, 1])
+    np.testing.assert_allclose(
+        curve.standard_error([0.5, 1.0, 2.5, 4.0, np.nan]),
+        [0.0, np.sqrt(0.75 * 0.25 / 4), 0.25, 0.0, np.nan],
+    )

@@ -7,7 +7,6 @@ large-scale neutral comparison study of survival models on low-dimensional data.
 from censquant.benchmark.field._conventions import FieldConventions
 from censquant.benchmark.field._datasets import FIELD_BENCHMARK_DATASETS
 from censquant.benchmark.field._isbs import evaluation_times, integrated_survival_brier
-from censquant.benchmark.field._kaplan_meier import KaplanMeierBaseline
 from censquant.benchmark.field._methods import FIELD_METHODS
 from censquant.benchmark.field._published import LEARNERS, PublishedScores
 from censquant.benchmark.field._standing import Standing, critical_difference, standing
@@ -20,7 +19,6 @@ __all__ = [
     "FIELD_SUITE",
     "LEARNERS",
     "FieldConventions",
-    "KaplanMeierBaseline",
     "PublishedScores",
     "Standing",
     "critical_difference",

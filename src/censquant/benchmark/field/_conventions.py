@@ -18,7 +18,8 @@ class FieldConventions(RunConventions):
     Examples
     --------
     >>> from censquant.benchmark import get_dataset
-    >>> from censquant.benchmark.field import FieldConventions, KaplanMeierBaseline
+    >>> from censquant.benchmark import KaplanMeierBaseline
+    >>> from censquant.benchmark.field import FieldConventions
     >>> data = get_dataset("norm_linear").train_test(111)
     >>> model = KaplanMeierBaseline().fit(data.X, data.y)
     >>> FieldConventions().more_scores(model, data.X_test, data)["cindex_restricted_mean"]

@@ -7,8 +7,8 @@ from typing import Any
 
 from censquant import estimators
 from censquant.benchmark._datasets import BenchmarkDataset
+from censquant.benchmark._kaplan_meier import KaplanMeierBaseline
 from censquant.benchmark._methods import BenchmarkMethod
-from censquant.benchmark.field._kaplan_meier import KaplanMeierBaseline
 
 _README = {
     "dropout": 0.33,

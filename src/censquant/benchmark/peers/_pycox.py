@@ -1,5 +1,5 @@
 # mypy: disable-error-code="import-untyped,import-not-found"
-"""The networks of pycox: DeepHit and Cox-Time."""
+"""The networks of pycox: DeepSurv, DeepHit and Cox-Time."""
 
 import warnings
 from pathlib import Path
@@ -25,6 +25,35 @@ _LEARNING_RATE = 0.01
 _BATCH_SIZE = 256
 _MAX_EPOCHS = 512
 _PATIENCE = 10
+
+
+class DeepSurv(CurvePeer):
+    """DeepSurv, a Cox model whose relative risk is a network: ``CoxPH`` with its defaults.
+
+    Network and training as in `DeepHit`; the baseline is Breslow's of the rows trained on. The
+    partial likelihood is that of each batch, as the library has it.
+    """
+
+    package: ClassVar[str] = "pycox"
+    module: ClassVar[str] = "pycox.models"
+
+    def _fit(self, X: Floats, target: Target, seed: int) -> None:
+        import torchtuples as tt
+        from pycox.models import CoxPH
+
+        self._features = Standardizer.fit(X)
+        labels = target.time.astype(np.float32), target.event.astype(np.float32)
+        rows = self._features(X).astype(np.float32)
+        net = tt.practical.MLPVanilla(
+            rows.shape[1], _NODES, 1, batch_norm=True, dropout=_DROPOUT, output_bias=False
+        )
+        self._model = CoxPH(net, tt.optim.Adam(_LEARNING_RATE), device="cpu")
+        train, validation = held_out(target.event, seed)
+        _train(self._model, rows, labels, train, validation, n_cases=train.size)
+        self._model.compute_baseline_hazards()
+
+    def _survival(self, X: Floats) -> tuple[Floats, Floats]:
+        return survival_curves_of(self._model, self._features(X))
 
 
 class DeepHit(CurvePeer):

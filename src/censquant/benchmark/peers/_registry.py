@@ -10,7 +10,7 @@ from censquant.benchmark.peers._hazardous import SurvivalBoosting
 from censquant.benchmark.peers._lifelines import LifelinesCox, LogNormalAFT, WeibullAFT
 from censquant.benchmark.peers._mapie import NaiveConformalQuantiles
 from censquant.benchmark.peers._ngboost import LogNormalNGBoost
-from censquant.benchmark.peers._pycox import CoxTime, DeepHit
+from censquant.benchmark.peers._pycox import CoxTime, DeepHit, DeepSurv
 from censquant.benchmark.peers._quantile_forest import NaiveQuantileForest
 from censquant.benchmark.peers._sksurv import BoostedCox, RidgeCox, SurvivalForest
 from censquant.benchmark.peers._xgboost import BoostedAFT
@@ -23,6 +23,7 @@ _PEERS: Mapping[str, tuple[type[Peer], str]] = MappingProxyType(
         "lifelines_cox": (LifelinesCox, "Cox (lifelines)"),
         "lifelines_lognormal": (LogNormalAFT, "Log-normal AFT (lifelines)"),
         "lifelines_weibull": (WeibullAFT, "Weibull AFT (lifelines)"),
+        "pycox_deepsurv": (DeepSurv, "DeepSurv (pycox)"),
         "pycox_deephit": (DeepHit, "DeepHit (pycox)"),
         "pycox_coxtime": (CoxTime, "Cox-Time (pycox)"),
         "xgboost_aft": (BoostedAFT, "Boosted AFT (XGBoost)"),

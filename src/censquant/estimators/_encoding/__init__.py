@@ -2,5 +2,6 @@
 
 from censquant.estimators._encoding._encoder import FrameEncoder
 from censquant.estimators._encoding._estimator import EncodesFrames
+from censquant.estimators._encoding._graph import encoder_graph, numbers_graph
 
-__all__ = ["EncodesFrames", "FrameEncoder"]
+__all__ = ["EncodesFrames", "FrameEncoder", "encoder_graph", "numbers_graph"]

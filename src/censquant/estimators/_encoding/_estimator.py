@@ -4,11 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from censquant.estimators._encoding._encoder import FrameEncoder
 from censquant.estimators._encoding._files import encoder_part, restored_encoder
+from censquant.estimators._encoding._rules import Rule
 from censquant.estimators._encoding._selection import FROM_DTYPE, close_name
 from censquant.estimators._encoding._table import as_array, is_frame
 from censquant.estimators._encoding._values import Floats
@@ -69,6 +71,14 @@ class EncodesFrames:
         assert self._encoder is not None
         return self._encoder.transform(checked_table(self, X, reset=False))
 
+    @property
+    def feature_kinds_(self) -> NDArray[Any]:
+        """What each column of the fit is: "number", "category" or "left out"."""
+        if getattr(self, "_encoder", None) is None:
+            raise AttributeError("feature_kinds_ is known of tables that were fitted alone.")
+        assert self._encoder is not None
+        return np.array([_kind_of(rule) for rule in self._encoder.rules], dtype=object)
+
     def _with_encoder(self, part: Part) -> Part:
         """Return the part of the estimator with that of its encoder inside."""
         assert self._encoder is not None
@@ -77,6 +87,12 @@ class EncodesFrames:
     def _restore_encoder(self, part: Part) -> None:
         """Take the encoder from the part of an estimator whose features are known already."""
         self._encoder = restored_encoder(part.parts[_PART], feature_names(self))
+
+
+def _kind_of(rule: Rule | None) -> str:
+    if rule is None:
+        return "left out"
+    return "category" if rule.as_category else "number"
 
 
 def checked_table(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -6,12 +6,10 @@ from hashlib import blake2b
 
 import numpy as np
 
+from censquant._row_numbers import are_row_numbers
 from censquant.estimators._encoding._rules import CategoryRule, NumberRule, Rule
-from censquant.estimators._encoding._values import Categories, Column, Numbers
+from censquant.estimators._encoding._values import Categories, Column
 from censquant.estimators._features import listed
-
-# Below it whole numbers may well be distinct by chance.
-_FEWEST_ROWS = 20
 
 _LEFT_OUT = {
     "constant": "the same value in all rows",
@@ -44,7 +42,7 @@ class Findings:
             self._look_at_levels(name, column, rule)
         elif rule is None:
             self._note("empty" if np.isnan(column.values[0]) else "constant", name)
-        elif _is_row_number(column):
+        elif column.is_whole and are_row_numbers(column.values):
             self._note("row number", name)
         return rule is not None
 
@@ -86,22 +84,6 @@ class Findings:
             return True
         self._contents.add(content)
         return False
-
-
-def _is_row_number(column: Numbers) -> bool:
-    """Say whether distinct whole numbers are so by design.
-
-    Among ``n`` values drawn from ``span`` whole numbers about ``n**2 / (2 * span)`` pairs are
-    equal: where three or more are expected, no equal pair at all happens by chance in fewer than
-    one of twenty columns.
-    """
-    n_rows = len(column.values)
-    if not column.is_whole or n_rows < _FEWEST_ROWS:
-        return False
-    span = column.values.max() - column.values.min()
-    if not n_rows - 1 <= span < n_rows * (n_rows - 1) / 6.0:
-        return False
-    return bool((np.diff(np.sort(column.values)) > 0).all())
 
 
 def _are_numbers(levels: Iterable[str]) -> bool:

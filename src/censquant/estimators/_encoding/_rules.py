@@ -1,5 +1,6 @@
 """How one column becomes columns of finite numbers, as it was decided in the fit."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,22 +107,31 @@ class CategoryRule:
         """Number of levels without a column, because the other columns say it already."""
         return 1 if len(self.levels) + self.has_rare <= 2 else 0
 
+    @property
+    def unknown_target(self) -> int:
+        """The column of levels that the fit did not have; -1 for none."""
+        return len(self.levels) - self._n_implied if self.has_rare else -1
+
+    def missing_target(self, width: int) -> int:
+        """Return the column, of so many, of missing values; -1 for none."""
+        return width - 1 if self.has_missing else self.unknown_target
+
+    def targets(self, levels: Sequence[str]) -> NDArray[np.intp]:
+        """Return the column of each of some levels; negative for none."""
+        place = {level: code - self._n_implied for code, level in enumerate(self.levels)}
+        return np.array([place.get(level, self.unknown_target) for level in levels], np.intp)
+
     def write(self, column: Column, out: Floats) -> str:
         """Write the columns into an array of zeros; return what was unknown in the fit, or ""."""
         assert isinstance(column, Categories)
-        n_levels, n_implied = len(self.levels), self._n_implied
-        unknown = n_levels - n_implied if self.has_rare else -1
-        place = {level: code - n_implied for code, level in enumerate(self.levels)}
+        targets = self.targets(column.levels)
         # The last entry is that of a missing value, whose code is -1.
-        missing = out.shape[1] - 1 if self.has_missing else unknown
-        target = np.array(
-            [*(place.get(level, unknown) for level in column.levels), missing], dtype=np.intp
-        )[column.codes]
+        target = np.append(targets, self.missing_target(out.shape[1]))[column.codes]
         rows = np.flatnonzero(target >= 0)
         out[rows, target[rows]] = 1.0
         if not self.has_missing and (column.codes < 0).any():
             return "missing"
-        if not self.has_rare and _has_other_levels(column, place):
+        if not self.has_rare and _has_other_levels(column, self.levels):
             return "levels"
         return ""
 
@@ -129,7 +139,7 @@ class CategoryRule:
 Rule = NumberRule | CategoryRule
 
 
-def _has_other_levels(column: Categories, known: dict[str, int]) -> bool:
+def _has_other_levels(column: Categories, known: Sequence[str]) -> bool:
     other = [code for code, level in enumerate(column.levels) if level not in known]
     # Levels that a categorical type declares need not occur.
     return bool(other) and bool(np.isin(column.codes, other).any())

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._frames import is_polars
 from censquant.estimators._encoding._objects import level_text, read_objects
 from censquant.estimators._encoding._values import (
     Column,
@@ -15,7 +16,6 @@ from censquant.estimators._encoding._values import (
     categories_of_numbers,
 )
 from censquant.estimators._features import dense
-from censquant.estimators._frames import is_polars
 
 
 def is_frame(X: Any) -> bool:

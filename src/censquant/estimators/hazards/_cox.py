@@ -13,10 +13,13 @@ from censquant.estimators._parts import Arrays, check_arrays
 from censquant.estimators._tabular import Floats, TableRows, TabularRegressor
 from censquant.estimators.hazards._baseline import Baseline, PiecewiseHazard
 from censquant.estimators.hazards._distribution import HazardCurve, ProportionalHazards
+from censquant.estimators.hazards._graph import HazardsGraph
 from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
 from censquant.estimators.hazards._ridge import RidgeFit, fit_ridge
 from censquant.estimators.hazards._standardization import standardize
 from censquant.exceptions import IdentifiabilityWarning, ModelFileError
+from censquant.export import Value
+from censquant.quantiles import FormulaCurve
 from censquant.survival import read_target
 from censquant.training import side_by_side
 
@@ -198,6 +201,18 @@ class CoxQuantileRegressor(TabularRegressor):
         lower = -np.inf if self.time_transform_.mirror else self._lowest_time()
         distribution = ProportionalHazards(np.exp(self._log_ratio(x)), self._baseline)
         return HazardCurve(distribution, self._curve_levels(), lower)
+
+    def _model_graph(self, x: Value) -> FormulaCurve:
+        eta = (x.clip(*self._limits) - self._center).matmul(self.coef_[:, None])
+        risk = eta.clip(-_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO).exp()
+        lower = -np.inf if self.time_transform_.mirror else self._lowest_time()
+        return FormulaCurve(HazardsGraph(risk, self._baseline), self._curve_levels(), lower)
+
+    def _quantiles_and_end_graph(
+        self, x: Value, levels: Floats
+    ) -> tuple[Value, tuple[Value, Value] | None]:
+        curve, last = self._model_graph(x), x.graph.repeated(self._baseline.time[-1:], x)
+        return curve.at(levels), (last, curve.levels_of(last))
 
     def log_likelihood(self, X: Any, y: Any) -> Floats:
         """Return the log-likelihood of each row: of its event, or of none until its time.

@@ -24,6 +24,7 @@ from censquant.estimators.linear._inputs import (
     refuse_overflow,
 )
 from censquant.estimators.linear._model import LinearModel
+from censquant.estimators.linear._path import Path
 from censquant.estimators.linear._path_fitter import PathFitter
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._replications import scale_of, spread_of
@@ -31,7 +32,14 @@ from censquant.exceptions import IdentifiabilityWarning
 from censquant.quantiles import check_quantiles
 from censquant.survival import Target, default_horizon, read_target, read_weights, require_events
 
-_METHODS = ("portnoy", "peng-huang", "powell")
+_METHODS = (
+    "portnoy",
+    "peng-huang",
+    "wang-wang",
+    "data-augmentation",
+    "powell",
+    "fitzenberger",
+)
 _BOOTSTRAPS = ("jackknife", "pairs", "weights")
 # Levels of the path that a curve passes through where fewer than two requested ones are identified.
 _CURVE_LEVELS = 20
@@ -41,38 +49,51 @@ class LinearCQR(LinearModel):
     """Censored quantile regression with quantiles that are linear in the features.
 
     Every level has its own coefficients, so that a feature may shift early times and not late
-    ones. Nothing is assumed about the distribution. The estimators are those of R's
-    ``quantreg::crq``, by linear programming:
+    ones. Nothing is assumed about the distribution. All methods solve linear programmes:
 
     - ``"portnoy"`` redistributes censored rows to later times, level after level (Portnoy 2003);
       without features it is the Kaplan-Meier curve;
     - ``"peng-huang"`` solves a martingale estimating equation (Peng and Huang 2008), the analogue
       of Nelson and Aalen's estimator;
+    - ``"wang-wang"`` redistributes censored rows by Kaplan-Meier curves of similar rows (Wang and
+      Wang 2009), for at most five features;
+    - ``"data-augmentation"`` draws times for censored rows from the fitted quantiles, fits again,
+      and so on; the mean is the estimate (Yang, Narisetty and He 2018);
     - ``"powell"`` needs the censoring time of every row, also of those with an event, as with a
       detection limit or a fixed end of the study (Powell 1986). Its loss is not convex: the best
-      of several searches is kept.
+      of several searches is kept;
+    - ``"fitzenberger"`` minimises Powell's loss by another search (Fitzenberger 1997), which finds
+      lower minima more often and takes longer with many rows.
 
-    The first two assume that censoring is independent of the event given the features, and that
-    quantiles are linear at all levels below the one of interest; Powell's assumes the latter at
-    that level alone. Where nothing is censored, all three are plain quantile regression. Quantiles
-    of a linear model may cross far from the data; predictions are sorted, coefficients are not.
+    The first four assume that censoring is independent of the event given the features. Portnoy's,
+    Peng and Huang's and data augmentation also assume that quantiles are linear at all levels below
+    the one of interest, the others at that level alone. Where nothing is censored, all are
+    plain quantile regression. Quantiles of a linear model may cross far from the data; predictions
+    are sorted, coefficients are not.
 
     Parameters
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
         The levels whose coefficients are fitted.
-    method : {"portnoy", "peng-huang", "powell"}, default "portnoy"
+    method : {"portnoy", "peng-huang", "wang-wang", "data-augmentation", "powell", \
+"fitzenberger"}, default "portnoy"
     fit_intercept : bool, default True
     time_transform : {None, "log"}, default None
         Whether the logarithm of the time is linear in the features; coefficients then refer to the
         logarithm, predictions are always times.
     step : float in (0, 1), optional
-        Distance of the intermediate levels that ``"portnoy"`` and ``"peng-huang"`` pass through,
-        beginning at one over the number of rows; by default that of R, smaller for more rows.
+        Distance of the intermediate levels that ``"portnoy"``, ``"peng-huang"`` and
+        ``"data-augmentation"`` pass through, beginning at one over the number of rows; by default
+        that of R, smaller for more rows.
+    bandwidth : float, optional
+        For ``"wang-wang"``: distance from which on rows are no neighbours, in standard
+        deviations of each feature; by default chosen by cross-validation.
     censoring : {"right", "left"}, default "right"
         Whether a censored row's event lies after or before its time.
     n_bootstrap : int, default 0
-        Replications for standard errors and confidence limits; 200 are enough.
+        Replications for standard errors and confidence limits; 200 are enough. For
+        ``"data-augmentation"`` they are the rounds themselves, at no further cost; 0 means 100
+        rounds whose spread is not reported.
     bootstrap : {"jackknife", "pairs", "weights"}, default "jackknife"
         Whether a replication leaves out ``2 * ceil(sqrt(n))`` rows, draws rows with replacement, or
         gives them exponential weights.
@@ -80,7 +101,7 @@ class LinearCQR(LinearModel):
         Threads over replications; None means 1, -1 uses all cores. The result does not depend on
         it.
     random_state : int, RandomState, Generator or None
-        For the replications and Powell's searches.
+        For the replications, the searches of Powell's loss, drawn times and cross-validation.
 
     Attributes
     ----------
@@ -98,6 +119,8 @@ class LinearCQR(LinearModel):
         Of the intercept, if there is one, and the features.
     confidence_intervals_ : ndarray of shape (n_levels, n_terms, 2) or None
         Limits of 95 % intervals.
+    bandwidth_ : float or None
+        For ``"wang-wang"``, the bandwidth given or chosen, None where nothing was censored.
     follow_up_ : tuple of float
         Smallest and largest observed time.
     horizon_ : float
@@ -114,6 +137,11 @@ class LinearCQR(LinearModel):
     .. [1] S. Portnoy (2003), Censored regression quantiles, JASA 98.
     .. [2] L. Peng, Y. Huang (2008), Survival analysis with quantile regression models, JASA 103.
     .. [3] J. L. Powell (1986), Censored regression quantiles, Journal of Econometrics 32.
+    .. [4] B. Fitzenberger (1997), A guide to censored quantile regressions, Handbook of
+       Statistics 15.
+    .. [5] H. J. Wang, L. Wang (2009), Locally weighted censored quantile regression, JASA 104.
+    .. [6] X. Yang, N. N. Narisetty, X. He (2018), A new approach to censored quantile regression
+       estimation, Journal of Computational and Graphical Statistics 27.
 
     Examples
     --------
@@ -135,6 +163,7 @@ class LinearCQR(LinearModel):
         fit_intercept: bool = True,
         time_transform: str | None = None,
         step: float | None = None,
+        bandwidth: float | None = None,
         censoring: str = "right",
         n_bootstrap: int = 0,
         bootstrap: str = "jackknife",
@@ -146,6 +175,7 @@ class LinearCQR(LinearModel):
         self.fit_intercept = fit_intercept
         self.time_transform = time_transform
         self.step = step
+        self.bandwidth = bandwidth
         self.censoring = censoring
         self.n_bootstrap = n_bootstrap
         self.bootstrap = bootstrap
@@ -174,9 +204,9 @@ class LinearCQR(LinearModel):
         sample_weight : array-like of shape (n,), optional
             A weight counts a row as that many equal rows; replications draw rows, not copies.
         censoring_time : array-like of shape (n,), optional
-            For ``method="powell"``: the time at which each row would have been censored, also if
-            its event was observed; infinite if it could not be censored. Needed where any row is
-            censored.
+            For ``method="powell"`` and ``"fitzenberger"``: the time at which each row would have
+            been censored, also if its event was observed; infinite if it could not be censored.
+            Needed where any row is censored.
 
         Returns
         -------
@@ -205,9 +235,13 @@ class LinearCQR(LinearModel):
             transform.levels(taus),
             intercept=bool(self.fit_intercept),
             step=self.step,
+            bandwidth=self.bandwidth,
+            n_draws=self.n_bootstrap,
         )
         own_seed, *seeds = seed_sequence(self.random_state).spawn(1 + self.n_bootstrap)
-        path = fitter.path(rows.weight, np.random.default_rng(own_seed))
+        rng = np.random.default_rng(own_seed)
+        fitter = fitter.with_bandwidth(rng)
+        path = fitter.path(rows.weight, rng)
         n_reached = len(path.at(fitter.taus))
         self._warn_of_what_is_left_out(fitter, taus, n_reached, path.stopped_at)
         fitter = fitter.up_to(n_reached)
@@ -218,7 +252,7 @@ class LinearCQR(LinearModel):
                 "X must have columns whose spread is not negligible beside that of the times, got "
                 "coefficients that overflow: rescale the columns or the times."
             )
-        errors, intervals = self._precision(fitter, inner, seeds)
+        errors, intervals = self._precision(fitter, path, seeds)
 
         self.quantiles_ = taus[len(taus) - n_reached :] if left else taus[:n_reached]
         # Contiguous as after loading, so that products round the same way.
@@ -234,6 +268,7 @@ class LinearCQR(LinearModel):
         if self.method == "portnoy" and path.crossing_levels is not None:
             self.crossing_levels_ = _level(fitter.by_row(path.crossing_levels), mirror=left)
         self.standard_errors_, self.confidence_intervals_ = errors, intervals
+        self.bandwidth_ = fitter.bandwidth if fitter.method == "wang-wang" else None
         self.time_transform_ = transform
         self.follow_up_ = (float(used.time.min()), float(used.time.max()))
         self.horizon_ = default_horizon(used.time, weight[weight > 0], left=left)
@@ -247,18 +282,22 @@ class LinearCQR(LinearModel):
         self._has_intercept = bool(self.fit_intercept)
         self._note = f"LinearCQR, method {self.method}"
         if self.n_bootstrap:
-            self._note += f"; limits from {self.n_bootstrap} {self.bootstrap} replications"
+            kind = "imputation" if path.draws is not None else self.bootstrap
+            self._note += f"; limits from {self.n_bootstrap} {kind} replications"
         return self
 
     def _precision(
-        self, fitter: PathFitter, inner: Floats, seeds: list[np.random.SeedSequence]
+        self, fitter: PathFitter, path: Path, seeds: list[np.random.SeedSequence]
     ) -> tuple[Floats | None, Floats | None]:
         """Return standard errors and limits of the terms, if replications are wanted."""
         if not seeds:
             return None, None
-        design = fitter.design
-        scale = scale_of(self.bootstrap, len(fitter.rows.group), design.X.shape[1])
-        tables = fitter.replications(self.bootstrap, seeds, inner, self.n_jobs)
+        design, inner = fitter.design, path.at(fitter.taus)
+        if path.draws is not None:
+            scale, tables = 1.0, fitter.draws_of(path.draws, path.taus)
+        else:
+            scale = scale_of(self.bootstrap, len(fitter.rows.group), design.X.shape[1])
+            tables = fitter.replications(self.bootstrap, seeds, inner, self.n_jobs)
         mirror = self.censoring == "left"
         errors, limits = spread_of(
             _outer(design.original(inner), mirror=mirror), _outer(tables, mirror=mirror), scale
@@ -304,6 +343,8 @@ class LinearCQR(LinearModel):
         check_choice("time_transform", self.time_transform, (None, "log"))
         if self.step is not None:
             check_number("step", self.step, minimum=0.0, below=1.0, exclude_minimum=True)
+        if self.bandwidth is not None:
+            check_number("bandwidth", self.bandwidth, minimum=0.0, exclude_minimum=True)
         check_choice("censoring", self.censoring, ("right", "left"))
         check_integer("n_bootstrap", self.n_bootstrap, minimum=0)
         check_choice("bootstrap", self.bootstrap, _BOOTSTRAPS)

@@ -31,6 +31,7 @@ def linear_part(estimator: "LinearModel") -> Part:
     description = {
         "has_intercept": estimator._has_intercept,
         "stopped_at": estimator.stopped_at_,
+        "bandwidth": estimator.bandwidth_,
         "any_censored": estimator._follow_up is not None,
         "note": estimator._note,
     }
@@ -60,6 +61,8 @@ def restored_linear(cls: type[Linear], part: Part, network: Callable[..., Any] |
     estimator._has_intercept = check_flag("has_intercept", entries["has_intercept"])
     stopped_at = entries["stopped_at"]
     estimator.stopped_at_ = None if stopped_at is None else check_number("stopped_at", stopped_at)
+    bandwidth = entries["bandwidth"]
+    estimator.bandwidth_ = None if bandwidth is None else check_number("bandwidth", bandwidth)
     estimator._note = expect("note", entries["note"], str)
     own = own_arrays(part)
     follow_up = {k: own.pop(k) for k in list(own) if k.startswith(_FOLLOW_UP)}

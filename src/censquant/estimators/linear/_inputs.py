@@ -41,18 +41,18 @@ def read_transform(kind: str | None, target: Target, *, mirror: bool) -> TimeTra
 def read_censoring_time(censoring_time: Any, target: Target, method: str, *, left: bool) -> Floats:
     """Return the known censoring times, infinite where none was given."""
     never = np.full(len(target), -np.inf if left else np.inf)
-    if method != "powell":
+    if method not in ("powell", "fitzenberger"):
         if censoring_time is not None:
             raise ValueError(
-                "censoring_time must be None unless method='powell', got censoring times with "
-                f"method={method!r}: leave it out."
+                "censoring_time must be None unless method='powell' or 'fitzenberger', got "
+                f"censoring times with method={method!r}: leave it out."
             )
         return never
     if censoring_time is None:
         n_censored = len(target) - target.n_events
         if n_censored:
             raise ValueError(
-                "censoring_time must be given for method='powell' where rows are censored, got "
+                f"censoring_time must be given for method={method!r} where rows are censored, got "
                 f"None with {n_censored} of {len(target)} rows censored: pass every row's "
                 "censoring time, also of rows with an event, or use method='portnoy'."
             )

@@ -19,7 +19,7 @@ def default_step(method: str, n_rows: int) -> float:
     >>> round(default_step("portnoy", 200), 4), default_step("peng-huang", 200)
     (0.0334, 0.01)
     """
-    if method == "portnoy":
+    if method != "peng-huang":
         return 1.0 / (5.0 + 3.0 * math.pow(n_rows, 0.4))
     return min(0.01, 0.5 * math.pow(n_rows, -0.7))
 

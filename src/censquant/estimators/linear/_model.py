@@ -7,15 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from censquant._frames import pandas_for
 from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators._features import check_features, feature_names, refuse_overflow
-from censquant.estimators._follow_up import FollowUp, ReachRule, followed
-from censquant.estimators._frames import pandas_for
+from censquant.estimators._follow_up import (
+    FollowUp,
+    ReachRule,
+    followed,
+    followed_graph,
+    reach_graph,
+)
 from censquant.estimators._parts import Part
 from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._summary import CoefficientSummary
-from censquant.quantiles import QuantileCurve
+from censquant.export import Value
+from censquant.quantiles import GraphCurve, GridCurve, QuantileCurve
 from censquant.survival import TimeTransform
 
 
@@ -32,6 +39,7 @@ class LinearModel(FeatureModel):
     coef_: Floats
     intercept_: Floats
     stopped_at_: float | None
+    bandwidth_: float | None
     crossing_levels_: Floats | None
     standard_errors_: Floats | None
     confidence_intervals_: Floats | None
@@ -72,10 +80,25 @@ class LinearModel(FeatureModel):
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         values, left = self._predicted(features), self.time_transform_.mirror
         times = self.time_transform_.inverse(-values if left else values)
-        # Where no time was negative, none is predicted.
-        lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
-        curve = QuantileCurve.adopt(times, self._curve_levels, lower)
+        curve = QuantileCurve.adopt(times, self._curve_levels, self._lowest_time())
         return curve.with_reach(ReachRule(self, features), lowest=left)
+
+    def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
+        values, left = self._predicted_graph(x), self.time_transform_.mirror
+        times = self.time_transform_.graph_inverse(-values if left else values)
+        curve = GridCurve.of_predictions(times, self._curve_levels, self._lowest_time())
+        followed = followed_graph(self._follow_up, x, self.time_transform_)
+        return curve, reach_graph(curve, followed, lowest=left)
+
+    def _predicted_graph(self, x: Value) -> Value:
+        if self._path_levels is None or self._path_coefficients is None:
+            return x.matmul(self.coef_.T) + self.intercept_
+        values = x.matmul(self._path_coefficients[:, 1:].T) + self._path_coefficients[:, 0]
+        columns = np.arange(len(self._path_levels))
+        place = int(np.searchsorted(self._path_levels, self.quantiles_[0]))
+        own = values.columns([place])
+        below = x.graph.constant(columns < place)
+        return below.where(values.minimum(own), values.maximum(own))
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""

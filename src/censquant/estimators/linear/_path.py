@@ -22,12 +22,16 @@ class Path:
     crossing_levels : ndarray of shape (n,) or None
         Portnoy's method: F(c given x), the level at which the fit passed a censored row; NaN for
         events and for rows never passed.
+    draws : ndarray of shape (n_draws, k, p) or None
+        Data augmentation: coefficients whose spread shows the precision; NaN where a draw did not
+        reach the level.
     """
 
     taus: Floats
     coefficients: Floats
     stopped_at: float | None
     crossing_levels: Floats | None = None
+    draws: Floats | None = None
 
     @classmethod
     def of(

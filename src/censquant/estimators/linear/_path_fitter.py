@@ -8,18 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators.linear._columns import independent_columns
+from censquant.estimators.linear._data_augmentation import DEFAULT_DRAWS, data_augmentation_path
 from censquant.estimators.linear._design import Design, DistinctRows
+from censquant.estimators.linear._fitzenberger import edge_descent
 from censquant.estimators.linear._levels import default_step, levels_of_path
 from censquant.estimators.linear._path import Path
 from censquant.estimators.linear._peng_huang import peng_huang_path
 from censquant.estimators.linear._portnoy import portnoy_path
-from censquant.estimators.linear._powell import powell_path
+from censquant.estimators.linear._powell import powell_path, repeated_regressions
 from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._replications import row_factors
+from censquant.estimators.linear._wang_wang import (
+    MOST_FEATURES,
+    chosen_bandwidth,
+    wang_wang_path,
+)
 from censquant.training import side_by_side
 
 # With fewer, threads wait for each other's Python longer than they compute.
 _ROWS_FOR_THREADS = 1_000
+# Methods that fit each level by itself; the others need levels between the requested ones.
+_LEVEL_BY_LEVEL = ("powell", "fitzenberger", "wang-wang")
 
 
 @dataclass(frozen=True)
@@ -31,11 +40,15 @@ class PathFitter:
     rows : DistinctRows
         Times in the units of the fit: mirrored for left censoring, logarithms if requested.
     design : Design
-    method : {"portnoy", "peng-huang", "powell"}
+    method : {"portnoy", "peng-huang", "powell", "fitzenberger", "wang-wang", "data-augmentation"}
     taus : ndarray of shape (k,)
         The requested levels, mirrored for left censoring.
     levels : ndarray of shape (at least k,)
         The levels of the path, with ``taus`` among them.
+    bandwidth : float or None
+        Of ``"wang-wang"``, in standard deviations of the features.
+    n_draws : int
+        Of ``"data-augmentation"``.
     """
 
     rows: DistinctRows
@@ -43,10 +56,20 @@ class PathFitter:
     method: str
     taus: Floats
     levels: Floats
+    bandwidth: float | None = None
+    n_draws: int = DEFAULT_DRAWS
 
     @classmethod
     def of(
-        cls, rows: DistinctRows, method: str, taus: Floats, *, intercept: bool, step: float | None
+        cls,
+        rows: DistinctRows,
+        method: str,
+        taus: Floats,
+        *,
+        intercept: bool,
+        step: float | None,
+        bandwidth: float | None = None,
+        n_draws: int = 0,
     ) -> "PathFitter":
         """Choose units and levels.
 
@@ -57,11 +80,33 @@ class PathFitter:
         plain = bool(rows.target.event.all()) and not np.isfinite(rows.limit).any()
         method = "portnoy" if plain else method
         levels = taus
-        if not plain and method != "powell":
+        if method == "wang-wang" and len(design.kept) > MOST_FEATURES:
+            raise ValueError(
+                f"X must have at most {MOST_FEATURES} columns for method='wang-wang', whose "
+                f"weights come from rows with similar features, got {len(design.kept)}: select "
+                "some, or use method='portnoy'."
+            )
+        if not plain and method not in _LEVEL_BY_LEVEL:
             n_rows = len(rows.weight)
             step = default_step(method, n_rows) if step is None else step
             levels = levels_of_path(taus, step, n_rows)
-        return cls(rows, design, method, taus, levels)
+        return cls(rows, design, method, taus, levels, bandwidth, n_draws or DEFAULT_DRAWS)
+
+    def with_bandwidth(self, rng: np.random.Generator) -> "PathFitter":
+        """Return a fitter whose bandwidth is chosen, if its method needs one that is not given."""
+        if self.method != "wang-wang" or self.bandwidth is not None:
+            return self
+        y, rows = self.design.response(self.rows.target.time), self.rows
+        bandwidth = chosen_bandwidth(
+            self.design.X, self._similarity(), y, rows.target.event, self.taus, rows.weight, rng
+        )
+        return replace(self, bandwidth=bandwidth)
+
+    def _similarity(self) -> Floats:
+        """Return the features in standard deviations, by which rows are neighbours."""
+        columns = self.design.X[:, int(self.design.intercept) :]
+        spread: Floats = columns / np.maximum(columns.std(axis=0), np.finfo(np.float64).tiny)
+        return spread
 
     def path(self, weight: Floats, rng: np.random.Generator, near: Floats | None = None) -> Path:
         """Fit the rows of positive weight, which alone have crossing levels."""
@@ -69,9 +114,17 @@ class PathFitter:
         X = self.design.X[used]
         y = self.design.response(self.rows.target.time[used])
         event = self.rows.target.event[used]
-        if self.method == "powell":
+        if self.method in ("powell", "fitzenberger"):
             limit = self.design.response(self.rows.limit[used])
-            return powell_path(X, y, limit, self.levels, weight[used], rng, near)
+            descent = edge_descent if self.method == "fitzenberger" else repeated_regressions
+            return powell_path(X, y, limit, self.levels, weight[used], rng, near, descent)
+        if self.method == "wang-wang" and self.bandwidth is not None:
+            similarity = self._similarity()[used]
+            return wang_wang_path(
+                X, similarity, y, event, self.levels, weight[used], self.bandwidth
+            )
+        if self.method == "data-augmentation":
+            return data_augmentation_path(X, y, event, self.levels, weight[used], rng, self.n_draws)
         if self.method == "peng-huang":
             return peng_huang_path(X, y, event, self.levels, weight[used])
         return portnoy_path(X, y, event, self.levels, weight[used])
@@ -92,6 +145,11 @@ class PathFitter:
         tasks = [Replication(self, kind, seed, near) for seed in seeds]
         n_threads = n_jobs if len(self.rows.weight) >= _ROWS_FOR_THREADS else 1
         return np.array(side_by_side(tasks, n_threads, on_interrupt="raise"))
+
+    def draws_of(self, draws: Floats, levels: Floats) -> Floats:
+        """Return a path's draws at the requested levels, in the user's units."""
+        kept = np.isin(levels, self.taus)
+        return np.array([self.design.original(draw[kept]) for draw in draws])
 
     def by_row(self, values: Floats) -> Floats:
         """Return values of the distinct rows for each of the user's; NaN for weight 0."""

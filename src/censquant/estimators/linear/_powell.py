@@ -1,6 +1,6 @@
 """Powell's estimator for censoring times that are known for every row."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from censquant.estimators.linear._program import Floats, Programme
 
 _MOST_ROUNDS = 50
 _RANDOM_STARTS = 20
+
+Descent = Callable[[Programme, Floats, Floats, float, Floats], Iterator[Floats]]
 
 
 def powell_loss(
@@ -29,12 +31,12 @@ def powell_path(
     weight: Floats,
     rng: np.random.Generator,
     near: Floats | None = None,
+    descent: Descent | None = None,
 ) -> Path:
     """Coefficients of each level that minimise a loss of predictions censored as the times were.
 
-    The estimator is that of Powell (1986), Censored regression quantiles. Its loss is not convex.
-    From each of several starts, quantile regression is repeated on the rows whose prediction lies
-    below their censoring time until they no longer change; the best result is kept. Starts are the
+    The estimator is that of Powell (1986), Censored regression quantiles. Its loss is not convex:
+    from each of several starts a search goes downwards, and the best result is kept. Starts are the
     plain fit, the previous level, and fits through random rows; no global optimum is guaranteed.
 
     Parameters
@@ -50,7 +52,10 @@ def powell_path(
     rng : Generator
     near : ndarray of shape (at least k, p), optional
         Starts that replace the random ones, one per level.
+    descent : callable, default `repeated_regressions`
+        The search: takes programme, censoring times, start, level and weights, and yields fits.
     """
+    descent = repeated_regressions if descent is None else descent
     programme = Programme(X, y)
     everyone = np.ones(len(y), dtype=bool)
     coefficients: list[Floats] = []
@@ -63,7 +68,7 @@ def powell_path(
             starts.extend(_through_random_rows(X, y, y < censoring_time, rng))
         best, best_loss = plain, np.inf
         for start in starts:
-            for beta in _descend(programme, censoring_time, start, tau, weight):
+            for beta in descent(programme, censoring_time, start, tau, weight):
                 loss = powell_loss(X, y, censoring_time, beta, tau, weight)
                 if loss < best_loss:
                     best, best_loss = beta, loss
@@ -74,10 +79,14 @@ def powell_path(
     return Path.of(taus, coefficients, X.shape[1])
 
 
-def _descend(
+def repeated_regressions(
     programme: Programme, censoring_time: Floats, beta: Floats, tau: float, weight: Floats
 ) -> Iterator[Floats]:
-    """Yield the fits of repeated regression on the rows that the previous fit left free."""
+    """Yield fits to the rows that the previous fit puts below their censoring time.
+
+    They end where these rows no longer change, as in Buchinsky's algorithm. Such a fit need not be
+    a local minimum of Powell's loss.
+    """
     rows = None
     for _ in range(_MOST_ROUNDS):
         yield beta

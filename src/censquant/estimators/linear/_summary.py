@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._frames import pandas_for
+from censquant._frames import pandas_for
 
 _COLUMNS = ("coefficient", "standard_error", "lower", "upper")
 _HEADINGS = ("coefficient", "std. error", "lower 95 %", "upper 95 %")

@@ -1,6 +1,8 @@
 """Estimators around other estimators: pools, pipelines, and other libraries' models."""
 
 from censquant.estimators.meta._adapted import AdaptedModel, adapt
+from censquant.estimators.meta._bounds import CoverageRow, CoverageTable, ShiftTest
+from censquant.estimators.meta._conformal import ConformalSurvivalRegressor
 from censquant.estimators.meta._pipeline import QuantilePipeline, make_quantile_pipeline
 from censquant.estimators.meta._pool import CandidateRow, CandidateTable, PoolSummary
 from censquant.estimators.meta._pooled import PooledQuantileRegressor
@@ -11,9 +13,13 @@ __all__ = [
     "CandidateRow",
     "CandidateTable",
     "CensoredQuantileRegressor",
+    "ConformalSurvivalRegressor",
+    "CoverageRow",
+    "CoverageTable",
     "PoolSummary",
     "PooledQuantileRegressor",
     "QuantilePipeline",
+    "ShiftTest",
     "adapt",
     "make_quantile_pipeline",
 ]

@@ -11,8 +11,10 @@ from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._parts import Part
 from censquant.estimators._persistence import parameters_of, restored_parameters
 from censquant.estimators._reading import Ask
+from censquant.estimators.meta._transformer_graphs import transformer_graph
 from censquant.exceptions import ModelFileError
-from censquant.quantiles import QuantileCurve
+from censquant.export import Value
+from censquant.quantiles import GraphCurve, QuantileCurve
 
 
 class QuantilePipeline(QuantileRegressor, Pipeline):
@@ -99,6 +101,11 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
     def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
         answer: NDArray[Any] = self._regressor._map_curves(self._transformed(X), ask, notes)
         return answer
+
+    def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
+        transformed = transformer_graph(Pipeline(self.steps[:-1]), numbers)
+        curve: tuple[GraphCurve, Value] = self._regressor._curve_of_numbers(transformed)
+        return curve
 
     def _to_part(self) -> Part:
         parameters, parts = parameters_of(self)

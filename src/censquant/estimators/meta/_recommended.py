@@ -6,11 +6,18 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from censquant.estimators._encoding import EncodesFrames, FrameEncoder
+from censquant.estimators._encoding import (
+    EncodesFrames,
+    FrameEncoder,
+    encoder_graph,
+    numbers_graph,
+)
 from censquant.estimators._parts import Part
 from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default_candidates
 from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_plain_features
 from censquant.estimators.meta._pooled import checked_estimators
+from censquant.export import Graph, Value
+from censquant.quantiles import GraphCurve
 from censquant.survival import Target, read_weights
 
 
@@ -71,6 +78,8 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         Of the test of A-calibration on held-out rows.
     tail_rule_ : str
         What predictions rest on where the data cannot speak.
+    feature_kinds_ : ndarray of str of shape (n_features_in_,)
+        What each column is used as: "number", "category" or "left out".
     quantiles_, follow_up_, horizon_, unique_times_, time_transform_
         As of every estimator here.
     n_features_in_, feature_names_in_
@@ -169,6 +178,15 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         if self._encoder is None:
             return super()._column_names()
         return self._encoder.feature_names_out
+
+    def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
+        if self._encoder is None:
+            return super()._graph_curve(graph)
+        named = hasattr(self, "feature_names_in_")
+        return self._curve_of_graph(encoder_graph(self._encoder, graph, named=named))
+
+    def _numbers_graph(self, numbers: Value) -> Value:
+        return numbers if self._encoder is None else numbers_graph(self._encoder, numbers)
 
     def _to_part(self) -> Part:
         part = super()._to_part()

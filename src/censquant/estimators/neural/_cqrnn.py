@@ -12,9 +12,14 @@ from censquant.estimators.neural._tasks import History
 from censquant.estimators.neural._y_star import far_times
 from censquant.losses import LEVEL_RULES
 from censquant.networks import Network
-from censquant.objectives import FrozenLevels, Portnoy
+from censquant.objectives import FrozenLevels, Portnoy, Powell, TobitLaplace
 from censquant.survival import Target, TimeTransform
 from censquant.training import Callback, Checkpoint, Objective, Rows, TrainingConfig
+
+_KNOWN_CENSORING: dict[str, Callable[[tuple[float, ...]], Objective]] = {
+    "powell": Powell,
+    "tobit": TobitLaplace,
+}
 
 
 class CQRNN(NeuralRegressor):
@@ -55,6 +60,9 @@ class CQRNN(NeuralRegressor):
     em_epochs : int, optional
         Epochs for which the levels of censoring times are kept fixed; None renews them at every
         step, which the paper finds to converge faster.
+    known_censoring_loss : {"powell", "tobit"}, default "powell"
+        What is minimised if ``fit`` is given censoring times: Powell's loss, or the censored
+        likelihood of asymmetric Laplace distributions around the quantiles (Hüttel et al. 2022).
     standardize : bool, default True
         Whether features are centred and scaled inside ``fit``.
     time_transform : {"standardize", "log", "tobit", "log-tobit", None}, default "standardize"
@@ -135,6 +143,7 @@ class CQRNN(NeuralRegressor):
         crossing_penalty: float = 0.0,
         crossing_margin: float = 0.0,
         em_epochs: int | None = None,
+        known_censoring_loss: str = "powell",
         standardize: bool = True,
         time_transform: str | None = "standardize",
         learning_rate: float = 0.01,
@@ -179,6 +188,7 @@ class CQRNN(NeuralRegressor):
         self.crossing_penalty = crossing_penalty
         self.crossing_margin = crossing_margin
         self.em_epochs = em_epochs
+        self.known_censoring_loss = known_censoring_loss
 
     def fit(
         self,
@@ -202,7 +212,8 @@ class CQRNN(NeuralRegressor):
             Whole numbers count a row so many times; other weights scale its loss.
         censoring_time : array-like of shape (n,), optional
             Where every row's censoring time is known, that of events too (a study that ends on a
-            fixed day), Powell's loss is minimised instead: it needs no estimated weights.
+            fixed day), ``known_censoring_loss`` is minimised instead: it needs no estimated
+            weights.
         callbacks : sequence of Callback
             Called after every epoch; see :mod:`censquant.training`.
         checkpoint : Checkpoint, optional
@@ -215,8 +226,9 @@ class CQRNN(NeuralRegressor):
         if censoring_time is not None and (self.crossing_penalty or self.em_epochs is not None):
             raise ValueError(
                 "crossing_penalty and em_epochs belong to Portnoy's loss and must be left at their "
-                "defaults with censoring_time, which takes Powell's."
+                "defaults with censoring_time, which takes another."
             )
+        check_choice("known_censoring_loss", self.known_censoring_loss, _KNOWN_CENSORING)
         return self._fit(
             X,
             y,
@@ -224,6 +236,7 @@ class CQRNN(NeuralRegressor):
             callbacks=callbacks,
             checkpoint=checkpoint,
             censoring_time=censoring_time,
+            known_objective=_KNOWN_CENSORING[self.known_censoring_loss],
         )
 
     def _make_objective(

@@ -24,6 +24,7 @@ from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement, in_order
 from censquant.estimators.neural._architecture import new_network
 from censquant.estimators.neural._convergence import warn_of_failed_training
+from censquant.estimators.neural._graph import CurveGraph, neural_graph
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
@@ -199,6 +200,7 @@ n_features_in_, feature_names_in_
         callbacks: Sequence[Callback],
         checkpoint: Checkpoint | None,
         censoring_time: ArrayLike | None = None,
+        known_objective: Callable[[tuple[float, ...]], Objective] = Powell,
     ) -> Self:
         """Fit; with ``censoring_time`` every row's is known."""
         config = self._training_config()
@@ -232,7 +234,7 @@ n_features_in_, feature_names_in_
         inner = tuple(transform.levels(taus).tolist())
         objective: Objective = self._make_objective(inner, target, transform)
         if limit is not None:
-            objective = Powell(inner)
+            objective = known_objective(inner)
         progress = [ProgressBar(self._n_runs())] if self.verbose else []
         try:
             networks, follow_up, histories = self._train(
@@ -382,9 +384,8 @@ n_features_in_, feature_names_in_
         scaled = self.models_[0].feature_scale.apply
         return followed(self._follow_up, features, self.time_transform_, scaled)
 
-    def _lowest_time(self) -> float:
-        """Return the lowest time that is predicted: where none was negative, none will be."""
-        return 0.0 if self.follow_up_[0] >= 0 else -np.inf
+    def _curve_of_graph(self, x: Any) -> CurveGraph:
+        return neural_graph(self.models_, self._follow_up, x, self._curve_levels())
 
     # Saving
 

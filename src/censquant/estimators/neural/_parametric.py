@@ -1,4 +1,4 @@
-"""Networks that predict the parameters of a distribution, by censored maximum likelihood."""
+"""Networks that predict the parameters of a distribution, by censored likelihood or CRPS."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,18 +7,23 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._validation import check_choice
+from censquant._validation import check_choice, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.networks import Network
 from censquant.objectives import (
+    AsymmetricLaplaceCRPS,
     AsymmetricLaplaceLikelihood,
     GumbelLikelihood,
+    LogNormalCRPS,
     NormalLikelihood,
+    WeibullCRPS,
 )
 from censquant.survival import Target, TimeTransform
-from censquant.training import Objective, Rows
+from censquant.training import Objective, Rows, TrainingConfig
 
 Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, AsymmetricLaplaceLikelihood)
+
+_LOSSES = ("likelihood", "crps")
 
 
 class ParametricRegressor(NeuralRegressor):
@@ -35,6 +40,12 @@ class ParametricRegressor(NeuralRegressor):
 learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
 n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
         As in :class:`CQRNN`; ``head`` must be ``"free"``.
+    loss : {"likelihood", "crps"}, default "likelihood"
+        What is minimised, if the family has both: minus the censored log-likelihood, or the
+        survival CRPS, in which a row that the model takes for impossible counts by its distance
+        only.
+    calibration_penalty : float, default 0.0
+        Strength of a penalty on batches whose levels are not uniform (X-CAL).
 
     Attributes
     ----------
@@ -80,6 +91,8 @@ n_features_in_, feature_names_in_
         random_state: Any = None,
         device: str | None = None,
         verbose: int = 0,
+        loss: str = "likelihood",
+        calibration_penalty: float = 0.0,
     ) -> None:
         super().__init__(
             quantiles,
@@ -104,11 +117,19 @@ n_features_in_, feature_names_in_
             device=device,
             verbose=verbose,
         )
+        self.loss = loss
+        self.calibration_penalty = calibration_penalty
+
+    def _training_config(self) -> TrainingConfig:
+        check_choice("loss", self.loss, _LOSSES)
+        check_number("calibration_penalty", self.calibration_penalty, minimum=0.0)
+        return super()._training_config()
 
     def _bounded(
         self, likelihood: Likelihood, target: Target | None, transform: TimeTransform
     ) -> Likelihood:
-        """Return the likelihood with parameters that stay near the times of the fit."""
+        """Return the likelihood with penalty and with parameters near the times of the fit."""
+        likelihood = replace(likelihood, calibration=float(self.calibration_penalty))
         if self.time_transform is None:
             return likelihood
         if target is None:  # a model that was read from a file
@@ -167,6 +188,11 @@ class LogNormalNN(LogTimeRegressor):
     learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
 n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
         As in :class:`CQRNN`.
+    loss : {"likelihood", "crps"}, default "likelihood"
+        Whether minus the censored log-likelihood is minimised, or the survival CRPS in the unit of
+        time, in which a row that the model takes for impossible counts by its distance only.
+    calibration_penalty : float, default 0.0
+        Strength of a penalty on batches whose levels are not uniform (X-CAL).
 
     Attributes
     ----------
@@ -187,6 +213,9 @@ n_features_in_, feature_names_in_
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> NormalLikelihood:
+        if self.loss == "crps":
+            score = LogNormalCRPS(unit=transform.scale, mirrored=transform.mirror)
+            return self._bounded(score, target, transform)
         return self._bounded(NormalLikelihood(), target, transform)
 
 
@@ -207,6 +236,11 @@ class WeibullNN(LogTimeRegressor):
     learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
 n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
         As in :class:`CQRNN`.
+    loss : {"likelihood", "crps"}, default "likelihood"
+        Whether minus the censored log-likelihood is minimised, or the survival CRPS in the unit of
+        time, in which a row that the model takes for impossible counts by its distance only.
+    calibration_penalty : float, default 0.0
+        Strength of a penalty on batches whose levels are not uniform (X-CAL).
 
     Attributes
     ----------
@@ -227,6 +261,9 @@ n_features_in_, feature_names_in_
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> GumbelLikelihood:
+        if self.loss == "crps":
+            score = WeibullCRPS(unit=transform.scale, mirrored=transform.mirror)
+            return self._bounded(score, target, transform)
         return self._bounded(GumbelLikelihood(mirrored=transform.mirror), target, transform)
 
 
@@ -246,6 +283,10 @@ class AsymmetricLaplaceNN(ParametricRegressor):
 learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
 n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
         As in :class:`CQRNN`; ``head`` must be ``"free"``.
+    loss : {"likelihood", "crps"}, default "likelihood"
+        Whether minus the censored log-likelihood is minimised, or the survival CRPS.
+    calibration_penalty : float, default 0.0
+        Strength of a penalty on batches whose levels are not uniform (X-CAL).
 
     Attributes
     ----------
@@ -271,4 +312,5 @@ n_features_in_, feature_names_in_
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> AsymmetricLaplaceLikelihood:
-        return self._bounded(AsymmetricLaplaceLikelihood(), target, transform)
+        family = AsymmetricLaplaceCRPS if self.loss == "crps" else AsymmetricLaplaceLikelihood
+        return self._bounded(family(), target, transform)

@@ -6,11 +6,11 @@ from typing import Any
 from censquant._compile import exact
 
 # As in Kaplan-Meier curves elsewhere: a level that is reached exactly is not missed by rounding.
-_ROUNDING = 1e-10
+ROUNDING = 1e-10
 # The tail's rate is that of the curve above this share of the level at its end.
-_TAIL_FROM = 0.75
+TAIL_FROM = 0.75
 # Cumulative hazard of the prior of the tail's rate: a twentieth of an expected event.
-_PRIOR_HAZARD = 0.05
+PRIOR_HAZARD = 0.05
 
 
 @exact
@@ -80,7 +80,7 @@ def beran_quantiles(
             if survival[slot] < 1.0:
                 left *= survival[slot]
                 last = slot
-                while k < n_levels and left <= (1.0 - levels[k]) * (1.0 + _ROUNDING):
+                while k < n_levels and left <= (1.0 - levels[k]) * (1.0 + ROUNDING):
                     quantiles[row, k] = times[slot - 1]
                     k += 1
             survival[slot] = left
@@ -90,13 +90,13 @@ def beran_quantiles(
         end = times[last - 1] if last > 0 else lowest
         end_time[row] = end
         if k < n_levels:
-            begun = _TAIL_FROM * (1.0 - left)
+            begun = TAIL_FROM * (1.0 - left)
             slot = 0
             while slot < last and 1.0 - survival[slot] < begun:
                 slot += 1
             begin = times[slot - 1] if slot > 0 else lowest
-            hazard = math.log((1.0 - begun) / left) + _PRIOR_HAZARD
-            rate = hazard / (end - begin + _PRIOR_HAZARD / mean_rate)
+            hazard = math.log((1.0 - begun) / left) + PRIOR_HAZARD
+            rate = hazard / (end - begin + PRIOR_HAZARD / mean_rate)
             while k < n_levels:
                 quantiles[row, k] = end + math.log(left / (1.0 - levels[k])) / rate
                 k += 1

@@ -17,9 +17,11 @@ from censquant.estimators._folds import NEVER, Folds, folds_of_splits, make_fold
 from censquant.estimators._parts import Arrays
 from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._boosted_files import restored_boosters
+from censquant.estimators.trees._boosted_graph import boosters_graph
 from censquant.estimators.trees._boosters import Boosters, BoostingRule, cross_fitted
 from censquant.estimators.trees._residuals import residual_quantiles
-from censquant.quantiles import QuantileCurve
+from censquant.export import Value
+from censquant.quantiles import GridCurve, QuantileCurve
 from censquant.survival import Target, TimeTransform
 
 Floats = NDArray[np.float64]
@@ -206,6 +208,14 @@ class BoostedQuantileRegressor(TabularRegressor):
         values = self.time_transform_.forward(self._transform.inverse(z))
         lowest = -np.inf if self.time_transform_.mirror else self._lowest_time()
         return QuantileCurve.adopt(values, self._curve_levels(), lowest)
+
+    def _model_graph(self, x: Value) -> GridCurve:
+        location, log_scale = boosters_graph(self._boosters, x)
+        z = (location + log_scale.exp() * self._residual_quantiles).clip(*self._bounds)
+        values = self._transform.graph_inverse(z)
+        if self.time_transform_.mirror:
+            return GridCurve.of_predictions(-values, self._curve_levels())
+        return GridCurve.of_predictions(values, self._curve_levels(), self._lowest_time())
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
         description = {"own_transform": self._transform.to_dict(), "bounds": list(self._bounds)}

@@ -17,11 +17,13 @@ from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._beran import beran_quantiles
 from censquant.estimators.trees._feature_units import FeatureUnits
 from censquant.estimators.trees._forest_files import forest_arrays, restored_forest
+from censquant.estimators.trees._forest_graph import beran_graph, leaf_numbers
 from censquant.estimators.trees._growth import ForestGrowth
 from censquant.estimators.trees._leaves import Leaves
 from censquant.estimators.trees._log_rank import log_rank_scores
 from censquant.estimators.trees._time_bins import TimeBins
-from censquant.quantiles import QuantileCurve
+from censquant.export import Value
+from censquant.quantiles import GridCurve, QuantileCurve
 
 Floats = NDArray[np.float64]
 
@@ -192,6 +194,24 @@ class CensoredQuantileForest(TabularRegressor):
             end_level,
         )
         return values, end_time, end_level
+
+    def _model_graph(self, x: Value) -> GridCurve:
+        levels = self._curve_levels()
+        values, _, _ = self._beran_graph(x, levels)
+        lowest = -np.inf if self.time_transform_.mirror else self._lowest_time()
+        return GridCurve.of_predictions(values, levels, lowest)
+
+    def _quantiles_and_end_graph(
+        self, x: Value, levels: Floats
+    ) -> tuple[Value, tuple[Value, Value] | None]:
+        values, time, level = self._beran_graph(x, levels)
+        return values, (time, level)
+
+    def _beran_graph(self, x: Value, levels: Floats) -> tuple[Value, Value, Value]:
+        leaf = leaf_numbers(self._units, self._leaves, x)
+        return beran_graph(
+            leaf, self._leaves, self._bins.times, self._lowest, self._mean_rate, levels
+        )
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
         description = {"lowest": self._lowest, "mean_rate": self._mean_rate}

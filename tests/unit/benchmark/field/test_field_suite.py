@@ -12,11 +12,19 @@ from sklearn.base import BaseEstimator
 
 from benchmark_cells import Median
 from censquant import CQRNN
-from censquant.benchmark import METHODS, get_dataset, get_method, own_method, plan, run, run_plan
+from censquant.benchmark import (
+    METHODS,
+    KaplanMeierBaseline,
+    get_dataset,
+    get_method,
+    own_method,
+    plan,
+    run,
+    run_plan,
+)
 from censquant.benchmark.field import (
     FIELD_METHODS,
     FIELD_SUITE,
-    KaplanMeierBaseline,
     field_tables,
 )
 from censquant.benchmark.reporting import Labels

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from censquant.benchmark import get_dataset
+from censquant.benchmark import KaplanMeierBaseline, get_dataset
 from censquant.benchmark.field import (
     FieldConventions,
-    KaplanMeierBaseline,
     evaluation_times,
     integrated_survival_brier,
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from censquant.benchmark.field import KaplanMeierBaseline
+from censquant.benchmark import KaplanMeierBaseline
 from censquant.survival import kaplan_meier
 
 Y = [1.0, 2.0, 3.0, 4.0, 5.0], [True, False, True, True, False]

@@ -21,7 +21,7 @@ CENSORED = [name for name in NAMES if name not in NAIVE]
 SHIFTED = ["sksurv_cox", "sksurv_forest", "sksurv_boosting", "lifelines_cox", *NAIVE]
 # These move times to the same place wherever they start, once they have to be moved.
 MOVED = ["lifelines_lognormal", "lifelines_weibull", "xgboost_aft", "ngboost_lognormal"]
-NETWORKS = ["pycox_deephit", "pycox_coxtime"]
+NETWORKS = ["pycox_deepsurv", "pycox_deephit", "pycox_coxtime"]
 
 LEVELS = [0.1, 0.5, 0.9]
 SPREAD = 0.4

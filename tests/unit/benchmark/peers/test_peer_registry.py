@@ -13,6 +13,7 @@ NAMES = (
     "lifelines_cox",
     "lifelines_lognormal",
     "lifelines_weibull",
+    "pycox_deepsurv",
     "pycox_deephit",
     "pycox_coxtime",
     "xgboost_aft",

@@ -25,7 +25,8 @@ def refused(error, message, fit=None, **parameters):
         (
             {"method": "cox"},
             ValueError,
-            "method must be one of 'portnoy', 'peng-huang', 'powell', got 'cox'.",
+            "method must be one of 'portnoy', 'peng-huang', 'wang-wang', 'data-augmentation', "
+            "'powell', 'fitzenberger', got 'cox'.",
         ),
         ({"fit_intercept": 1}, TypeError, "fit_intercept must be True or False, got 1."),
         (
@@ -77,9 +78,8 @@ def test_any_other_number_of_jobs_is_taken(n_jobs):
 def test_censoring_times_are_refused_by_other_methods():
     refused(
         ValueError,
-        "censoring_time must be None unless method='powell', got censoring times with "
-        "method='portnoy': leave it "
-        "out.",
+        "censoring_time must be None unless method='powell' or 'fitzenberger', got censoring times "
+        "with method='portnoy': leave it out.",
         {"censoring_time": TIME},
     )
 

@@ -278,7 +278,7 @@ def test_a_fit_resumed_within_a_period_has_the_same_bits(tmp_path, stop):
 def test_options_of_portnoys_loss_are_refused_with_known_censoring_times(option):
     message = (
         "crossing_penalty and em_epochs belong to Portnoy's loss and must be left at their "
-        "defaults with censoring_time, which takes Powell's."
+        "defaults with censoring_time, which takes another."
     )
     with pytest.raises(ValueError, match=re.escape(message)):
         small(**option).fit(X, Y, censoring_time=LIMIT)

@@ -132,7 +132,7 @@ class FitTask:
         result = FitResult(model)
         options = {}
         if self.weight is not None:
-            options = {_weight_argument(model): self.weight[self.train]}
+            options = {weight_argument(model): self.weight[self.train]}
         rows = self.target.take(self.train)
         try:
             model.fit(self.x[self.train], (rows.time, rows.event), **options)
@@ -146,8 +146,7 @@ class FitTask:
                     )
         except _FAILURES as error:
             result.failure = str(error)
-        for part in _regressors_in(model):
-            del part._stopping  # an event can be neither copied nor stored
+        release(model)
         if not self.keep_model:
             result.model = None
         result.seconds = time.perf_counter() - began
@@ -167,7 +166,9 @@ class FitResult:
     seconds: float = field(default=0.0)
 
 
-def prepared_copy(estimator: Any, seed: int, stopping: threading.Event, n_jobs: int | None) -> Any:
+def prepared_copy(
+    estimator: Any, seed: int, stopping: threading.Event, n_jobs: int | None = 1
+) -> Any:
     """Return an unfitted copy that leaves follow-up, threads, warnings and Ctrl-C to the pool."""
     model = clone(estimator)
     for name, value in model.get_params().items():
@@ -182,12 +183,19 @@ def prepared_copy(estimator: Any, seed: int, stopping: threading.Event, n_jobs: 
     return model
 
 
+def release(model: Any) -> None:
+    """Take back what :func:`prepared_copy` lent: an event can be neither copied nor stored."""
+    for part in _regressors_in(model):
+        del part._stopping
+
+
 def _regressors_in(model: Any) -> list[Any]:
     """Return the model and what is fitted inside it, as in a pipeline."""
     return [model, *(p for p in model.get_params().values() if isinstance(p, QuantileRegressor))]
 
 
-def _weight_argument(model: Any) -> str:
+def weight_argument(model: Any) -> str:
     """Return the name under which a model's ``fit`` takes weights."""
-    steps = getattr(model, "steps", None)
+    inner = getattr(model, "model", None) if isinstance(model, AdaptedModel) else model
+    steps = getattr(inner, "steps", None)
     return f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"

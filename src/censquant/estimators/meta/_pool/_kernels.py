@@ -7,9 +7,10 @@ import numpy as np
 
 from censquant._compile import exact
 
-_ALMOST_ONE = 1.0 - 1e-9
+ALMOST_ONE = 1.0 - 1e-9
 _LARGEST_HAZARD = 50.0
-_MOST_STEPS, _TOLERANCE = 30, 1e-12
+MOST_STEPS, _TOLERANCE = 30, 1e-12
+HALF = 0.5 - 1e-12  # of all weight, however it is rounded
 
 
 @exact
@@ -81,14 +82,14 @@ def continue_tails(
     """Replace quantiles above the end of a curve by those of a reference, given survival to it."""
     n_rows, n = values.shape
     for i in range(n_rows):
-        end = min(end_level[i], _ALMOST_ONE)
+        end = min(end_level[i], ALMOST_ONE)
         if levels[n - 1] <= end:
             continue
         passed = level_of(reference[i], levels, lower, end_time[i])
         for j in range(n):
             if levels[j] > end:
                 p = 1.0 - (1.0 - levels[j]) / (1.0 - end) * (1.0 - passed)
-                p = min(max(p, 0.0), _ALMOST_ONE)
+                p = min(max(p, 0.0), ALMOST_ONE)
                 values[i, j] = max(quantile_of(reference[i], levels, lower, p), end_time[i])
 
 
@@ -122,7 +123,7 @@ def pull_in_tails(values: Any, weights: Any, limit: float) -> None:
                 for other in range(n_candidates):
                     if values[other, i, j] <= values[c, i, j]:
                         share += weights[other]
-                if share >= 0.5 - 1e-12 and values[c, i, j] < median:
+                if share >= HALF and values[c, i, j] < median:
                     median = values[c, i, j]
             cap = max(limit, median)
             for c in range(n_candidates):
@@ -160,7 +161,7 @@ def _root(
     """
     below, above = below - wanted, above - wanted
     side = 0
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         if above == below or high - low <= _TOLERANCE * abs(high):
             break
         middle = high - above * (high - low) / (above - below)

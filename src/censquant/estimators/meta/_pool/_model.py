@@ -29,14 +29,16 @@ from censquant.estimators._row_order import arrangement, in_order
 from censquant.estimators.meta._pool._candidates import LEVELS, ask, is_refitted
 from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
+from censquant.estimators.meta._pool._graph import pool_graph
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
 from censquant.estimators.meta._pool._rows import PoolRows, compared_rows, read_groups
 from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
 from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
+from censquant.export import Value
 from censquant.metrics import a_calibration, pit_deviation
-from censquant.quantiles import QuantileCurve, check_quantiles
+from censquant.quantiles import GraphCurve, QuantileCurve, check_quantiles
 from censquant.survival import (
     Target,
     TimeTransform,
@@ -298,8 +300,7 @@ class Pool(FeatureModel):
         levels = self._pool_levels()
         if self.time_transform_.mirror:
             values, levels = -values[:, ::-1], (1.0 - levels[::-1]).round(12)
-        lower = 0.0 if self.follow_up_[0] >= 0 else -np.inf
-        return QuantileCurve.adopt(np.ascontiguousarray(values), levels, lower)
+        return QuantileCurve.adopt(np.ascontiguousarray(values), levels, self._lowest_time())
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         mirror = self.time_transform_.mirror
@@ -316,6 +317,9 @@ class Pool(FeatureModel):
         # rest on data.
         end = transform.inverse(self._mixture.bounds.high)
         return np.maximum(time, end) if transform.mirror else np.minimum(time, end), level
+
+    def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
+        return pool_graph(self, x)
 
     # Reporting and saving
 

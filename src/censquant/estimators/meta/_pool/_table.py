@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._frames import pandas_for
+from censquant._frames import pandas_for
 from censquant.estimators.meta._pool._candidates import LEVELS
 from censquant.metrics import concordance_index, pinball_loss_censored
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve

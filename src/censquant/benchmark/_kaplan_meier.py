@@ -18,10 +18,15 @@ class KaplanMeierBaseline(BaseEstimator):
     Its score is what a method gains without looking at features. The study has it too, which checks
     times and weights of the scores: they must come out the same.
 
+    Attributes
+    ----------
+    curve_ : KaplanMeier
+        Of the training rows.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant.benchmark.field import KaplanMeierBaseline
+    >>> from censquant.benchmark import KaplanMeierBaseline
     >>> model = KaplanMeierBaseline().fit(np.zeros((4, 1)), ([1, 2, 3, 4], [1, 0, 1, 1]))
     >>> model.predict_curve(np.zeros((2, 1))).survival([0.5, 3.0])
     array([[1.   , 0.375],

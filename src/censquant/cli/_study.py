@@ -1,0 +1,210 @@
+"""A table with its target and features, as fit and compare need it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.cli._arguments import column_list
+from censquant.cli._console import Reporter, bar
+from censquant.io import (
+    Table,
+    TableError,
+    TargetColumns,
+    TextOptions,
+    columns_to_leave_out,
+    read_table,
+)
+from censquant.survival import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What a model is fitted to.
+
+    Parameters
+    ----------
+    table : Table
+    columns : TargetColumns
+    target : Target
+    X : DataFrame
+        Features.
+    groups : ndarray or None
+    left_out : dict of str to str
+        Columns that are no features, with the reason.
+    """
+
+    table: Table
+    columns: TargetColumns
+    target: Target
+    X: Any
+    groups: NDArray[Any] | None
+    left_out: dict[str, str]
+
+    @property
+    def y(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Times and events."""
+        return self.target.time, self.target.event
+
+    @property
+    def categories(self) -> list[str]:
+        """Names of the features that are categories."""
+        return [name for name in self.X.columns if self.X[name].dtype == "category"]
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Number of missing values of the features that have any."""
+        counts = self.X.isna().sum()
+        return {str(name): int(count) for name, count in counts.items() if count}
+
+    def entries(self) -> dict[str, Any]:
+        """Return facts for machines."""
+        return {
+            "rows": len(self.target),
+            "events": self.target.n_events,
+            "target": self.columns.to_dict(),
+            "features": list(self.X.columns),
+            "categories": self.categories,
+            "missing": self.missing,
+            "left_out": self.left_out,
+        }
+
+    def tell(self, report: Reporter) -> None:
+        """Say what was read."""
+        target, unit = self.target, self.columns.unit
+        share = target.n_events / len(target)
+        report.line(f"{self.table.shown}: {len(target):,} rows, {len(self.table.columns)} columns")
+        report.line(
+            f"Times: {target.time.min():g} to {target.time.max():g}{f' {unit}' if unit else ''}, "
+            f"median {np.median(target.time):g}"
+        )
+        n_censored = len(target) - target.n_events
+        report.line(f"Events: {target.n_events:,} ({share:.0%}); {n_censored:,} rows are censored")
+        n_numbers = self.X.shape[1] - len(self.categories)
+        parts = [f"{n_numbers} numbers"] if n_numbers else []
+        if self.categories:
+            parts.append(f"{len(self.categories)} categories ({', '.join(self.categories)})")
+        report.line(f"Features: {', '.join(parts)}")
+        if self.missing:
+            counts = ", ".join(f"{name} {count:,}" for name, count in self.missing.items())
+            report.line(f"Missing values, filled in and marked: {counts}")
+        for name, reason in self.left_out.items():
+            report.line(f"Left out: {name} ({reason})")
+
+
+def read_study(
+    data: str,
+    columns: TargetColumns,
+    report: Reporter,
+    *,
+    options: TextOptions,
+    features: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    categorical: Sequence[str] | None = None,
+    groups: str | None = None,
+) -> Study:
+    """Return the table in ``data`` with its target, and the columns that may be learned from."""
+    table = load_table(data, options, report)
+    target = columns.read(table)
+    _note_odd_times(target, report)
+    as_codes = _known(table, categorical, "categorical")
+    dropped = column_list(drop, table.columns)
+    for name in dropped:
+        if name not in table.double:
+            table.column(name, "drop")
+    left_out = dict.fromkeys(dropped, "as you said")
+    found: dict[str, str] = {}
+    if features:
+        names = _chosen(table, features, columns, report, target)
+    else:
+        if double := [name for name in table.double if name not in dropped]:
+            table.column(double[0], "features")
+        used = {*columns.names, *dropped, *([groups] if groups else [])}
+        names = [name for name in table.columns if name not in used]
+        table.refuse_doubtful(name for name in names if name not in as_codes)
+        found, doubtful = columns_to_leave_out(table, names, target)
+        for name, reason in doubtful.items():
+            report.note(f"{name!r} has {reason}.")
+    names = [name for name in names if name not in {*found, *dropped}]
+    if not names:
+        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(found.items())[:3])
+        raise TableError(
+            f"{table.shown} has no column left to learn from{f' ({reasons})' if reasons else ''}",
+            [("features", next(iter(found)))] if found else [],
+        )
+    labels = None if groups is None else _labels(table, groups)
+    frame = table.frame(names, categorical=as_codes)
+    return Study(table, columns, target, frame, labels, {**left_out, **found})
+
+
+def load_table(data: str, options: TextOptions, report: Reporter) -> Table:
+    """Return a table, with a bar while it is read and notes on how."""
+    with bar("reading") as progress:
+        table = read_table(data, options, progress=_for_long(progress))
+    for note in table.notes:
+        report.note(note)
+    return table
+
+
+def _for_long(progress: Any) -> Any:
+    """Leave out the bar for tables that are read at once."""
+    calls = 0
+
+    def show(done: int, total: int | None, unit: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            progress(done, total, unit)
+
+    return show
+
+
+def _known(table: Table, given: Sequence[str] | None, role: str) -> list[str]:
+    names = column_list(given, table.columns)
+    for name in names:
+        table.column(name, role)
+    return names
+
+
+def _chosen(
+    table: Table,
+    features: Sequence[str],
+    columns: TargetColumns,
+    report: Reporter,
+    target: Target,
+) -> list[str]:
+    """Return the features that were named; what follows from the outcome is used, but said."""
+    names = _known(table, features, "features")
+    if both := [name for name in names if name in columns.names]:
+        raise TableError(f"{both[0]!r} cannot be a feature, since it is a part of the target")
+    for name in names:
+        if table.kinds[name] not in ("number", "text"):
+            raise TableError(
+                f"{name!r} cannot be a feature, since it holds "
+                f"{'dates' if table.kinds[name] == 'date' else table.columns[name].type}"
+            )
+    found, doubtful = columns_to_leave_out(table, names, target)
+    for name, reason in {**found, **doubtful}.items():
+        report.note(f"{name!r} is used as you said, although it looks wrong: {reason}.")
+    return names
+
+
+def _labels(table: Table, groups: str) -> NDArray[Any]:
+    column = table.column(groups, "groups")
+    if column.null_count:
+        raise TableError(
+            f"The group {groups!r} is missing in {column.null_count} of {len(column)} rows of "
+            f"{table.shown}",
+            remedy="fix or remove these rows",
+        )
+    return np.unique(np.array(column.to_pylist(), dtype=str), return_inverse=True)[1]
+
+
+def _note_odd_times(target: Target, report: Reporter) -> None:
+    n_negative = int((target.time < 0).sum())
+    if n_negative:
+        report.note(f"{n_negative} of {len(target)} times are negative.")
+    if target.time.min() == target.time.max() and len(target) > 1:
+        report.note("All times are the same: nothing can be learned about when events happen.")

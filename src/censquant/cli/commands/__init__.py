@@ -1,0 +1,14 @@
+"""One file per command: its options, and what it does with them.
+
+Whatever is slow to import is imported inside the functions, so that ``--help`` is fast.
+"""
+
+from censquant.cli.commands._bench import bench
+from censquant.cli.commands._compare import compare
+from censquant.cli.commands._datasets import datasets
+from censquant.cli.commands._demo import demo
+from censquant.cli.commands._evaluate import evaluate
+from censquant.cli.commands._fit import fit
+from censquant.cli.commands._predict import predict
+
+__all__ = ["bench", "compare", "datasets", "demo", "evaluate", "fit", "predict"]

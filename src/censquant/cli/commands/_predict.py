@@ -1,0 +1,123 @@
+"""``censquant predict``."""
+
+from typing import Annotated
+
+import typer
+
+from censquant.cli import _options as options
+from censquant.cli._arguments import column_list, level_list
+
+_ALL, _NONE = "all", "none"
+
+
+def predict(
+    model: options.Model,
+    data: options.Data,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="File for the predictions; its name says the format (.csv, .tsv, .parquet, "
+            ".feather, text also .gz). - writes CSV to standard output.",
+        ),
+    ],
+    quantiles: Annotated[
+        str, typer.Option(help="Levels, such as 0.1,0.5,0.9: columns q0.1, q0.5, q0.9.")
+    ] = "0.1,0.25,0.5,0.75,0.9",
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Adds the central interval with this probability: lower and upper."),
+    ] = None,
+    lower_bound: Annotated[
+        float | None,
+        typer.Option(
+            help="Adds a time that this share of individuals outlives, such as 0.9: column "
+            "bound0.9, of a model that was fitted with --calibrate."
+        ),
+    ] = None,
+    remaining: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the time that each individual has lasted already: times are then "
+            "those that are left.",
+        ),
+    ] = None,
+    beyond: Annotated[
+        str,
+        typer.Option(
+            help="What to write where the data cannot speak: nan (nothing), inf, or extrapolate "
+            "(the model's guess)."
+        ),
+    ] = "nan",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns of the table to write in front, with commas between, all or none; by "
+            "default those that are no features."
+        ),
+    ] = None,
+    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows in memory at a time.")] = 100_000,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Predict when the event will have happened, for every row of a table.
+
+    Rows are read and written in pieces, so that files may be larger than memory.
+    """
+    from censquant.cli._console import Reporter, bar
+    from censquant.cli._target import text_options
+    from censquant.estimators import load
+    from censquant.io import predict_file
+
+    report = Reporter(as_json=as_json, on_stderr=output == "-")
+    if as_json and output == "-":
+        raise ValueError("--json and -o - both write to standard output: name a file.")
+    levels = level_list(quantiles)
+    fitted = load(model)
+    with bar("predicting") as progress, report.noting_warnings():
+        written = predict_file(
+            fitted,
+            data,
+            output,
+            quantiles=levels or [],
+            interval=interval,
+            lower_bound=lower_bound,
+            remaining=remaining,
+            beyond=beyond,
+            keep=_kept(keep),
+            options=text_options(separator, decimal, encoding, missing),
+            overwrite=force,
+            chunk_rows=chunk_rows,
+            progress=progress,
+        )
+    report.line(f"Predicted {written.n_rows:,} rows: {', '.join(written.columns)}")
+    if written.identified_share < 1:
+        marks = {"nan": "empty", "inf": "infinite", "extrapolate": "the model's guess"}
+        report.line(
+            f"{1 - written.identified_share:.0%} of the times are {marks[beyond]}, because nobody "
+            "like that individual was followed for so long; the column identified has the highest "
+            "level that the data can speak for."
+        )
+    if output != "-":
+        report.line(f"Written: {output}")
+    report.result(
+        {
+            "output": output,
+            "rows": written.n_rows,
+            "columns": list(written.columns),
+            "identified_share": written.identified_share,
+        }
+    )
+
+
+def _kept(keep: list[str] | None) -> list[str] | str | None:
+    if keep is None or keep == [_ALL]:
+        return None if keep is None else _ALL
+    return [] if keep == [_NONE] else column_list(keep)

@@ -1,0 +1,212 @@
+"""Calibration rows by subgroup, and the bounds and curves that follow from them."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.calibration import (
+    METHODS,
+    BoundMethod,
+    BoundRule,
+    Calibrated,
+    CalibrationRows,
+    CensoringCurves,
+    IndexRule,
+    Recalibration,
+    Side,
+    estimated_coverage,
+)
+from censquant.estimators.meta._bounds._coverage_table import CoverageRow
+from censquant.quantiles import QuantileCurve
+
+Floats = NDArray[np.float64]
+
+CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Promises whose coverage is reported."""
+
+# Ages that are calibrated one by one; more are interpolated between so many.
+_MOST_AGES = 32
+_OTHER: dict[Side, Side] = {"lower": "upper", "upper": "lower"}
+
+
+@dataclass(eq=False)
+class Group:
+    """The calibration rows of one subgroup; scores are computed when they are first asked for."""
+
+    rows: CalibrationRows
+    recalibration: Recalibration
+    method: BoundMethod
+    _scores: dict[tuple[Side, float | None], Calibrated] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: CalibrationRows, method: BoundMethod) -> "Group":
+        """Return the group with its recalibrated event model."""
+        recalibration = Recalibration.fit(rows.curve, rows.target, rows.weight)
+        model = recalibration.curve(rows.curve)
+        return cls(replace(rows, model=model), recalibration, method)
+
+    def rule(self, missed: float, side: Side, age: float | None = None) -> BoundRule:
+        """Return the rule for one share of missed events, side and age."""
+        method = self.method
+        if side not in method.sides or (age is not None and not method.given_age):
+            method = METHODS["aipcw"]
+        if (side, age) not in self._scores:
+            self._scores[side, age] = method.calibrated(self.rows, side, age)
+        return self._scores[side, age].rule(missed)
+
+
+class Groups(dict[Any, Group]):
+    """Subgroups by label."""
+
+    @classmethod
+    def of(cls, rows: CalibrationRows, labels: NDArray[Any], method: BoundMethod) -> "Groups":
+        """Return the groups of rows."""
+        distinct = np.unique(labels) if len(labels) else np.zeros(1, dtype=np.int64)
+        return cls(
+            (label.item(), Group.of(rows.take(labels == label), method)) for label in distinct
+        )
+
+
+@dataclass(eq=False)
+class Calibration:
+    """Everything that bounds need besides the curves of new rows.
+
+    Parameters
+    ----------
+    rows : CalibrationRows
+        Of all subgroups, with right-censored times.
+    labels : ndarray of shape (n,)
+        Subgroups.
+    method : BoundMethod
+    mirror : bool
+        Whether the user's times are the negative ones.
+    """
+
+    rows: CalibrationRows
+    labels: NDArray[Any]
+    method: BoundMethod
+    mirror: bool
+
+    def __post_init__(self) -> None:
+        self.groups = Groups.of(self.rows, self.labels, self.method)
+
+    def members(self, labels: NDArray[Any]) -> list[tuple[Any, NDArray[np.intp]]]:
+        """Return the rows of each subgroup; refuse labels that were never calibrated."""
+        found = []
+        for label in np.unique(labels):
+            if label.item() not in self.groups:
+                raise ValueError(
+                    f"by must give labels that were calibrated, got {label.item()!r}: there are "
+                    f"{', '.join(repr(known) for known in self.groups)}."
+                )
+            found.append((label.item(), np.flatnonzero(labels == label)))
+        return found
+
+    def recalibrated(self, curve: QuantileCurve, labels: NDArray[Any]) -> QuantileCurve:
+        """Return curves of right-censored times whose levels are those of calibration rows."""
+        parts = self.members(labels)
+        if len(parts) == 1:
+            return self.groups[parts[0][0]].recalibration.curve(curve)
+        values, reach = np.empty_like(curve.values), np.empty(len(curve))
+        for label, rows in parts:
+            part = self.groups[label].recalibration.curve(curve.take(rows))
+            values[rows], reach[rows] = part.values, part.reach
+        return QuantileCurve(values, curve.taus, curve.lower).with_reach(reach)
+
+    def bounds(
+        self,
+        curve: QuantileCurve,
+        censoring: CensoringCurves,
+        labels: NDArray[Any],
+        missed: float,
+        side: Side,
+        elapsed: Floats | None,
+    ) -> tuple[Floats, list[str]]:
+        """Return the bounds of rows in the user's units, and what is to be said of them."""
+        own = _OTHER[side] if self.mirror else side
+        result, notes = np.empty(len(curve)), list[str]()
+        for label, rows in self.members(labels):
+            part, limits = curve.take(rows, reach=False), censoring.take(rows)
+            ages = None if elapsed is None else elapsed[rows]
+            index = None
+            if ages is None:
+                rule = self.groups[label].rule(missed, own)
+                result[rows] = rule.bounds(part, limits)
+                index = np.array([rule.index]) if isinstance(rule, IndexRule) else None
+            else:
+                result[rows], index = self._at_ages(label, part, limits, missed, own, ages)
+            if index is not None and not np.isfinite(index).all():
+                n_trivial = len(rows) if len(index) == 1 else int(np.isinf(index).sum())
+                notes.append(
+                    f"The calibration rows do not support {side} bounds with confidence "
+                    f"{1.0 - missed:g} of {n_trivial} rows, for want of events: the trivial bound "
+                    "is returned."
+                )
+        return -result if self.mirror else result, notes
+
+    def _at_ages(
+        self,
+        label: Any,
+        curve: QuantileCurve,
+        censoring: CensoringCurves,
+        missed: float,
+        side: Side,
+        ages: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return bounds of survivors, each calibrated among those who lived as long."""
+        known = np.unique(ages)
+        if len(known) > _MOST_AGES:
+            known = np.unique(np.quantile(known, np.linspace(0.0, 1.0, _MOST_AGES)))
+        rules = [self.groups[label].rule(missed, side, float(age)) for age in known]
+        indices = np.array([rule.index for rule in rules if isinstance(rule, IndexRule)])
+        assert len(indices) == len(rules)
+        share = max((rule.share for rule in rules if isinstance(rule, IndexRule)), default=0.0)
+        finite = np.isfinite(indices)
+        trivial = -np.inf if side == "lower" else np.inf
+        above = np.minimum(np.searchsorted(known, ages), len(known) - 1)
+        below = np.where(known[above] == ages, above, np.maximum(above - 1, 0))
+        index = np.full(len(ages), trivial)
+        usable = finite[above] & finite[below]
+        index[usable] = np.interp(ages[usable], known[finite], indices[finite])
+        bounds = np.empty(len(ages))
+        for value in np.unique(index):
+            rows = np.flatnonzero(index == value)
+            rule = IndexRule(float(value), side, share)
+            bounds[rows] = rule.bounds(
+                curve.take(rows, reach=False), censoring.take(rows), ages[rows]
+            )
+        return bounds, index
+
+    def coverage_rows(self, *, named: bool) -> list[CoverageRow]:
+        """Return what the calibration rows say of each promise; groups are ``named`` or not."""
+        found = []
+        for label, group in self.groups.items():
+            if not len(group.rows):
+                continue
+            for side in ("lower", "upper"):
+                rows = self._coverage_rows(group, side)
+                found += [replace(row, group=str(label) if named else "") for row in rows]
+        return found
+
+    def _coverage_rows(self, group: Group, side: Side) -> list[CoverageRow]:
+        own = _OTHER[side] if self.mirror else side
+        rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
+        bounds = [group.rule(share, own).bounds(rows.curve, rows.censoring) for share in missed]
+        plain = rows.curve.at(missed if own == "lower" else CONFIDENCES)
+        table = np.column_stack((*bounds, plain))
+        estimate, error = estimated_coverage(rows, table, own)
+        k = len(CONFIDENCES)
+        useful = (np.isfinite(table) & (table > rows.curve.lower)).mean(axis=0)
+        return [
+            CoverageRow(
+                side,
+                confidence,
+                float(estimate[place]),
+                float(error[place]),
+                float(estimate[k + place]),
+                float(useful[place]),
+            )
+            for place, confidence in enumerate(CONFIDENCES)
+        ]

@@ -1,0 +1,98 @@
+"""What calibration rows say of each promise, before and after the correction."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from censquant._frames import pandas_for
+
+
+@dataclass(frozen=True)
+class CoverageRow:
+    """Estimated coverage of the bounds of one confidence.
+
+    Parameters
+    ----------
+    side : {"lower", "upper"}
+    confidence : float
+        Coverage that is promised.
+    estimate : float
+        Share of events on the right side of the calibrated bounds, by the calibration rows; NaN if
+        no bound is finite.
+    standard_error : float
+        Of the estimate.
+    uncalibrated : float
+        The same for the quantiles of the model as it is.
+    finite : float
+        Share of calibration rows whose bound is neither trivial nor infinite.
+    group : str
+        Subgroup, empty for all rows.
+    """
+
+    side: str
+    confidence: float
+    estimate: float
+    standard_error: float
+    uncalibrated: float
+    finite: float
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class CoverageTable:
+    """Estimated coverage of calibrated bounds, row by row.
+
+    Parameters
+    ----------
+    rows : tuple of CoverageRow
+
+    Examples
+    --------
+    >>> from censquant.estimators.meta import CoverageRow, CoverageTable
+    >>> table = CoverageTable((CoverageRow("lower", 0.9, 0.904, 0.007, 0.83, 1.0),))
+    >>> print(table)
+    side   confidence  coverage  error  uncalibrated  finite  group
+    lower        0.90     0.904  0.007         0.830    1.00
+    >>> table.at(0.9).estimate
+    0.904
+    """
+
+    rows: tuple[CoverageRow, ...]
+
+    def __iter__(self) -> Iterator[CoverageRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at(self, confidence: float, side: str = "lower", group: str = "") -> CoverageRow:
+        """Return the row of a confidence, side and subgroup.
+
+        Parameters
+        ----------
+        confidence : float
+        side : {"lower", "upper"}
+        group : str
+
+        Returns
+        -------
+        row : CoverageRow
+        """
+        for row in self.rows:
+            if (row.side, row.group) == (side, group) and abs(row.confidence - confidence) < 1e-9:
+                return row
+        raise KeyError((confidence, side, group))
+
+    def __str__(self) -> str:
+        lines = ["side   confidence  coverage  error  uncalibrated  finite  group"]
+        lines += [
+            f"{row.side:<5}  {row.confidence:>10.2f}  {row.estimate:>8.3f}  "
+            f"{row.standard_error:.3f}  {row.uncalibrated:>12.3f}  {row.finite:>6.2f}  {row.group}"
+            for row in self.rows
+        ]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def to_frame(self) -> Any:
+        """Return a DataFrame with one row per promise."""
+        pd = pandas_for("to_frame")
+        return pd.DataFrame([asdict(row) for row in self.rows])

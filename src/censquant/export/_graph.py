@@ -1,0 +1,215 @@
+"""A small language of array operations, in which every fitted model can write itself down.
+
+A model that writes itself as a graph once can be turned into an ONNX file, into a page's JavaScript
+and into whatever else knows these few operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant.export._value import (
+    FLAG,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    Block,
+    Node,
+    Shape,
+    Value,
+    known_length,
+)
+
+
+class Graph:
+    """Operations from inputs to named outputs, and the constants among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph
+    >>> graph = Graph()
+    >>> x = graph.numbers(2)
+    >>> graph.outputs["total"] = (2.0 * x).sum()
+    >>> [node.operation for node in graph.top.nodes]
+    ['mul', 'sum']
+    """
+
+    def __init__(self) -> None:
+        self.top = Block()
+        self.inputs: dict[str, Value] = {}
+        self.columns: dict[str, list[str]] = {}
+        self.outputs: dict[str, Value] = {}
+        self.facts: dict[str, Any] = {}
+        self.constants: dict[int, NDArray[Any]] = {}
+        self._known_constants: dict[tuple[str, Shape, bytes], Value] = {}
+        self._blocks = [self.top]
+        self._n_values = 0
+
+    # Inputs and constants
+
+    def numbers(self, n_columns: int, names: Sequence[str] = (), name: str = "X") -> Value:
+        """Declare an input of numbers, one row per individual."""
+        return self._input(name, FLOAT, n_columns, names)
+
+    def texts(self, n_columns: int, names: Sequence[str], name: str) -> Value:
+        """Declare an input of text, one row per individual."""
+        return self._input(name, TEXT, n_columns, names)
+
+    def _input(self, name: str, kind: str, n_columns: int, names: Sequence[str]) -> Value:
+        value = self._new(kind, (None, n_columns))
+        self.inputs[name] = value
+        self.columns[name] = list(names)
+        self.top.inputs.append(value)
+        return value
+
+    def constant(self, array: ArrayLike) -> Value:
+        """Return an array as a value; equal arrays are stored once."""
+        data = np.ascontiguousarray(array)
+        kind = {"f": FLOAT, "i": INTEGER, "u": INTEGER, "b": FLAG}[data.dtype.kind]
+        key = (kind, data.shape, data.tobytes())
+        if key not in self._known_constants:
+            value = self._new(kind, data.shape)
+            self._known_constants[key] = value
+            self.constants[value.number] = data
+        return self._known_constants[key]
+
+    def value(self, given: Any, kind: str = FLOAT) -> Value:
+        """Return a number or an array as a constant of some kind; a value as it is."""
+        if isinstance(given, Value):
+            return given
+        types = {FLOAT: np.float64, INTEGER: np.int64, FLAG: np.bool_}
+        return self.constant(np.asarray(given, dtype=types[kind]))
+
+    # Operations that are not those of one value
+
+    def concat(self, values: Sequence[Value], axis: int = -1) -> Value:
+        """Return values one after the other along an axis, counted from the end."""
+        if len(values) == 1:
+            return values[0]
+        shape = list(values[0].shape)
+        shape[axis] = sum(known_length(value.shape[axis]) for value in values)
+        return self.add("concat", tuple(values), values[0].kind, tuple(shape), {"axis": axis})
+
+    def lookup(self, table: ArrayLike, index: Value) -> Value:
+        """Return the entries of a constant table at places of its first axis."""
+        constant = self.constant(np.asarray(table))
+        return self.add(
+            "lookup", (constant, index), constant.kind, (*index.shape, *constant.shape[1:])
+        )
+
+    def repeated(self, row: ArrayLike, like: Value) -> Value:
+        """Return a constant row once for each row of a value."""
+        constant = self.constant(row)
+        return self.add("repeat", (constant, like), constant.kind, (like.shape[0], *constant.shape))
+
+    def position(self, texts: Value, column: int, levels: Sequence[str]) -> Value:
+        """Return which of some levels the texts of a column are; their number if none."""
+        return self.add(
+            "position",
+            (texts,),
+            INTEGER,
+            (texts.shape[0], 1),
+            {"column": column, "levels": list(levels)},
+        )
+
+    def leaf_sums(
+        self,
+        leaf: Value,
+        start: NDArray[Any],
+        codes: NDArray[Any],
+        weights: NDArray[Any],
+        scales: NDArray[Any],
+        n_codes: int,
+    ) -> Value:
+        """Return per row how often each code is in the leaves that the row is in.
+
+        ``codes`` of leaf k are those from ``start[k]`` to ``start[k + 1]``, and no leaf is empty.
+        One counts as its entry in ``weights``, or 1 if that is empty, times ``scales[k]``.
+        ``leaf`` has one column per tree.
+        """
+        arrays = tuple(self.constant(array) for array in (start, codes, weights, scales))
+        return self.add(
+            "leaf_sums", (leaf, *arrays), FLOAT, (leaf.shape[0], n_codes), {"n_codes": n_codes}
+        )
+
+    def loop(
+        self,
+        count: int,
+        initial: Sequence[Value],
+        step: Callable[..., Sequence[Value]],
+        *,
+        going: Callable[..., Value] | None = None,
+    ) -> list[Value]:
+        """Return values after ``count`` steps, each of which replaces them.
+
+        ``step(number, *values)`` returns the new values, of the same shapes. With ``going`` the
+        loop ends as soon as the flag ``going(*values)`` is not set in any place.
+        """
+        body = Block()
+        number = self._new(INTEGER, ())
+        carried = [self._new(value.kind, value.shape) for value in initial]
+        body.inputs = [number, *carried]
+        self._blocks.append(body)
+        try:
+            body.outputs = [self.value(value) for value in step(number, *carried)]
+            if going is not None:
+                body.outputs.append(going(*body.outputs))
+        finally:
+            self._blocks.pop()
+        kinds = [(value.kind, value.shape) for value in initial]
+        options = {"count": count, "ends": going is not None}
+        return list(self.add_many("loop", tuple(initial), kinds, options, body))
+
+    # Bookkeeping
+
+    def add(
+        self,
+        operation: str,
+        inputs: tuple[Value, ...],
+        kind: str,
+        shape: Shape,
+        options: dict[str, Any] | None = None,
+    ) -> Value:
+        """Add an operation with one output."""
+        return self.add_many(operation, inputs, ((kind, shape),), options)[0]
+
+    def add_many(
+        self,
+        operation: str,
+        inputs: tuple[Value, ...],
+        outputs: Sequence[tuple[str, Shape]],
+        options: dict[str, Any] | None = None,
+        body: Block | None = None,
+    ) -> tuple[Value, ...]:
+        """Add an operation with several outputs."""
+        made = tuple(self._new(kind, shape) for kind, shape in outputs)
+        self._blocks[-1].nodes.append(Node(operation, inputs, made, options or {}, body))
+        return made
+
+    def _new(self, kind: str, shape: Shape) -> Value:
+        self._n_values += 1
+        return Value(self, self._n_values - 1, kind, shape)
+
+
+def used_constants(graph: Graph) -> list[int]:
+    """Return the constants that the outputs depend on, or some operation does."""
+    used: dict[int, None] = {}
+
+    def visit(block: Block) -> None:
+        for node in block.nodes:
+            for value in node.inputs:
+                used.setdefault(value.number)
+            if node.body is not None:
+                visit(node.body)
+        for value in block.outputs:
+            used.setdefault(value.number)
+
+    visit(graph.top)
+    for value in graph.outputs.values():
+        used.setdefault(value.number)
+    return [number for number in used if number in graph.constants]

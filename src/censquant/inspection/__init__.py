@@ -1,0 +1,19 @@
+"""What a fitted model has learned: dependence on features, importance, contributions, ranks."""
+
+from censquant.inspection._contributions import Contributions, contributions
+from censquant.inspection._importance import PermutationImportance, permutation_importance
+from censquant.inspection._partial_dependence import PartialDependence, partial_dependence
+from censquant.inspection._ranks import MethodRanks, rank_methods
+from censquant.inspection._table import FeatureTable
+
+__all__ = [
+    "Contributions",
+    "FeatureTable",
+    "MethodRanks",
+    "PartialDependence",
+    "PermutationImportance",
+    "contributions",
+    "partial_dependence",
+    "permutation_importance",
+    "rank_methods",
+]

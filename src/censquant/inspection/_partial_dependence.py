@@ -1,0 +1,231 @@
+"""Dependence of predicted quantiles on one feature, averaged over all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._frames import pandas_for
+from censquant._seeds import seed_sequence
+from censquant._validation import check_integer
+from censquant.adapters import adapted_curve, is_left_censored
+from censquant.inspection._table import FeatureTable, taken
+from censquant.quantiles import check_quantiles
+from censquant.survival import read_numbers, read_weights
+
+Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PartialDependence:
+    """Predicted quantiles at values of one feature, of every row and on average.
+
+    Made by `partial_dependence`.
+
+    Parameters
+    ----------
+    feature : str
+        Name of the column.
+    grid : ndarray of shape (m,)
+        Values of the feature: increasing numbers, or text for categories.
+    quantiles : ndarray of shape (k,)
+        Levels of the quantiles.
+    individual : ndarray of shape (n, m, k)
+        Quantiles of each row if it had each value, in units of time.
+    identified : ndarray of shape (m, k)
+        Share of the rows whose quantile the data can speak for; 1 where the model does not say.
+    sample_weight : ndarray of shape (n,)
+        Weights of the rows in averages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.inspection import PartialDependence
+    >>> found = PartialDependence(
+    ...     "age", np.array([40.0, 60.0]), np.array([0.5]),
+    ...     individual=np.array([[[9.0], [5.0]], [[7.0], [4.0]]]),
+    ...     identified=np.ones((2, 1)), sample_weight=np.ones(2),
+    ... )
+    >>> found.average.ravel().tolist()
+    [8.0, 4.5]
+    """
+
+    feature: str
+    grid: NDArray[Any]
+    quantiles: Floats
+    individual: Floats
+    identified: Floats
+    sample_weight: Floats
+
+    @property
+    def average(self) -> Floats:
+        """Mean quantile over the rows, of shape (m, k): the partial dependence."""
+        return np.asarray(np.average(self.individual, axis=0, weights=self.sample_weight))
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the values are categories without an order."""
+        return self.grid.dtype.kind != "f"
+
+    def to_frame(self) -> Any:
+        """Return a DataFrame with one row per value and level.
+
+        Returns
+        -------
+        frame : DataFrame
+            With the columns ``value``, ``quantile``, ``average`` and ``identified``.
+        """
+        pd = pandas_for("to_frame")
+        n_levels = len(self.quantiles)
+        return pd.DataFrame(
+            {
+                "value": np.repeat(self.grid, n_levels),
+                "quantile": np.tile(self.quantiles, len(self.grid)),
+                "average": self.average.ravel(),
+                "identified": self.identified.ravel(),
+            }
+        )
+
+
+def partial_dependence(
+    model: Any,
+    X: Any,
+    feature: str | int,
+    *,
+    quantiles: ArrayLike = (0.5,),
+    grid: ArrayLike | None = None,
+    n_values: int = 40,
+    percentiles: Sequence[float] = (0.05, 0.95),
+    max_rows: int = 1_000,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = 0,
+) -> PartialDependence:
+    """Predicted quantiles as a function of one feature, averaged over the rows, in units of time.
+
+    All rows are given the same value of the feature, everything else stays as it is, and their
+    quantiles are averaged; then the next value. The average of quantiles is the typical quantile
+    of an individual, not the quantile of the population. Where the feature goes along with
+    others, some of these rows are combinations that nobody has: look at the individual curves.
+
+    Parameters
+    ----------
+    model : fitted model
+        Any that `censquant.adapters.is_supported` knows.
+    X : array-like or DataFrame of shape (n, n_features)
+        Rows to average over, as the model takes them.
+    feature : str or int
+        Column, by name or number.
+    quantiles : array-like of shape (k,), inside (0, 1), default=(0.5,)
+        Increasing levels.
+    grid : array-like of shape (m,), optional
+        Numbers to look at, increasing. By default the values that the column has if they are at
+        most ``n_values`` or categories, a missing one left out, otherwise evenly spaced ones.
+    n_values : int, at least 2, default=40
+        Number of evenly spaced values.
+    percentiles : pair of float in [0, 1], default=(0.05, 0.95)
+        Quantiles of the feature at which evenly spaced values begin and end.
+    max_rows : int, at least 1, default=1000
+        Rows to average over; of more a random sample is taken.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf) of the rows in the average.
+    random_state : int, Generator, RandomState or None, default=0
+        Source of that sample.
+
+    Returns
+    -------
+    dependence : PartialDependence
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant import LinearCQR
+    >>> from censquant.inspection import partial_dependence
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0])
+    >>> found = partial_dependence(model, X, 0, grid=[-1.0, 1.0])
+    >>> float(np.diff(found.average[:, 0])[0].round(6))
+    6.0
+    """
+    levels = check_quantiles(quantiles)
+    table = FeatureTable.read(X, model)
+    place = table.place(feature)
+    weight = read_weights(sample_weight, len(table))
+    n_most = check_integer("max_rows", max_rows, minimum=1)
+    values, sources = _values(
+        table, place, grid, check_integer("n_values", n_values, minimum=2), percentiles
+    )
+    rows = np.arange(len(table))
+    if len(table) > n_most:
+        rng = np.random.default_rng(seed_sequence(random_state))
+        rows = np.sort(rng.choice(len(table), n_most, replace=False))
+    part = table.take(rows)
+    is_lowest = is_left_censored(model)
+    individual = np.empty((len(rows), len(values), len(levels)))
+    identified = np.ones((len(values), len(levels)))
+    for column, value in enumerate(values):
+        if sources is None:
+            changed = part.with_column(place, np.full(len(rows), value))
+        else:
+            same = np.full(len(rows), sources[column])
+            changed = part.with_column(place, taken(table.column(place), same))
+        curve, reach = adapted_curve(model, changed.X, levels)
+        individual[:, column] = curve.values
+        if reach is not None:
+            known = (
+                levels >= reach[:, None] - _ROUNDING
+                if is_lowest
+                else levels <= reach[:, None] + _ROUNDING
+            )
+            identified[column] = np.average(known, axis=0, weights=weight[rows])
+    return PartialDependence(
+        table.names[place], values, levels, individual, identified, weight[rows]
+    )
+
+
+def _values(
+    table: FeatureTable,
+    place: int,
+    grid: ArrayLike | None,
+    n_values: int,
+    percentiles: Sequence[float],
+) -> tuple[NDArray[Any], NDArray[np.intp] | None]:
+    """Return the values to look at and, for categories, a row that has each of them."""
+    numbers = table.numbers(place)
+    if grid is not None:
+        if numbers is None:
+            raise ValueError(
+                f"grid must be left out for {table.names[place]!r}, whose values are categories."
+            )
+        return _read_grid(grid), None
+    if numbers is None:
+        texts = np.array(table.texts(place), dtype=object)
+        distinct, first = np.unique(texts.astype(str), return_index=True)
+        there = distinct != "missing"
+        return distinct[there], first[there]
+    known = np.unique(numbers[~np.isnan(numbers)])
+    if not known.size:
+        raise ValueError(
+            f"feature must have a value in some row, but {table.names[place]!r} has none."
+        )
+    if known.size <= n_values:
+        return known, None
+    low, high = np.quantile(numbers[~np.isnan(numbers)], percentiles)
+    if low == high:
+        return known[np.linspace(0, known.size - 1, n_values).round().astype(np.intp)], None
+    return np.linspace(low, high, n_values), None
+
+
+def _read_grid(grid: ArrayLike) -> Floats:
+    """Return the values that are given, or raise one sentence."""
+    values = read_numbers(grid, name="grid")
+    if not values.size or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+        raise ValueError(
+            f"grid must be one or more finite numbers in increasing order, got {grid!r}."
+        )
+    return values

@@ -1,0 +1,20 @@
+"""Tables in files: read as they are, asked about where they are not clear, predicted in pieces."""
+
+from censquant.io._error import TableError
+from censquant.io._leaks import columns_to_leave_out
+from censquant.io._options import TextOptions
+from censquant.io._predict import PredictedFile, predict_file
+from censquant.io._table import Table, read_table
+from censquant.io._target import UNITS, TargetColumns
+
+__all__ = [
+    "UNITS",
+    "PredictedFile",
+    "Table",
+    "TableError",
+    "TargetColumns",
+    "TextOptions",
+    "columns_to_leave_out",
+    "predict_file",
+    "read_table",
+]

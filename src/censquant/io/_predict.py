@@ -1,0 +1,259 @@
+"""Predictions for a table of any size: read in pieces, predicted, written beside and renamed."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant._validation import check_integer
+from censquant.io._batches import TableReader
+from censquant.io._columns import Columns, named
+from censquant.io._error import TableError
+from censquant.io._model_columns import known_kinds, settled_kinds
+from censquant.io._options import TextOptions
+from censquant.io._question import Question
+from censquant.io._stream import STANDARD
+from censquant.io._table import CHUNK_ROWS, frame_of, missing_column
+from censquant.io._write import check_output, writing
+from censquant.quantiles import check_quantiles
+
+Floats = NDArray[np.float64]
+
+_LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+@dataclass(frozen=True)
+class PredictedFile:
+    """What :func:`predict_file` wrote.
+
+    Parameters
+    ----------
+    n_rows : int
+    columns : tuple of str
+        Names of the columns that were predicted.
+    identified_share : float
+        Share of the predicted quantiles that the data can speak for.
+
+    Examples
+    --------
+    >>> from censquant.io import PredictedFile
+    >>> PredictedFile(2, ("q0.5", "identified"), 0.5).n_rows
+    2
+    """
+
+    n_rows: int
+    columns: tuple[str, ...]
+    identified_share: float
+
+
+def predict_file(
+    model: Any,
+    data: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    quantiles: ArrayLike = _LEVELS,
+    interval: float | None = None,
+    lower_bound: float | None = None,
+    remaining: str | None = None,
+    beyond: str = "nan",
+    keep: Sequence[str] | str | None = None,
+    options: TextOptions | None = None,
+    overwrite: bool = False,
+    chunk_rows: int = CHUNK_ROWS,
+    progress: Callable[[int, int | None, str], None] | None = None,
+) -> PredictedFile:
+    """Predict every row of a table and write the predictions as a table with as many rows.
+
+    A piece of the table is in memory at a time, so that files may be larger than memory. The
+    result appears under its name only when it is complete.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of this package, fitted to a data frame, whose columns the table must have.
+    data : str or path
+        A CSV, TSV, Parquet or Feather file, gzipped or not; ``"-"`` for standard input.
+    out : str or path
+        The end of the name says the format; ``"-"`` writes CSV to standard output.
+    quantiles : array-like of levels in (0, 1), default 0.1, 0.25, 0.5, 0.75, 0.9
+        Become the columns ``q0.1``, ``q0.25``, ...
+    interval : float in (0, 1), optional
+        Adds the ends of the central interval with this probability, ``lower`` and ``upper``. Of a
+        :class:`censquant.ConformalSurvivalRegressor` they keep the promise.
+    lower_bound : float in (0, 1), optional
+        Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9; of a
+        :class:`censquant.ConformalSurvivalRegressor` alone.
+    remaining : str, optional
+        Column with the time that each individual has lasted already: quantiles and interval are
+        then those of the time that is left, and their columns start with ``remaining_``.
+    beyond : {"nan", "inf", "extrapolate"}, default "nan"
+        What to write at levels that the data cannot speak for: nothing, infinity, or the model's
+        guess.
+    keep : sequence of str or "all", optional
+        Columns of the table that are written in front of the predictions; by default those that
+        are no features of the model.
+    options : TextOptions, optional
+        How text is read.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+    chunk_rows : int, default 100,000
+        Rows in memory at a time; predictions depend on it by rounding alone.
+    progress : callable, optional
+        Called after each piece with the amount done, that of all or None, and the unit of both.
+
+    Returns
+    -------
+    written : PredictedFile
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from censquant import CoxQuantileRegressor
+    >>> from censquant.datasets import load_gbsg2
+    >>> from censquant.io import predict_file
+    >>> X, y = load_gbsg2(as_frame=True)
+    >>> model = CoxQuantileRegressor().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data, out = pathlib.Path(folder) / "new.csv", pathlib.Path(folder) / "times.csv"
+    ...     X[:3].to_csv(data, index=False)
+    ...     written = predict_file(model, data, out, quantiles=[0.1, 0.5])
+    ...     header = out.read_text().split()[0]
+    >>> written.n_rows, header
+    (3, 'q0.1,q0.5,identified')
+    """
+    asked = Question(
+        model,
+        check_quantiles(quantiles),
+        interval=interval,
+        lower_bound=lower_bound,
+        remaining=remaining,
+        beyond=beyond,
+    )
+    check_integer("chunk_rows", chunk_rows, minimum=1)
+    check_output(out, overwrite=overwrite)
+    _refuse_same_file(data, out)
+    reader = TableReader(data, options)
+    try:
+        pieces = _pieces(reader, asked, keep, chunk_rows)
+        first = next(pieces)
+        n_rows, n_identified = 0, 0
+        with writing(out, first.table.schema, overwrite=overwrite) as writer:
+            for piece in _chained(first, pieces):
+                writer.write(piece.table)
+                n_rows += piece.table.num_rows
+                n_identified += piece.n_identified
+                if progress is not None:
+                    progress(*reader.progress)
+    finally:
+        reader.close()
+    n_asked = n_rows * len(asked.levels)
+    return PredictedFile(n_rows, tuple(asked.columns), n_identified / n_asked)
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    table: Any
+    n_identified: int
+
+
+def _pieces(
+    reader: TableReader, asked: Question, keep: Sequence[str] | str | None, chunk_rows: int
+) -> Iterator[_Piece]:
+    """Yield predicted pieces, an empty one of the same columns where there are no rows."""
+    places = _places(reader)
+    features = [_place(reader, places, name, "features") for name in asked.features]
+    elapsed = None
+    if asked.remaining is not None:
+        elapsed = _place(reader, places, asked.remaining, "remaining")
+    if keep is None:
+        kept = [name for name in places if name not in asked.features]
+    else:
+        kept = list(places) if isinstance(keep, str) else list(keep)
+    beside = [_place(reader, places, name, "keep") for name in kept]
+    if clash := [name for name in kept if name in asked.columns]:
+        raise TableError(
+            f"{reader.shown} has columns called as the predictions: {named(clash)}",
+            remedy="rename them, or keep other columns",
+        )
+    read = Columns(reader.shown, reader.options, is_text=reader.is_text)
+    wanted = sorted({*features, *beside, *([] if elapsed is None else [elapsed])})
+    known = known_kinds(asked.model)
+    n_before = 0
+    for piece in reader.pieces(wanted, chunk_rows):
+        values = {place: read.values(piece.column(str(place))) for place in wanted}
+        columns = {
+            name: values[place] for name, place in zip(asked.features, features, strict=True)
+        }
+        known = settled_kinds(read, known, columns)
+        frame = frame_of(read, columns, known, n_before)
+        spent = None
+        if elapsed is not None:
+            spent = read.numbers(values[elapsed], str(asked.remaining), n_before)
+            _check_elapsed(spent, reader.shown, str(asked.remaining), n_before)
+        originals = {
+            name: piece.column(str(place)) for name, place in zip(kept, beside, strict=True)
+        }
+        yield _written(originals, asked, frame, spent)
+        n_before += piece.num_rows
+    if not n_before:
+        raise ValueError(f"{reader.shown} has a header but no rows.")
+
+
+def _written(kept: dict[str, Any], asked: Question, frame: Any, elapsed: Floats | None) -> _Piece:
+    import pyarrow as pa
+
+    predicted, n_identified = asked.answer(frame, elapsed)
+    columns = {
+        **kept,
+        **{
+            # Nothing is written where there is no number.
+            name: pa.array(np.ascontiguousarray(column), mask=np.isnan(column))
+            for name, column in zip(asked.columns, predicted.T, strict=True)
+        },
+    }
+    return _Piece(pa.table(columns), n_identified)
+
+
+def _places(reader: TableReader) -> dict[str, int]:
+    """Return the place of each named column; -1 where several have the name."""
+    places: dict[str, int] = {}
+    for place, name in enumerate(reader.names):
+        if name.strip():
+            places[name.strip()] = -1 if name.strip() in places else place
+    return places
+
+
+def _place(reader: TableReader, places: dict[str, int], name: str, role: str) -> int:
+    if name not in places:
+        raise missing_column(reader.shown, name, list(places), role)
+    if places[name] < 0:
+        raise TableError(
+            f"{reader.shown} has more than one column called {name!r}", remedy="rename all but one"
+        )
+    return places[name]
+
+
+def _check_elapsed(elapsed: Floats, shown: str, name: str, n_before: int) -> None:
+    wrong = np.flatnonzero(~np.isfinite(elapsed))
+    if wrong.size:
+        raise TableError(
+            f"The column {name!r} of {shown} must hold the time that each individual has lasted, "
+            f"got none in row {n_before + wrong[0] + 1}",
+            remedy="write 0 for those that begin",
+        )
+
+
+def _refuse_same_file(data: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    if STANDARD in (os.fspath(data), os.fspath(out)):
+        return
+    if all(Path(path).exists() for path in (data, out)) and Path(data).samefile(out):
+        raise ValueError(f"{os.fspath(out)!r} is the table itself: name another file.")
+
+
+def _chained(first: _Piece, others: Iterator[_Piece]) -> Iterator[_Piece]:
+    yield first
+    yield from others

@@ -1,0 +1,285 @@
+"""Times and events from the columns of a table: asked for where they are not clear."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant._validation import check_choice
+from censquant.io._columns import DATE, NUMBER, level_texts
+from censquant.io._error import TableError
+from censquant.io._table import Table
+from censquant.survival import Target
+
+_DAY = 86_400_000_000_000  # nanoseconds
+UNITS = {
+    "seconds": _DAY / 86_400,
+    "minutes": _DAY / 1_440,
+    "hours": _DAY / 24,
+    "days": float(_DAY),
+    "weeks": 7.0 * _DAY,
+    "months": 365.25 / 12 * _DAY,
+    "years": 365.25 * _DAY,
+}
+"""Units of time that dates can be counted in, with their nanoseconds."""
+
+_EVENT_WORDS = frozenset(
+    (
+        *("1", "2", "yes", "y", "true", "t", "dead", "died", "death", "deceased", "event"),
+        *("failed", "failure", "fail", "fault", "broken", "churned", "churn", "relapse"),
+        *("relapsed", "recurrence", "progressed", "exited", "left", "cancelled", "defaulted"),
+    )
+)
+_CENSORED_NAMES = ("cens", "cnsr", "alive", "running", "active", "surviv")
+_MOST_VALUES = 6
+
+
+@dataclass(frozen=True)
+class TargetColumns:
+    r"""Which columns of a table say when the event happened, or that it had not yet.
+
+    Either ``time`` names a column of durations, or ``start`` and ``end`` name columns of dates.
+    Events are never guessed: codes other than 0 and 1 need ``event_value``.
+
+    Parameters
+    ----------
+    time : str, optional
+        Column of durations.
+    event : str, optional
+        Column that says whether the event was observed. It may be left out where ``until`` is
+        given: rows with an end then have the event.
+    event_value : tuple of str, default ()
+        Values of ``event`` that mean that the event was observed; all others mean censoring.
+    start, end : str, optional
+        Columns of dates.
+    until : str, optional
+        Date up to which individuals without an end were followed, such as 2024-06-30.
+    unit : str, default "days"
+        Unit in which dates are counted, one of ``UNITS``; otherwise a word for messages.
+    date_format : str, optional
+        Form of the dates, as of :meth:`datetime.datetime.strptime`.
+
+    Examples
+    --------
+    >>> from censquant.io import TargetColumns, read_table
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "fleet.csv"
+    ...     _ = path.write_text("days,status\n3,failed\n5,running\n")
+    ...     table = read_table(path)
+    >>> TargetColumns(time="days", event="status", event_value=("failed",)).read(table)
+    Target(time=array([3., 5.]), event=array([ True, False]))
+    """
+
+    time: str | None = None
+    event: str | None = None
+    event_value: tuple[str, ...] = ()
+    start: str | None = None
+    end: str | None = None
+    until: str | None = None
+    unit: str = "days"
+    date_format: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.time is None) == (self.start is None and self.end is None):
+            raise TableError(
+                "The times must be given either by one column (time) or by two columns of dates "
+                "(start and end)"
+            )
+        if self.time is None:
+            if self.start is None or self.end is None:
+                given, other = ("start", "end") if self.end is None else ("end", "start")
+                raise TableError(f"{given} and {other} must be given together, got {given} alone")
+            check_choice("unit", self.unit, UNITS)
+        if self.event is None and self.until is None:
+            raise TableError(
+                "event must name the column that says whether the event was observed",
+                remedy="give until, the date of the last follow-up, where each row with an end had "
+                "the event",
+            )
+        if self.until is not None and self.time is not None:
+            raise TableError("until is a date, and needs columns of dates (start and end)")
+        if self.event_value and self.event is None:
+            raise TableError("event_value needs event, the column that has these values")
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns that are used."""
+        found = (self.time, self.event, self.start, self.end)
+        return [name for name in found if name is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters, as notes of a model file can hold them."""
+        return {**asdict(self), "event_value": list(self.event_value)}
+
+    @classmethod
+    def from_dict(cls, entries: dict[str, Any]) -> "TargetColumns":
+        """Return what :meth:`to_dict` described."""
+        return cls(**{**entries, "event_value": tuple(entries["event_value"])})
+
+    def read(self, table: Table) -> Target:
+        """Return times and events of a table.
+
+        Parameters
+        ----------
+        table : Table
+
+        Returns
+        -------
+        target : Target
+        """
+        if self.time is not None:
+            time, has_end = self._given_times(table, self.time), None
+        else:
+            time, has_end = self._times_of_dates(table)
+        event = has_end if self.event is None else self._events(table, self.event)
+        assert event is not None
+        if self.event is not None and has_end is not None:
+            _refuse_rows(
+                table, event & ~has_end, f"{self.event!r} says that the event was observed, but "
+                f"{self.end!r} is missing,",
+            )  # fmt: skip
+        if not event.any():
+            raise TableError(
+                f"No row of {table.shown} has the event, so that no time to it can be learned",
+                remedy="check event" + (" and event_value" if self.event_value else ""),
+            )
+        return Target(time, event)
+
+    def _given_times(self, table: Table, name: str) -> NDArray[np.float64]:
+        column = table.column(name, "time")
+        if table.kinds[name] == DATE:
+            raise TableError(
+                f"The column {name!r} of {table.shown} must hold durations, got dates",
+                remedy="name two columns of dates by start and end",
+            )
+        if str(column.type) == "bool":
+            raise TableError(
+                f"The column {name!r} of {table.shown} must hold durations, got truth values"
+            )
+        time = table.numbers(name, "time")
+        _refuse_rows(table, np.isnan(time), f"The time {name!r} is missing")
+        _refuse_rows(table, np.isinf(time), f"The time {name!r} is infinite")
+        return np.ascontiguousarray(time)
+
+    def _times_of_dates(self, table: Table) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        assert self.start is not None
+        assert self.end is not None
+        start, end = (
+            table.dates(name, role, self.date_format)
+            for name, role in ((self.start, "start"), (self.end, "end"))
+        )
+        begin, stop = (_nanoseconds(column) for column in (start, end))
+        has_end = ~np.asarray(end.is_null().to_numpy())
+        _refuse_rows(
+            table, np.asarray(start.is_null().to_numpy()), f"The date {self.start!r} is missing"
+        )
+        if self.until is None and not has_end.all():
+            latest = str(np.datetime64(int(max(stop.max(), begin.max())), "ns"))[:10]
+            raise TableError(
+                f"The date {self.end!r} is missing in {(~has_end).sum()} of {len(end)} rows",
+                [("until", latest)],
+                "give another date up to which these rows were followed without the event",
+            )
+        if self.until is not None:
+            stop = np.where(has_end, stop, _read_date(self.until))
+        time = (stop - begin) / UNITS[self.unit]
+        ends = f"{self.end!r}" if self.until is None else f"{self.end!r} or until={self.until}"
+        _refuse_rows(table, time < 0, f"{self.start!r} lies after {ends}")
+        return time, has_end
+
+    def _events(self, table: Table, name: str) -> NDArray[np.bool_]:
+        column = table.column(name, "event")
+        missing = np.asarray(column.is_null().to_numpy())
+        if len(missing) == missing.sum():
+            raise TableError(f"The event {name!r} has no value in any row of {table.shown}")
+        _refuse_rows(table, missing, f"The event {name!r} is missing")
+        if self.event_value:
+            return _chosen(table, column, name, self.event_value)
+        if str(column.type) == "bool":
+            flags = np.asarray(column.to_numpy(), dtype=np.bool_)
+        else:
+            numbers = table.numbers(name, "event") if table.kinds[name] == NUMBER else None
+            if numbers is None or not np.isin(numbers, (0.0, 1.0)).all():
+                raise _ask(table, column, name)
+            flags = numbers == 1.0
+        if any(word in name.lower() for word in _CENSORED_NAMES):
+            words = ("true", "false") if str(column.type) == "bool" else ("1", "0")
+            raise TableError(
+                f"The name of the event {name!r} suggests that {words[0]} means no event",
+                [("event_value", words[1]), ("event_value", words[0])],
+            )
+        return np.ascontiguousarray(flags)
+
+
+def _chosen(table: Table, column: Any, name: str, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return which rows have one of the wanted values; one that no row has is refused."""
+    texts = np.array(level_texts(column).to_pylist(), dtype=object)
+    there = Counter(texts.tolist())
+    for value in wanted:
+        if value not in there:
+            near = [one for one in there if one.lower() == value.lower()]
+            raise TableError(
+                f"No row of {table.shown} has the value {value!r} of {name!r}, which has "
+                f"{_listed(there)}",
+                [("event_value", near[0])] if near else [],
+            )
+    return np.isin(texts, wanted)
+
+
+def _ask(table: Table, column: Any, name: str) -> TableError:
+    """Say which values an event has, and the option that says what they mean."""
+    there = Counter(level_texts(column).to_pylist())
+    values = sorted(there)
+    likely = [value for value in values if value.lower() in _EVENT_WORDS]
+    if set(values) == {"1", "2"}:
+        likely = ["2"]
+    options = likely if len(likely) == 1 else values
+    if len(there) > _MOST_VALUES:
+        return TableError(
+            f"The event {name!r} must hold 0 and 1, got {len(there)} different values such as "
+            f"{values[0]!r}",
+            remedy="name the column that says whether the event was observed",
+        )
+    return TableError(
+        f"The event {name!r} must hold 0 and 1, got {_listed(there)}",
+        [("event_value", value) for value in options],
+        "another value if that one does not mean that the event was observed"
+        if len(options) == 1
+        else "",
+    )
+
+
+def _listed(there: Counter[str]) -> str:
+    shown = [f"{value!r} ({count})" for value, count in there.most_common(_MOST_VALUES)]
+    more = ", ..." if len(there) > _MOST_VALUES else ""
+    return ", ".join(shown) + more + (" rows" if len(there) == 1 else "")
+
+
+def _nanoseconds(column: Any) -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    zero = column.cast(pa.int64()).fill_null(0)
+    return np.asarray(zero.to_numpy(), dtype=np.float64)
+
+
+def _read_date(text: str) -> float:
+    from datetime import datetime
+
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise TableError(f"until must be a date such as 2024-06-30, got {text!r}") from None
+    return float(np.datetime64(found.replace(tzinfo=None), "ns").astype(np.int64))
+
+
+def _refuse_rows(table: Table, wrong: NDArray[np.bool_], problem: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if rows.size:
+        raise TableError(
+            f"{problem} in {rows.size} of {len(wrong)} rows of {table.shown}, first in row "
+            f"{rows[0] + 1}",
+            remedy="fix or remove these rows",
+        )

@@ -1,0 +1,250 @@
+"""Curves in a graph: what the arrays of a curve say, written as operations instead of computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from censquant.export import Value, count_in_rows
+from censquant.quantiles._grid import check_levels
+from censquant.quantiles._interpolation import same_level_only, tail_log
+
+Floats = NDArray[np.float64]
+
+
+class GraphCurve(Protocol):
+    """One distribution per row of a graph, as :class:`QuantileCurve` is one per row of arrays."""
+
+    @property
+    def taus(self) -> Floats:
+        """Levels that the curve lists."""
+        ...
+
+    def at(self, levels: ArrayLike) -> Value:
+        """Return quantiles ``(n, k)`` at constant levels."""
+        ...
+
+    def levels_of(self, times: Value) -> Value:
+        """Return the levels ``(n, T)`` of times ``(n, T)``."""
+        ...
+
+
+class GraphDistribution(Protocol):
+    """Distributions with formulas, in the user's unit of time."""
+
+    def quantile(self, levels: Floats) -> Value:
+        """Return quantiles ``(n, k)`` at levels ``(k,)``."""
+        ...
+
+    def cdf(self, times: Value) -> Value:
+        """Return levels ``(n, T)`` of times ``(n, T)``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GridCurve:
+    """A graph's curves through quantiles on a grid of levels, as :class:`QuantileCurve`.
+
+    Parameters
+    ----------
+    values : Value of shape (n, n_levels)
+        Sorted, and not below ``lower``.
+    taus : ndarray of shape (n_levels,)
+    lower : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph
+    >>> from censquant.quantiles import GridCurve
+    >>> predicted = Graph().numbers(3)
+    >>> curve = GridCurve.of_predictions(predicted, np.array([0.25, 0.5, 0.75]), 0.0)
+    >>> curve.at([0.5, 0.6]).shape
+    (None, 2)
+    """
+
+    values: Value
+    taus: Floats
+    lower: float = -np.inf
+
+    @classmethod
+    def of_predictions(
+        cls, predicted: Value, taus: Floats, lower: float = -np.inf, *, ordered: bool = False
+    ) -> GridCurve:
+        """Return curves of predictions, sorted and clipped from below.
+
+        Parameters
+        ----------
+        predicted : Value of shape (n, n_levels)
+        taus : ndarray of shape (n_levels,)
+        lower : float
+        ordered : bool, default False
+            Whether rows are known to be in order.
+
+        Returns
+        -------
+        curve : GridCurve
+        """
+        values = predicted if ordered or len(taus) == 1 else predicted.sort()[0]
+        return cls(values if lower == -np.inf else values.maximum(lower), taus, lower)
+
+    def at(self, levels: ArrayLike) -> Value:
+        """Return quantiles at constant levels.
+
+        Parameters
+        ----------
+        levels : array-like of shape (k,), inside (0, 1)
+
+        Returns
+        -------
+        quantiles : Value of shape (n, k)
+        """
+        asked = check_levels(levels)
+        place = np.minimum(np.searchsorted(self.taus, asked), len(self.taus) - 1)
+        if np.array_equal(self.taus[place], asked):
+            return self.values if np.array_equal(asked, self.taus) else self.values.columns(place)
+        if len(self.taus) == 1:
+            same_level_only(self.taus, asked)
+            return self.values.columns(np.zeros(len(asked), np.int64))
+        return self._between(asked)
+
+    def _between(self, levels: Floats) -> Value:
+        """Return quantiles off the grid; see ``_quantile_block``, whose arithmetic this is."""
+        taus, last = self.taus, len(self.taus) - 1
+        right = np.clip(np.searchsorted(taus, levels, side="right"), 1, last)
+        low, high = levels < taus[0], levels >= taus[-1]
+        weight = (levels - taus[right - 1]) / (taus[right] - taus[right - 1])
+        weight = np.where(low, levels / taus[0] - 1.0, weight)
+        weight = np.where(high, np.log((1.0 - taus[-1]) / (1.0 - levels)) / tail_log(taus), weight)
+        left_value, right_value = self.values.columns(right - 1), self.values.columns(right)
+        step = right_value - left_value
+        if low.any():
+            flag = self.values.graph.constant(low)
+            step = flag.where(self._lower_reach(left_value, step), step)
+        above = self.values.graph.constant(high)
+        result = above.where(right_value, left_value) + step * weight
+        result = above.where(result, result.minimum(right_value))
+        return result if self.lower == -np.inf else result.maximum(self.lower)
+
+    def lower_reach(self) -> Value:
+        """Return how far below its first quantile each distribution starts, of shape (n, 1)."""
+        first = self.values.columns([0])
+        return self._lower_reach(first, self.values.columns([1]) - first)
+
+    def _lower_reach(self, first: Value, gap: Value) -> Value:
+        reach = gap * float(self.taus[0] / (self.taus[1] - self.taus[0]))
+        return reach if self.lower == -np.inf else reach.minimum(first - self.lower)
+
+    def levels_of(self, times: Value, passed: Value | None = None) -> Value:
+        """Return F(t) of each row's times.
+
+        Parameters
+        ----------
+        times : Value of shape (n, T)
+        passed : Value of shape (n, T), optional
+            Number of quantiles up to each time, where it is known; with fewer than there are, the
+            result is the level at which the distribution function arrives at the time.
+
+        Returns
+        -------
+        levels : Value of shape (n, T)
+        """
+        taus, last, graph = self.taus, len(self.taus) - 1, self.values.graph
+        passed = count_in_rows(self.values, times) if passed is None else passed
+        right = passed.clip(1, last)
+        left_value, right_value = (
+            self.values.take_along(right - 1),
+            self.values.take_along(right),
+        )
+        gap = right_value - left_value
+        wide = gap > 0.0
+        share = wide.where((times - left_value) / wide.where(gap, 1.0), 1.0)
+        below, above = graph.lookup(taus, right - 1), graph.lookup(taus, right)
+        level = (below + (above - below) * share).minimum(above)
+        hazard = (times - right_value) / wide.where(gap, 1.0) * tail_log(taus)
+        tail = wide.where(taus[-1] + (1.0 - taus[-1]) * (1.0 - (-hazard).exp()), 1.0)
+        level = passed.equals(last + 1).where(tail.minimum(1.0), level)
+        first = self.values.columns([0])
+        reach = self.lower_reach()
+        starts = reach > 0.0
+        distance = (first - times) / starts.where(reach, 1.0)
+        start = starts.where(((1.0 - distance) * taus[0]).maximum(0.0), 0.0)
+        return passed.equals(0).where(start, level)
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaCurve:
+    """A graph's curves that answer by a formula, as :class:`DistributionCurve`.
+
+    Parameters
+    ----------
+    distribution : GraphDistribution
+    taus : ndarray of shape (n_levels,)
+    lower : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph
+    >>> from censquant.quantiles import FormulaCurve
+    >>> class Exponential:
+    ...     def __init__(self, rate):
+    ...         self.rate = rate
+    ...     def quantile(self, levels):
+    ...         return -np.log1p(-levels) / self.rate
+    ...     def cdf(self, times):
+    ...         return 1.0 - (-times * self.rate).exp()
+    >>> curve = FormulaCurve(Exponential(Graph().numbers(1)), np.array([0.25, 0.75]), 0.0)
+    >>> curve.at([0.1, 0.5, 0.9]).shape
+    (None, 3)
+    """
+
+    distribution: GraphDistribution
+    taus: Floats
+    lower: float = -np.inf
+
+    def at(self, levels: ArrayLike) -> Value:
+        """Return quantiles ``(n, k)`` at constant levels."""
+        values = self.distribution.quantile(check_levels(levels))
+        return values if self.lower == -np.inf else values.maximum(self.lower)
+
+    def levels_of(self, times: Value) -> Value:
+        """Return the levels ``(n, T)`` of times ``(n, T)``."""
+        levels = self.distribution.cdf(times)
+        return levels if self.lower == -np.inf else (times < self.lower).where(0.0, levels)
+
+
+def graph_reach(curve: GraphCurve, limit: Value, *, lowest: bool) -> Value:
+    """Return the level of each row's curve at the end of its follow-up, as ``reach_until`` does.
+
+    Parameters
+    ----------
+    curve : GraphCurve
+    limit : Value of shape (n, 1)
+    lowest : bool
+        Whether times are left-censored.
+
+    Returns
+    -------
+    level : Value of shape (n, 1)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph
+    >>> from censquant.quantiles import GridCurve, graph_reach
+    >>> x = Graph().numbers(3)
+    >>> curve = GridCurve.of_predictions(x.columns([0, 1]), np.array([0.25, 0.75]))
+    >>> graph_reach(curve, x.columns([2]), lowest=False).shape
+    (None, 1)
+    """
+    end = float(curve.taus[0] if lowest else curve.taus[-1])
+    if isinstance(curve, GridCurve) and len(curve.taus) == 1:
+        known = limit <= curve.values if lowest else limit >= curve.values
+        level = known.where(end, 1.0 if lowest else 0.0)
+    else:
+        level = curve.levels_of(limit)
+    return level.maximum(end) if lowest else level.minimum(end)

@@ -1,0 +1,57 @@
+"""The documentation site has a place for everything; ``make docs`` builds it and finds the rest."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from test_public_api import MODULES
+
+DOCS = Path(__file__).parents[2] / "docs"
+GALLERY = sorted((DOCS.parent / "examples" / "gallery").glob("*.py"))
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if "generated" not in path.parts]
+
+
+def extension(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_extensions" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_the_api_has_every_public_package():
+    assert sorted(extension("api_pages").PARTS) == sorted(MODULES)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_page_is_in_the_table_of_contents(path):
+    listed = [
+        entry
+        for page in PAGES
+        for tree in re.findall(
+            r"```{toctree}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
+        )
+        for entry in tree.splitlines()
+    ]
+    name = str(path.relative_to(DOCS).with_suffix(""))
+    assert name == "index" or any(Path(name).match(entry) for entry in listed if entry)
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_examples_of_the_gallery_are_run_by_the_build(path):
+    assert path.name.startswith("plot_")
+
+
+def test_links_to_files_of_the_repository_lead_to_pages_of_the_site():
+    links = extension("repository_files")
+    text = "[a](../ARCHITECTURE.md#layers), [b](metrics.md) and [c](https://example.org)"
+    page = DOCS / "index.md"
+    assert links.with_links_of_the_site(text, page, page) == (
+        "[a](generated/repository/architecture.md#layers), [b](metrics.md) and "
+        "[c](https://example.org)"
+    )
+
+
+def test_a_place_for_a_page_that_is_not_written_is_left_out():
+    text = "quickstart*\nnot-written-yet*\nmethods\n"
+    assert extension("places").without_empty_places(text) == "quickstart*\nmethods\n"

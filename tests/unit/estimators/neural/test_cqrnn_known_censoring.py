@@ -1,0 +1,37 @@
+"""What CQRNN minimises where every row's censoring time is known."""
+
+import re
+
+import pytest
+
+from censquant import CQRNN
+from censquant.datasets import make_norm_linear
+from censquant.objectives import Powell, TobitLaplace
+
+
+def small(**parameters):
+    return CQRNN(**{"max_epochs": 3, "hidden_layer_sizes": (8,), "random_state": 0, **parameters})
+
+
+DATA = make_norm_linear(120, random_state=0)
+
+
+@pytest.mark.parametrize(("loss", "kind"), [("powell", Powell), ("tobit", TobitLaplace)])
+def test_the_objective_is_the_one_asked_for(loss, kind):
+    model = small(known_censoring_loss=loss)
+    model.fit(DATA.X, DATA.y, censoring_time=DATA.censoring_time)
+    assert type(model.models_[0].objective) is kind
+
+
+def test_a_tobit_type_likelihood_recovers_the_median_of_normal_times():
+    train, test = make_norm_linear(800, random_state=0), make_norm_linear(500, random_state=1)
+    model = CQRNN([0.3, 0.5, 0.7], known_censoring_loss="tobit", max_epochs=40, random_state=0)
+    model.fit(train.X, train.y, censoring_time=train.censoring_time)
+    predicted = model.predict_quantiles(test.X, [0.5], beyond="extrapolate")
+    assert ((predicted - test.true_quantiles([0.5])) ** 2).mean() < 0.25
+
+
+def test_another_loss_is_refused():
+    message = "known_censoring_loss must be one of 'powell', 'tobit', got 'huber'."
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        small(known_censoring_loss="huber").fit(DATA.X, DATA.y)

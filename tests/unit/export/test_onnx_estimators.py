@@ -1,0 +1,158 @@
+"""Every estimator as an ONNX file says what it says itself."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+from censquant import (
+    CensoredQuantileForest,
+    CensoredQuantileRegressor,
+    CoxQuantileRegressor,
+    LinearCQR,
+    load,
+    make_quantile_pipeline,
+)
+from exported_models import (
+    LEVELS,
+    MODELS,
+    assert_same,
+    data,
+    fitted,
+    levels_of,
+    new_rows,
+    onnx_answers,
+    session,
+)
+
+SIX_LEVELS = "[0.013, 0.1, 0.33, 0.5, 0.9, 0.97]"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_file_in_double_precision_says_what_the_model_says(name, tmp_path):
+    model, rows, levels = fitted(name), new_rows(60), levels_of(name)
+    model.to_onnx(tmp_path / "model.onnx", levels, dtype="float64")
+    assert_same(onnx_answers(tmp_path / "model.onnx", X=rows), model, rows, levels)
+
+
+@pytest.mark.parametrize("name", ["pool, right", "shape log-normal, right", "forest, left"])
+def test_single_precision_rounds_inputs_and_outputs_only(name, tmp_path):
+    model, rows = fitted(name), new_rows(60).astype(np.float32)
+    model.to_onnx(tmp_path / "model.onnx", LEVELS)
+    answers = onnx_answers(tmp_path / "model.onnx", X=rows)
+    assert {value.dtype for value in answers.values()} == {np.dtype(np.float32)}
+    assert_same(answers, model, rows.astype(np.float64), LEVELS, rtol=2e-7)
+
+
+@pytest.mark.parametrize("n", [1, 1024, 1025])
+def test_the_number_of_rows_does_not_change_an_answer(n, tmp_path):
+    model, rows = fitted("boosted, right"), new_rows(1025)
+    model.to_onnx(tmp_path / "model.onnx", LEVELS, dtype="float64")
+    answers = onnx_answers(tmp_path / "model.onnx", X=rows[:n])
+    assert answers["quantiles"].shape == (n, len(LEVELS))
+    assert answers["median"].shape == answers["identified"].shape == (n,)
+    assert_same(answers, model, rows[:n], LEVELS)
+
+
+def test_the_levels_of_the_fit_are_exported_by_default(tmp_path):
+    model = fitted("cqrnn, right")
+    model.to_onnx(tmp_path / "model.onnx")
+    assert session(tmp_path / "model.onnx").get_outputs()[0].shape == ["rows", 19]
+
+
+def test_a_level_other_than_the_median_alone_has_no_median(tmp_path):
+    x, y = data("right")
+    model = LinearCQR([0.3]).fit(x[y[1]], y[0][y[1]])
+    model._path_levels = model._path_coefficients = None
+    model.to_onnx(tmp_path / "model.onnx", dtype="float64")
+    answers = onnx_answers(tmp_path / "model.onnx", X=x)
+    assert sorted(answers) == ["identified", "quantiles"]
+    with pytest.raises(ValueError, match=r"Only the level 0\.3 was fitted"):
+        model.to_onnx(tmp_path / "other.onnx", [0.5])
+
+
+def test_a_file_runs_without_this_package(tmp_path):
+    fitted("cox, right").to_onnx(tmp_path / "model.onnx", LEVELS)
+    program = """
+import sys
+import numpy as np
+import onnxruntime
+session = onnxruntime.InferenceSession("model.onnx")
+answer = session.run(["quantiles"], {"X": np.zeros((2, 3), np.float32)})[0]
+assert "censquant" not in sys.modules
+print(answer.shape, session.get_modelmeta().custom_metadata_map["quantiles"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == f"(2, 6) {SIX_LEVELS}", done.stderr
+
+
+def test_a_model_that_was_loaded_is_exported_like_the_fitted_one(tmp_path):
+    model, rows = fitted("pool, right"), new_rows(20)
+    model.save(tmp_path / "model.safetensors")
+    load(tmp_path / "model.safetensors").to_onnx(tmp_path / "model.onnx", dtype="float64")
+    assert_same(onnx_answers(tmp_path / "model.onnx", X=rows), model, rows, None)
+
+
+def test_weighted_rows_of_a_forest_are_exported(tmp_path):
+    x, y = data("right")
+    weight = np.random.default_rng(0).uniform(0.5, 2.5, size=len(x))
+    model = CensoredQuantileForest(n_estimators=5, random_state=0).fit(x, y, weight)
+    model.to_onnx(tmp_path / "model.onnx", LEVELS, dtype="float64")
+    assert_same(onnx_answers(tmp_path / "model.onnx", X=new_rows(30)), model, new_rows(30), LEVELS)
+
+
+def test_without_censoring_all_fitted_levels_are_identified(tmp_path):
+    x, (time, _) = data("right")
+    model = CoxQuantileRegressor().fit(x, time)
+    model.to_onnx(tmp_path / "model.onnx", LEVELS, dtype="float64")
+    answers = onnx_answers(tmp_path / "model.onnx", X=new_rows(5))
+    assert_same(answers, model, new_rows(5), LEVELS)
+    assert set(answers["identified"]) == {0.99}
+
+
+def test_numeric_steps_of_a_pipeline_are_exported(tmp_path):
+    x, y = data("right")
+    x = np.where(np.random.default_rng(0).random(x.shape) < 0.1, np.nan, x)
+    steps = (SimpleImputer(), StandardScaler(), RobustScaler(), MinMaxScaler(clip=True))
+    model = make_quantile_pipeline(*steps, LinearCQR([0.1, 0.3])).fit(x, y)
+    model.to_onnx(tmp_path / "model.onnx", dtype="float64")
+    assert_same(onnx_answers(tmp_path / "model.onnx", X=x), model, x, None)
+
+
+class TestCategories:
+    def frame(self):
+        x, y = data("right")
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(
+            {
+                "age": np.where(rng.random(len(x)) < 0.1, np.nan, x[:, 0]),
+                "stage": rng.choice(["I", "II", "III", None], len(x)),
+                "id": [f"p{row}" for row in range(len(x))],
+                "dose": x[:, 1],
+                "sex": rng.choice(["f", "m"], len(x)),
+            }
+        )
+        return frame, y
+
+    @pytest.mark.filterwarnings("ignore:X has columns", "ignore:X has levels", "ignore:X has miss")
+    @pytest.mark.filterwarnings("ignore::censquant.exceptions.FeatureWarning")
+    def test_text_is_a_second_input(self, tmp_path):
+        frame, y = self.frame()
+        candidates = [("cox", CoxQuantileRegressor())]
+        model = CensoredQuantileRegressor(candidates=candidates, random_state=0).fit(frame, y)
+        model.to_onnx(tmp_path / "model.onnx", LEVELS, dtype="float64")
+        frame.loc[3, "stage"] = "unknown"
+        answers = onnx_answers(
+            tmp_path / "model.onnx",
+            X=frame[["age", "dose"]].to_numpy(),
+            categories=frame[["stage", "sex"]].fillna("").to_numpy(dtype=object),
+        )
+        assert_same(answers, model, frame, LEVELS)
+        facts = session(tmp_path / "model.onnx").get_modelmeta().custom_metadata_map
+        assert facts["columns"] == '{"X": ["age", "dose"], "categories": ["stage", "sex"]}'

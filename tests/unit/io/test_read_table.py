@@ -1,0 +1,183 @@
+"""Tables are read as they are, whatever their encoding, separators and quotation marks."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from censquant.io import (
+    TableError,
+    TargetColumns,
+    TextOptions,
+    columns_to_leave_out,
+    predict_file,
+    read_table,
+)
+from censquant.io._batches import TableReader
+
+TEXT = 'days,"site, plant",größe\n3,"north\nwing",1.5\n 5 ,"says ""hi""",NA\n'
+
+
+def write(folder, content, name="table.csv"):
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_means_the_same_in_every_encoding(tmp_path, encoding, line_end, packed):
+    content = TEXT.replace("\n", line_end).encode(encoding)
+    path = write(tmp_path, gzip.compress(content) if packed else content)
+    options = TextOptions(encoding="cp1252") if encoding == "cp1252" else None
+    table = read_table(path, options)
+    assert table.kinds == {"days": "number", "site, plant": "text", "größe": "number"}
+    np.testing.assert_array_equal(table.numbers("days", "time"), [3.0, 5.0])
+    np.testing.assert_array_equal(table.numbers("größe", "features"), [1.5, np.nan])
+    assert table.columns["site, plant"].to_pylist() == [f"north{line_end}wing", 'says "hi"']
+    assert any("line breaks in 'site, plant'" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_the_separator_is_the_one_of_the_header(tmp_path, separator):
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    path = tmp_path / "table.txt"
+    frame.to_csv(path, sep=separator, index=False)
+    assert list(read_table(path).columns) == ["a", "b"]
+
+
+def test_a_header_with_two_possible_separators_is_read_by_its_comma(tmp_path):
+    path = write(tmp_path, b"a;b,c\n1,2\n")
+    assert list(read_table(path).columns) == ["a;b", "c"]
+    path = write(tmp_path, b"a;b,c\n1;2\n")
+    with pytest.raises(TableError, match=r"2 columns in its header but 1 in the row '1;2': pass "):
+        read_table(path)
+
+
+def test_long_files_are_read_like_pandas_reads_them(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=150_000),
+            "word": rng.choice(["a", 'quoted "b"', "line\nbreak", "ü"], 150_000),
+        }
+    )
+    path = tmp_path / "long.csv"
+    frame.to_csv(path, index=False)
+    seen = []
+    table = read_table(path, progress=lambda *done: seen.append(done))
+    np.testing.assert_array_equal(table.numbers("x", "features"), frame["x"])
+    assert table.columns["word"].to_pylist() == frame["word"].tolist()
+    assert seen[-1] == (path.stat().st_size, path.stat().st_size, "bytes")
+
+
+def test_columns_without_a_name_are_left_aside_and_said(tmp_path):
+    table = read_table(write(tmp_path, b",a,\n1,2,\n2,3,\n"))
+    assert list(table.columns) == ["a"]
+    assert table.notes == ("2 columns without names are left aside.",)
+
+
+def test_a_name_that_stands_twice_can_only_be_refused(tmp_path):
+    table = read_table(write(tmp_path, b"a,b,a\n1,2,3\n"))
+    with pytest.raises(TableError, match="more than one column called 'a': rename all but one"):
+        table.column("a", "features")
+
+
+def test_types_of_parquet_are_kept_and_pieces_are_small(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "n": range(10),
+            "flag": [True, False] * 5,
+            "day": pd.date_range("2024-01-01", periods=10),
+            "level": pd.Categorical(["a", "b"] * 5),
+            "list": [[1]] * 10,
+        }
+    )
+    path = tmp_path / "table.parquet"
+    frame.to_parquet(path)
+    table = read_table(path)
+    assert list(table.kinds.values()) == ["number", "number", "date", "text", "other"]
+    reader = TableReader(path)
+    assert [piece.num_rows for piece in reader.pieces([0, 3], 4)] == [4, 4, 2]
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"separator": ",", "decimal": ","}, "separator and decimal must differ, got ',' for both"),
+        ({"separator": ""}, "separator must be one character such as ';', got ''"),
+        ({"decimal": "'"}, "decimal must be one of '.', ',', got"),
+        ({"encoding": "nope"}, "encoding must be one that Python knows"),
+    ],
+)
+def test_impossible_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        TextOptions(**options)
+
+
+def test_thousands_separators_are_not_taken_for_decimals(tmp_path):
+    table = read_table(write(tmp_path, b"a;b\n1.500,5;x\n2,5;y\n"), TextOptions(decimal=","))
+    assert table.kinds["a"] == "text"
+
+
+def test_the_error_speaks_python_and_shell():
+    error = TableError("b is odd", [("date_format", "%d %m"), ("drop", "b")], "fix it", about="a_b")
+    assert str(error) == "a_b: b is odd: pass date_format='%d %m' or drop='b', or fix it."
+    assert error.for_shell() == "--a-b: b is odd: add --date-format '%d %m' or --drop b, or fix it."
+
+
+def test_target_columns_come_back_from_notes():
+    columns = TargetColumns(start="a", end="b", until="2024-01-01", unit="weeks")
+    assert TargetColumns.from_dict(columns.to_dict()) == columns
+    columns = TargetColumns("days", "status", ("dead", "gone"))
+    assert TargetColumns.from_dict(columns.to_dict()) == columns
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"time": "a", "start": "b", "end": "c", "event": "d"}, "either by one column"),
+        ({"time": "a", "event": "b", "until": "2024-01-01"}, "until is a date, and needs columns"),
+        ({"start": "a", "end": "b", "until": "2024", "event_value": ("x",)}, "event_value needs"),
+        (
+            {"start": "a", "end": "b", "event": "c", "unit": "moons"},
+            "unit must be one of 'seconds'",
+        ),
+    ],
+)
+def test_contradicting_columns_are_refused(columns, message):
+    with pytest.raises(ValueError, match=message):
+        TargetColumns(**columns)
+
+
+def test_months_and_time_zones_are_counted_as_calendars_do(tmp_path):
+    content = (
+        b"start,end,seen\n2020-01-01T00:00:00+02:00,2020-01-31T10:30:00+02:00,1\n"
+        b"2020-01-01T00:00:00+00:00,2021-01-01T00:00:00+00:00,0\n"
+    )
+    table = read_table(write(tmp_path, content))
+    target = TargetColumns(start="start", end="end", event="seen", unit="months").read(table)
+    np.testing.assert_allclose(target.time, [30.4375 / 30.4375, 366 / 30.4375])
+
+
+def test_columns_that_only_look_like_the_time_are_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"days": rng.exponential(100, 50), "failed": rng.integers(0, 2, 50)})
+    frame["minus"] = -frame["days"]
+    frame["noise"] = rng.normal(size=50)
+    frame["code"] = rng.integers(0, 5, 50)
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    table = read_table(path)
+    target = TargetColumns("days", "failed").read(table)
+    left_out, doubtful = columns_to_leave_out(table, ["minus", "noise", "code"], target)
+    assert left_out == {}
+    assert set(doubtful) == {"minus"}
+
+
+def test_a_model_without_names_cannot_predict_a_file(tmp_path):
+    with pytest.raises(ValueError, match="must have been fitted to a data frame"):
+        predict_file(object(), "data.csv", "out.csv")
