@@ -14,9 +14,9 @@ from censquant.calibration._rules import Side
 
 Floats = NDArray[np.float64]
 
-# A modelled censoring hazard may be too low by a fifth; the worse of the two answers counts. They
+# A modelled censoring hazard may be too low by so much; the worse of the two answers counts. They
 # are equal where the event model is right, and differ where neither model has seen much.
-_FEARED_FACTOR = 1.25
+_FEARED_FACTOR = 1.4
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Aipcw:
     observed, with what the recalibrated event model expects if not, see `chance_before`. The
     estimate is right if either the censoring model or the event model is, and its error is the
     product of theirs where neither is. Where censoring depends on the features, the worse of two
-    answers counts: that of the censoring model, and that of one with hazards a quarter higher.
+    answers counts: that of the censoring model, and that of one with hazards 40 % higher.
 
     Examples
     --------

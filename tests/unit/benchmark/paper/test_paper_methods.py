@@ -88,7 +88,7 @@ def test_methods_travel_to_workers(name):
     assert (copy.name, copy.threadsafe) == (name, METHODS[name].threadsafe)
     first, second = (one.build(get_dataset("weibull"), {}, 3) for one in (METHODS[name], copy))
     assert type(first) is type(second)
-    assert vars(first) == vars(second)
+    assert repr(vars(first)) == repr(vars(second))  # estimators inside have no equality
 
 
 def test_unknown_methods_are_told_the_near_ones():

@@ -78,6 +78,10 @@ WRONG_VALUES = {
         "upper",
         "level_rule must be one of 'nearest', 'lower', 'interpolate', got 'upper'.",
     ),
+    "known_censoring_loss": (
+        "huber",
+        "known_censoring_loss must be one of 'powell', 'tobit', got 'huber'.",
+    ),
     "y_star": (np.inf, "y_star must be finite and inside (-inf, inf), got inf."),
     "crossing_penalty": (-1, "crossing_penalty must be finite and inside [0, inf), got -1."),
     "crossing_margin": (-1, "crossing_margin must be finite and inside [0, inf), got -1."),
@@ -106,7 +110,15 @@ WRONG_VALUES = {
     "verbose": (-1, "verbose must be at least 0, got -1."),
 }
 
-CHOICES = {"activation", "head", "level_rule", "time_transform", "censoring", "device"}
+CHOICES = {
+    "activation",
+    "head",
+    "level_rule",
+    "known_censoring_loss",
+    "time_transform",
+    "censoring",
+    "device",
+}
 
 
 def test_every_parameter_is_tested():
