@@ -38,6 +38,7 @@ def run_page(text, name):
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 # Their blocks print what stands below them.
 SHOWN = (
+    "calibration",
     "choosing",
     "coming-from",
     "comparison",

@@ -104,20 +104,12 @@ def _compensator(until: Floats, beyond: Floats, widths: Floats, slopes: Floats) 
 
     The chance is 1 - S(L) / S(u), with 1 / S(u) a step function of the area.
     """
-    edges = np.concatenate((np.zeros((len(widths), 1)), np.cumsum(widths, axis=1)), axis=1)
-    sums = np.concatenate((np.zeros((len(slopes), 1)), np.cumsum(widths * slopes, axis=1)), axis=1)
-    last = widths.shape[1] - 1
-    if len(edges) == 1:
-        piece = np.minimum(np.searchsorted(edges[0, 1:], until), last)
-        start = edges[0][piece]
-    else:
-        places = (np.searchsorted(row[1:], asked) for row, asked in zip(edges, until, strict=True))
-        piece = np.minimum(np.stack(list(places)), last)
-        start = np.take_along_axis(edges, piece, axis=1)
-    # A piece may be centred past the limit, where the chance is 0 and not negative.
-    slope = np.minimum(
-        np.take_along_axis(slopes, piece, axis=1), 1.0 / np.maximum(beyond, _NO_CHANCE)
-    )
-    inside = np.take_along_axis(sums, piece, axis=1) + (until - start) * slope
-    result: Floats = until - beyond * inside
+    from censquant.calibration._compensator import write_compensators
+
+    # Arrays of one kind, since the kernel is compiled for each kind.
+    shape, room = np.broadcast_shapes(until.shape, beyond.shape), np.empty((2, slopes.shape[1] + 1))
+    until, beyond = (np.broadcast_to(a, shape) for a in (until, beyond))
+    arrays = [np.require(a, requirements=["C", "W"]) for a in (until, beyond, widths, slopes)]
+    result = np.empty(shape)
+    write_compensators(*arrays, _NO_CHANCE, *room, result)
     return result
