@@ -22,6 +22,7 @@ LAYERS = (
         "_files",
         "_follow_up_share",
         "_frames",
+        "_html",
         "_progress",
         "_row_numbers",
         "_seeds",

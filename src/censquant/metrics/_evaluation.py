@@ -1,11 +1,13 @@
 """The outcome of an evaluation: a table of scores and a verdict in words."""
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from censquant._frames import pandas_for
+from censquant._html import html_table
 
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
@@ -87,13 +89,21 @@ class Evaluation:
             raise KeyError(f"metric must be one of {names}, got {metric!r}.")
         return found[0]
 
+    def _repr_html_(self) -> str:
+        lines = [
+            (row.metric, f"{row.value:.4g}", _interval(row), row.direction, row.note)
+            for row in self.rows
+        ]
+        table = html_table(("metric", "value", "95 % interval", "better", "note"), lines)
+        counts = f"<p>{self.n_rows} rows, {self.n_events} events</p>"
+        return f"{counts}{table}<p>{escape(self.verdict)}</p>"
+
     def __str__(self) -> str:
         width = max(len(row.metric) for row in self.rows)
         lines = [f"{self.n_rows} rows, {self.n_events} events", ""]
         lines.append(f"{'metric':{width}}{'value':>10}{'95 % interval':>22}  better  note")
         for row in self.rows:
-            ends = "" if np.isnan(row.lower) else f"{row.lower:.4g} to {row.upper:.4g}"
-            number = f"{row.metric:{width}}{row.value:>10.4g}{ends:>22}"
+            number = f"{row.metric:{width}}{row.value:>10.4g}{_interval(row):>22}"
             lines.append(f"{number}  {row.direction:6}  {row.note}")
         return "\n".join([*lines, "", self.verdict])
 
@@ -107,6 +117,10 @@ class Evaluation:
         """
         pd = pandas_for("to_frame")
         return pd.DataFrame(list(self.rows), columns=list(EvaluationRow._fields))
+
+
+def _interval(row: EvaluationRow) -> str:
+    return "" if np.isnan(row.lower) else f"{row.lower:.4g} to {row.upper:.4g}"
 
 
 def verdict_of(

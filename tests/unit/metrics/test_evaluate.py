@@ -437,3 +437,18 @@ def test_the_verdict_on_left_censored_times_keeps_its_direction(shift, way):
         Shifted(), mirrored(y, 3.0), X_test, mirrored(y_test, 3.0), n_resamples=5, random_state=0
     )
     assert f"(p < 0.001): they are too {way}. " in result.verdict
+
+
+def test_a_notebook_shows_every_row_and_the_verdict_without_markup_of_their_own():
+    time, taus = np.random.default_rng(0).uniform(size=100), np.array([0.25, 0.5, 0.75])
+    result = evaluate([taus] * 100, time, None, time, taus=taus)
+    page = result._repr_html_()
+    assert page.count("<tr>") == len(result.rows) + 1
+    assert all(f"<td>{row.metric}</td>" in page for row in result.rows)
+    assert result.verdict.split(",")[0] in page
+
+
+def test_the_same_rows_have_the_same_intervals_by_default():
+    time, taus = np.random.default_rng(0).uniform(size=100), np.array([0.25, 0.5, 0.75])
+    first, second = (evaluate([taus] * 100, time, None, time, taus=taus) for _ in range(2))
+    assert str(first) == str(second)

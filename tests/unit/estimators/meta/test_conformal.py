@@ -82,6 +82,7 @@ def test_coverage_says_what_was_wrong_and_what_is_left():
     assert row.uncalibrated < 0.8
     assert 0 < row.standard_error < 0.02
     assert len(WRONG.coverage_.to_frame()) == len(WRONG.coverage_) == 12
+    assert WRONG.coverage_._repr_html_().count("<tr>") == 13
 
 
 def test_recalibrated_quantiles_have_their_levels():

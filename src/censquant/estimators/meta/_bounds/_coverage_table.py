@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from censquant._frames import pandas_for
+from censquant._html import html_table
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,10 @@ class CoverageTable:
             if (row.side, row.group) == (side, group) and abs(row.confidence - confidence) < 1e-9:
                 return row
         raise KeyError((confidence, side, group))
+
+    def _repr_html_(self) -> str:
+        heading = ("side", "confidence", "coverage", "error", "uncalibrated", "finite", "group")
+        return html_table(heading, (line.split(maxsplit=6) for line in str(self).splitlines()[1:]))
 
     def __str__(self) -> str:
         lines = ["side   confidence  coverage  error  uncalibrated  finite  group"]

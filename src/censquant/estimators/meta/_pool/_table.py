@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._frames import pandas_for
+from censquant._html import html_table
 from censquant.estimators.meta._pool._candidates import LEVELS
 from censquant.metrics import concordance_index, pinball_loss_censored
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
@@ -113,12 +114,7 @@ class CandidateTable:
 
     def _repr_html_(self) -> str:
         heading, *lines = self._cells()
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in heading)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>"
-            for line in lines
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return html_table(heading, lines)
 
     def to_frame(self) -> Any:
         """Return a DataFrame with one row per candidate, indexed by name."""
