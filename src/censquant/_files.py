@@ -180,6 +180,15 @@ def _remove_if_abandoned(path: Path) -> None:
             path.unlink()
 
 
+@contextlib.contextmanager
+def locked(path: Path, refusal: str) -> Iterator[None]:
+    """Hold a lock file; where another process holds it, raise BlockingIOError with a sentence."""
+    with path.open("ab") as file:
+        if _lock(file, wait=False) is False:
+            raise BlockingIOError(f"{refusal}: wait until it has ended.")
+        yield
+
+
 def _lock(file: BinaryIO, *, wait: bool) -> bool | None:
     """Lock a file until it is closed; False if another holds it, None where there are no locks."""
     try:

@@ -14,7 +14,9 @@ from censquant.training import Objective, Rows
 if TYPE_CHECKING:
     from censquant.estimators.neural._neural import NeuralRegressor
 
-_ROWS_LOOKED_AT = 500
+SHOWN_ROWS = 500
+"""Rows whose predictions are looked at."""
+
 # An overfitted model may put the quantiles of some rows far out, but not those of most. Judged are
 # levels that were reached while individuals were followed, and not the far tail.
 _FAR, _FAR_SHARE, _HIGHEST_LEVEL = 10.0, 0.5, 0.9
@@ -36,7 +38,7 @@ def warn_of_failed_training(
     low, high = model.follow_up_
     if not high > low:
         return
-    curve = ensemble_curve(model.models_, features[:_ROWS_LOOKED_AT])
+    curve = ensemble_curve(model.models_, features[:SHOWN_ROWS])
     values = curve.values / (high - low)
     seen = _far_quantiles(model, values, curve.taus, low / (high - low), rows)
     seen = seen or _no_better_than_constant(model, rows, objective)
@@ -80,7 +82,7 @@ def _no_better_than_constant(
     if model.history_[-1]["epoch"] < _FEWEST_EPOCHS:
         return None
     bound = objective.bind(rows)
-    some = next(bound.prepare(rows).blocks(_ROWS_LOOKED_AT))
+    some = next(bound.prepare(rows).blocks(SHOWN_ROWS))
     peak = max((record["loss"] for record in model.history_), default=0.0)
     for trained in model.models_:
         network = trained.network

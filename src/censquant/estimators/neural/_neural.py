@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
-from censquant.estimators._feature_model import FeatureModel, default_times
+from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators._features import (
     check_features,
     dense,
@@ -21,16 +21,17 @@ from censquant.estimators._features import (
 )
 from censquant.estimators._follow_up import FollowUp, ReachRule, followed
 from censquant.estimators._parts import Part
-from censquant.estimators._row_order import arrangement, in_order
+from censquant.estimators._row_order import arrangement
 from censquant.estimators.neural._architecture import new_network
-from censquant.estimators.neural._convergence import warn_of_failed_training
+from censquant.estimators.neural._convergence import SHOWN_ROWS, warn_of_failed_training
+from censquant.estimators.neural._facts import DataFacts
 from censquant.estimators.neural._graph import CurveGraph, neural_graph
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
     FeatureScale,
     holdout,
-    in_unit_free_order,
+    scaled_rows,
 )
 from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining, joined
 from censquant.estimators.neural._trained_model import (
@@ -44,7 +45,6 @@ from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
     Target,
     TimeTransform,
-    default_horizon,
     read_censoring_times,
     read_target,
     read_weights,
@@ -55,7 +55,7 @@ from censquant.training import (
     Checkpoint,
     Objective,
     ProgressBar,
-    Rows,
+    RowSource,
     TrainingConfig,
     side_by_side,
     train,
@@ -214,27 +214,43 @@ n_features_in_, feature_names_in_
             limit = read_censoring_times(censoring_time, target, left=left)
         known = () if limit is None else (limit,)
         order, weight = arrangement(weight, features, target.time, target.event, *known)
-        features, target = in_order(features, order), target.take(order)
+        target = target.take(order)
         require_events(target)
-        if features.ndim == 2 and self._stands_alone:
-            warn_of_constant_features(features, feature_names(self), stacklevel=3)
+        ends = feature_range(features, order) if features.ndim == 2 else None
+        if ends is not None and self._stands_alone:
+            warn_of_constant_features(ends, feature_names(self), stacklevel=3)
 
         transform = self._fit_transform(target, weight, mirror=left)
         if limit is not None:
             limit = np.clip(transform.forward(limit[order]), -_NEVER, _NEVER)
-        scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
-        rows = Rows.from_arrays(
-            scale.apply_in_blocks(features),
-            time=transform.forward(target.time),
-            event=target.event,
-            weight=weight,
-            limit=limit,
-        )
-        rows = in_unit_free_order(rows)
+        scale = FeatureScale.fit(features, weight, order) if self.standardize else FeatureScale()
+        facts = DataFacts.of(target, weight, transform, scale, ends, left=left)
         inner = tuple(transform.levels(taus).tolist())
         objective: Objective = self._make_objective(inner, target, transform)
         if limit is not None:
             objective = known_objective(inner)
+        some = features[order[:SHOWN_ROWS]]
+        event = target.event
+        time = transform.forward(target.time)
+        del target  # a training of many rows needs the memory
+        rows = scaled_rows(
+            features, order, scale, time=time, event=event, weight=weight, limit=limit
+        )
+        del time, weight, order, limit
+        return self._fit_rows(rows, some, facts, objective, taus, config, callbacks, checkpoint)
+
+    def _fit_rows(
+        self,
+        rows: RowSource,
+        some: NDArray[Any],
+        facts: DataFacts,
+        objective: Objective,
+        taus: NDArray[np.float64],
+        config: TrainingConfig,
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+    ) -> Self:
+        """Train on rows in model units; ``some`` are features of a few as the user gave them."""
         progress = [ProgressBar(self._n_runs())] if self.verbose else []
         try:
             networks, follow_up, histories = self._train(
@@ -245,20 +261,27 @@ n_features_in_, feature_names_in_
                 bar.close()
 
         self.quantiles_ = self._fitted_levels(taus, networks)
-        self.time_transform_ = transform
-        self.follow_up_ = (float(target.time.min()), float(target.time.max()))
-        self.horizon_ = default_horizon(target.time, weight, left=left)
-        self.unique_times_ = default_times(target.time[target.event])
+        self.time_transform_ = facts.transform
+        self.follow_up_ = facts.follow_up
+        self.horizon_ = facts.horizon
+        self.unique_times_ = facts.unique_times
         self.history_ = joined(histories)
         self.models_ = [
-            TrainedModel(scale, network, objective, transform, self.quantiles_, self._lowest_time())
+            TrainedModel(
+                facts.scale,
+                network,
+                objective,
+                facts.transform,
+                self.quantiles_,
+                self._lowest_time(),
+            )
             for network in networks
         ]
         self._fit_parameters = self.get_params(deep=False)
-        self._feature_range = feature_range(features) if features.ndim == 2 else None
+        self._feature_range = facts.feature_range
         self._follow_up = follow_up
         if self._stands_alone:
-            warn_of_failed_training(self, features, rows, objective, stacklevel=4)
+            warn_of_failed_training(self, some, rows.sample(), objective, stacklevel=5)
         return self
 
     def _fit_transform(
@@ -277,7 +300,7 @@ n_features_in_, feature_names_in_
 
     def _train(
         self,
-        rows: Rows,
+        rows: RowSource,
         objective: Objective,
         config: TrainingConfig,
         callbacks: Sequence[Callback],
@@ -286,7 +309,8 @@ n_features_in_, feature_names_in_
         """Train the members, and beside them the model of follow-up if anything is censored."""
         seeds = seed_sequence(self.random_state).spawn(self.n_members + 2)
         *rngs, follow_up_rng, holdout_rng = (np.random.default_rng(seed) for seed in seeds)
-        all_rows, validation = rows, None
+        everyone = rows.sample()
+        validation: RowSource | None = None
         if self.early_stopping:
             rows, validation = holdout(rows, self.validation_fraction, holdout_rng)
 
@@ -306,8 +330,8 @@ n_features_in_, feature_names_in_
             )
             for member, rng in enumerate(rngs)
         ]
-        if self._stands_alone and not all_rows.event.all():
-            tasks.append(FollowUpTraining(all_rows, follow_up_rng))
+        if self._stands_alone and not everyone.event.all():
+            tasks.append(FollowUpTraining(everyone, follow_up_rng))
         # Torch shares threads and random numbers between all of a process.
         n_jobs = 1 if self.network is not None else self.n_jobs
         results = side_by_side(tasks, n_jobs, stopping=self._stopping)
@@ -319,7 +343,7 @@ n_features_in_, feature_names_in_
     def _train_member(
         self,
         objective: Objective,
-        rows: Rows,
+        rows: RowSource,
         config: TrainingConfig,
         rng: np.random.Generator,
         **options: Any,
@@ -332,9 +356,11 @@ n_features_in_, feature_names_in_
         """Return the number of trainings of a fit."""
         return self.n_members
 
-    def _make_network(self, rows: Rows, objective: Objective, rng: np.random.Generator) -> Network:
+    def _make_network(
+        self, rows: RowSource, objective: Objective, rng: np.random.Generator
+    ) -> Network:
         """Return a network for the rows that it will be trained on."""
-        return new_network(self, rows.x.shape[1:], objective.n_outputs, rng)
+        return new_network(self, rows.shape, objective.n_outputs, rng)
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:
         """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from censquant.estimators._follow_up import FollowUp
 from censquant.networks import Network
-from censquant.training import Objective, Rows, TrainingConfig
+from censquant.training import Objective, Rows, RowSource, TrainingConfig
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._neural import NeuralRegressor
@@ -23,7 +23,7 @@ class MemberTraining:
 
     estimator: "NeuralRegressor"
     objective: Objective
-    rows: Rows
+    rows: RowSource
     config: TrainingConfig
     rng: np.random.Generator
     options: dict[str, Any]
