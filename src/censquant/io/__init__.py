@@ -4,12 +4,14 @@ from censquant.io._error import TableError
 from censquant.io._leaks import columns_to_leave_out
 from censquant.io._options import TextOptions
 from censquant.io._predict import PredictedFile, predict_file
+from censquant.io._survival_blocks import SurvivalBlocks
 from censquant.io._table import Table, read_table
 from censquant.io._target import UNITS, TargetColumns
 
 __all__ = [
     "UNITS",
     "PredictedFile",
+    "SurvivalBlocks",
     "Table",
     "TableError",
     "TargetColumns",

@@ -15,9 +15,10 @@ from censquant.io._columns import Columns, named
 from censquant.io._error import TableError
 from censquant.io._model_columns import known_kinds, settled_kinds
 from censquant.io._options import TextOptions
+from censquant.io._places import Places
 from censquant.io._question import Question
 from censquant.io._stream import STANDARD
-from censquant.io._table import CHUNK_ROWS, frame_of, missing_column
+from censquant.io._table import CHUNK_ROWS, frame_of
 from censquant.io._write import check_output, writing
 from censquant.quantiles import check_quantiles
 
@@ -164,16 +165,16 @@ def _pieces(
     reader: TableReader, asked: Question, keep: Sequence[str] | str | None, chunk_rows: int
 ) -> Iterator[_Piece]:
     """Yield predicted pieces, an empty one of the same columns where there are no rows."""
-    places = _places(reader)
-    features = [_place(reader, places, name, "features") for name in asked.features]
+    places = Places(reader)
+    features = [places.of(name, "features") for name in asked.features]
     elapsed = None
     if asked.remaining is not None:
-        elapsed = _place(reader, places, asked.remaining, "remaining")
+        elapsed = places.of(asked.remaining, "remaining")
     if keep is None:
-        kept = [name for name in places if name not in asked.features]
+        kept = [name for name in places.names if name not in asked.features]
     else:
-        kept = list(places) if isinstance(keep, str) else list(keep)
-    beside = [_place(reader, places, name, "keep") for name in kept]
+        kept = places.names if isinstance(keep, str) else list(keep)
+    beside = [places.of(name, "keep") for name in kept]
     if clash := [name for name in kept if name in asked.columns]:
         raise TableError(
             f"{reader.shown} has columns called as the predictions: {named(clash)}",
@@ -216,25 +217,6 @@ def _written(kept: dict[str, Any], asked: Question, frame: Any, elapsed: Floats 
         },
     }
     return _Piece(pa.table(columns), n_identified)
-
-
-def _places(reader: TableReader) -> dict[str, int]:
-    """Return the place of each named column; -1 where several have the name."""
-    places: dict[str, int] = {}
-    for place, name in enumerate(reader.names):
-        if name.strip():
-            places[name.strip()] = -1 if name.strip() in places else place
-    return places
-
-
-def _place(reader: TableReader, places: dict[str, int], name: str, role: str) -> int:
-    if name not in places:
-        raise missing_column(reader.shown, name, list(places), role)
-    if places[name] < 0:
-        raise TableError(
-            f"{reader.shown} has more than one column called {name!r}", remedy="rename all but one"
-        )
-    return places[name]
 
 
 def _check_elapsed(elapsed: Floats, shown: str, name: str, n_before: int) -> None:

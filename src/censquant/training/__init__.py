@@ -8,7 +8,7 @@ from censquant.training._parallel import side_by_side
 from censquant.training._rows import Rows
 from censquant.training._schedule import Schedule, StepDecay, WarmupCosine
 from censquant.training._shard_folder import ShardFolder
-from censquant.training._shard_writer import BlockStream, write_shards
+from censquant.training._shard_writer import BlockStream, Scaling, write_shards
 from censquant.training._shards import ShardRows
 from censquant.training._source import RowSource
 from censquant.training._summary import StreamSummary
@@ -22,6 +22,7 @@ __all__ = [
     "RowSource",
     "Rows",
     "Run",
+    "Scaling",
     "Schedule",
     "ShardFolder",
     "ShardRows",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 class Rows:
     """Features and targets of some individuals, in model units (transformed, standardised).
 
-    One batch, or all rows of a training: then it is the :class:`RowSource` that answers from memory.
+    One batch, or all rows of a training: the :class:`RowSource` that answers from memory.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Rows:
         return self
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple["Rows", "Rows"]:
-        """Return the rows without a random share of the events and of the others, and that share."""
+        """Return the rows without a random share of events and of censored rows, and that share."""
         held = np.zeros(len(self), dtype=bool)
         for kind in (self.event, ~self.event):
             index = rng.permutation(np.flatnonzero(kind))

@@ -52,9 +52,7 @@ class ShardFolder:
         """Return all rows, their times in model units."""
         digest = hashlib.blake2b("".join(self.digests).encode(), digest_size=16).hexdigest()
         paths = tuple(shard_path(self.path, place) for place in range(len(self.lengths)))
-        return ShardRows(
-            digest, paths, self.lengths, self._shape, transform, 0, sum(self.lengths)
-        )
+        return ShardRows(digest, paths, self.lengths, self._shape, transform, 0, sum(self.lengths))
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -115,7 +113,8 @@ def shard_path(folder: Path, place: int) -> Path:
 
 def records_digest(records: NDArray[Any]) -> str:
     """Return the digest of the content of a file of rows."""
-    return hashlib.blake2b(np.ascontiguousarray(records).view(np.uint8), digest_size=16).hexdigest()
+    content = np.ascontiguousarray(records).view(np.uint8).data
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:

@@ -281,6 +281,6 @@ class _Writing:
         return True
 
 
-def _append_bytes(path: Path, values: Floats) -> None:
+def _append_bytes(path: Path, values: NDArray[Any]) -> None:
     with path.open("ab") as file:
         file.write(values.data)

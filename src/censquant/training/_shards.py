@@ -110,9 +110,7 @@ class ShardRows:
         """
         most = min(_SAMPLE_ROWS, max(1, _SAMPLE_CELLS // max(1, *self.shape)))
         some = replace(self.between(0, min(len(self), most)), level=None, _prepare=None)
-        parts = [
-            _mapped(path)[first:last] for path, first, last, _ in some._parts()
-        ]
+        parts = [_mapped(path)[first:last] for path, first, last, _ in some._parts()]
         return some._rows(np.concatenate(parts), slice(None))
 
     def split(self, fraction: float, rng: np.random.Generator) -> "tuple[ShardRows, ShardRows]":

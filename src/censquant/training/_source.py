@@ -54,9 +54,7 @@ class RowSource(Protocol):
         """Return all rows, or a uniform sample of them that memory can hold."""
         ...
 
-    def split(
-        self, fraction: float, rng: np.random.Generator
-    ) -> "tuple[RowSource, RowSource]":
+    def split(self, fraction: float, rng: np.random.Generator) -> "tuple[RowSource, RowSource]":
         """Return the rows without a random share, and that share, to be held out."""
         ...
 

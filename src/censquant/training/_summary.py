@@ -47,7 +47,8 @@ class StreamSummary:
         self.mean, self._squares = np.zeros(n_features), np.zeros(n_features)
         self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
         # One row each of the sample: random key, time, event, weight.
-        self._drawn, self._ends = np.zeros((0, 4)), np.zeros((0, 4))
+        self._drawn: Floats = np.zeros((0, 4))
+        self._ends: Floats = np.zeros((0, 4))
 
     def add(
         self,
@@ -93,9 +94,9 @@ class StreamSummary:
     def target(self) -> tuple[Target, Floats]:
         """Return the sample of times and events, and their weights, 1 on average over all rows."""
         rows = np.unique(np.concatenate((self._drawn, self._ends)), axis=0)
-        return Target(
-            np.ascontiguousarray(rows[:, 1]), rows[:, 2] > 0
-        ), rows[:, 3] / self.mean_weight
+        return Target(np.ascontiguousarray(rows[:, 1]), rows[:, 2] > 0), rows[
+            :, 3
+        ] / self.mean_weight
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of which :meth:`from_state` makes the same summary."""

@@ -12,7 +12,7 @@ from censquant.survival import kaplan_meier
 from censquant.training import Objective, Rows
 
 if TYPE_CHECKING:
-    from censquant.estimators.neural._neural import NeuralRegressor
+    from censquant.estimators.neural._trains_on_rows import TrainsOnRows
 
 SHOWN_ROWS = 500
 """Rows whose predictions are looked at."""
@@ -27,7 +27,7 @@ _FEWEST_EPOCHS = 3  # a loss that was only seen once or twice has not risen
 
 
 def warn_of_failed_training(
-    model: "NeuralRegressor",
+    model: "TrainsOnRows",
     features: NDArray[Any],
     rows: Rows,
     objective: Objective,
@@ -53,7 +53,7 @@ def warn_of_failed_training(
 
 
 def _far_quantiles(
-    model: "NeuralRegressor",
+    model: "TrainsOnRows",
     values: NDArray[np.float64],
     taus: NDArray[np.float64],
     low: float,
@@ -75,9 +75,7 @@ def _far_quantiles(
     )
 
 
-def _no_better_than_constant(
-    model: "NeuralRegressor", rows: Rows, objective: Objective
-) -> str | None:
+def _no_better_than_constant(model: "TrainsOnRows", rows: Rows, objective: Objective) -> str | None:
     """Say that a network is no better than one that returns the same outputs for everybody."""
     if model.history_[-1]["epoch"] < _FEWEST_EPOCHS:
         return None

@@ -69,6 +69,11 @@ class FeatureScale:
             return x
         return (x - self.center) / self.scale
 
+    def undo(self, scaled: NDArray[Any]) -> NDArray[np.float64]:
+        """Return features as they were before :meth:`apply`."""
+        plain = scaled.astype(np.float64)
+        return plain if self.center is None else plain * self.scale + self.center
+
 
 def _weighted_sum(
     x: NDArray[Any],
@@ -133,7 +138,9 @@ def holdout(
 ) -> tuple[RowSource, RowSource]:
     """Hold out a random share of the rows; where they are in memory, the same share of events."""
     kept, held = rows.split(fraction, rng)
-    if not all(any(block.event.any() for block in part.blocks(_BLOCK_ROWS)) for part in (kept, held)):
+    if not all(
+        any(block.event.any() for block in part.blocks(_BLOCK_ROWS)) for part in (kept, held)
+    ):
         n_events = sum(int(block.event.sum()) for block in rows.blocks(_BLOCK_ROWS))
         raise ValueError(
             f"early_stopping needs events among the {fraction:g} of rows held out and among the "

@@ -12,7 +12,7 @@ from censquant.networks import Network
 from censquant.training import Objective, Rows, RowSource, TrainingConfig
 
 if TYPE_CHECKING:
-    from censquant.estimators.neural._neural import NeuralRegressor
+    from censquant.estimators.neural._trains_on_rows import TrainsOnRows
 
 History = list[dict[str, Any]]
 
@@ -21,7 +21,7 @@ History = list[dict[str, Any]]
 class MemberTraining:
     """The training of one member, to be run beside others."""
 
-    estimator: "NeuralRegressor"
+    estimator: "TrainsOnRows"
     objective: Objective
     rows: RowSource
     config: TrainingConfig
