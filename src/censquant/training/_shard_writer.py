@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._files import locked, read_arrays, write_arrays
+from censquant._files import locked, read_arrays, saying_disk_full, write_arrays
 from censquant.exceptions import ModelFileError
 from censquant.training._shard_folder import MANIFEST, ShardFolder, records_digest, shard_path
 from censquant.training._shards import record_type
@@ -104,7 +104,10 @@ def write_shards(
     work = folder.with_name(f".{folder.name}.writing")
     work.mkdir(parents=True, exist_ok=True)
     try:
-        with locked(work / _LOCK, f"Another process is writing the shards {str(folder)!r}"):
+        with (
+            locked(work / _LOCK, f"Another process is writing the shards {str(folder)!r}"),
+            saying_disk_full(_full(stream, folder)),
+        ):
             _check_room(stream, work)
             written = _Writing(stream, work, resumable=resumable).run(scaling)
             if folder.exists():
@@ -112,10 +115,8 @@ def write_shards(
             work.replace(folder)
     except BlockingIOError:
         raise
-    except Exception as error:
+    except Exception:
         shutil.rmtree(work, ignore_errors=True)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _full(stream, folder) from None
         raise
     (folder / _LOCK).unlink(missing_ok=True)
     return replace(written, path=folder)
@@ -140,13 +141,12 @@ def _check_room(stream: BlockStream, folder: Path) -> None:
         raise OSError(errno.ENOSPC, "no space left")
 
 
-def _full(stream: BlockStream, folder: Path) -> OSError:
-    needed = stream.expected_bytes() * 1.1 / 1e9
-    return OSError(
-        errno.ENOSPC,
-        f"The disk is full: the shards of {stream.shown} need about {needed:.2g} GB in "
-        f"{str(folder.parent)!r} while they are written, so that nothing was kept; free some space "
-        "or name another folder by shards",
+def _full(stream: BlockStream, folder: Path) -> str:
+    needed, place = 1.1e-9 * stream.expected_bytes(), str(folder.absolute().parent)
+    return (
+        f"The disk is full: the shards of {stream.shown} need about {needed:.2g} GB in {place!r} "
+        "while they are written, and nothing was kept; free some space, or name another folder by "
+        "shards."
     )
 
 

@@ -76,7 +76,7 @@ class StreamSummary:
         np.maximum(self.high, x.max(axis=0), out=self.high)
         rows = np.column_stack((rng.random(len(x)), time, event, weight))
         self._ends = _ends(np.concatenate((self._ends, rows)))
-        drawn = np.concatenate((self._drawn, rows))
+        drawn: Floats = np.concatenate((self._drawn, rows))
         if len(drawn) > _SAMPLE_ROWS:
             drawn = drawn[np.argpartition(drawn[:, 0], _SAMPLE_ROWS)[:_SAMPLE_ROWS]]
         self._drawn = drawn

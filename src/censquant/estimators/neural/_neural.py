@@ -26,6 +26,7 @@ from censquant.estimators.neural._network_files import network_part, restored_ne
 from censquant.estimators.neural._preparation import (
     FeatureScale,
     scaled_rows,
+    targets_only,
 )
 from censquant.estimators.neural._trained_model import (
     ensemble_curve,
@@ -200,13 +201,10 @@ n_features_in_, feature_names_in_
         if limit is not None:
             objective = known_objective(inner)
         some = features[order[:SHOWN_ROWS]]
-        event = target.event
-        time = transform.forward(target.time)
-        del target  # a training of many rows needs the memory
-        rows = scaled_rows(
-            features, order, scale, time=time, event=event, weight=weight, limit=limit
-        )
-        del time, weight, order, limit
+        targets = targets_only(transform.forward(target.time), target.event, weight, limit)
+        del target, weight, limit  # a training of many rows needs the memory
+        rows = scaled_rows(features, order, scale, targets)
+        del order, targets
         return self._fit_rows(rows, some, facts, objective, taus, config, callbacks, checkpoint)
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:

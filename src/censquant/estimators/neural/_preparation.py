@@ -97,40 +97,53 @@ def _weighted_sum(
 
 
 def scaled_rows(
-    features: NDArray[Any],
-    order: NDArray[np.intp],
-    scale: FeatureScale,
-    *,
-    time: NDArray[np.float64],
-    event: NDArray[np.bool_],
-    weight: NDArray[np.float64],
-    limit: NDArray[np.float64] | None = None,
+    features: NDArray[Any], order: NDArray[np.intp], scale: FeatureScale, targets: Rows
 ) -> Rows:
     """Return the rows of a training, in an order that does not depend on the user's units.
 
     Training shuffles rows by their position, so the position decides what is learned. Scaled
     features are computed twice, for the order and for the rows in it, so that they are never in
-    memory twice. ``order`` selects rows of ``features``; the other arrays are in it already.
+    memory twice.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, ...)
+        Of all rows of the user.
+    order : ndarray of int
+        Those that are used, in any order; it is changed.
+    scale : FeatureScale
+    targets : Rows
+        Everything but the features, in that order.
     """
-    nothing = np.zeros((len(order), 0), np.float32)
-    others = Rows.from_arrays(nothing, time=time, event=event, weight=weight, limit=limit)
 
     def scaled(rows: slice) -> NDArray[Any]:
         return scale.apply(features[order[rows]]).astype(np.float32, copy=False)
 
     # Steps far larger than the rounding that another unit causes, and far smaller than the data's.
     def steps(rows: slice) -> list[NDArray[Any]]:
-        columns = [scaled(rows), *(column[rows] for column in others.arrays()[1:])]
+        columns = [scaled(rows), *(column[rows] for column in targets.arrays()[1:])]
         return [np.rint(column.astype(np.float64) * _STEPS_IN_ONE) for column in columns]
 
     places = order_by_content(len(order), steps)
-    others, order = others.take(places), order[places]
+    targets = targets.take(places)
+    order[:] = order[places]
     del places
     x = np.empty((len(order), *features.shape[1:]), np.float32)
     for start in range(0, len(order), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
         x[block] = scaled(block)
-    return replace(others, x=x)
+    return replace(targets, x=x)
+
+
+def targets_only(
+    time: NDArray[np.float64],
+    event: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    limit: NDArray[np.float64] | None = None,
+) -> Rows:
+    """Return rows without features."""
+    nothing = np.zeros((len(time), 0), np.float32)
+    return Rows.from_arrays(nothing, time=time, event=event, weight=weight, limit=limit)
 
 
 def holdout(

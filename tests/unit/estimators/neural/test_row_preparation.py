@@ -14,7 +14,12 @@ from censquant.estimators._row_order import (
     canonical_order,
     copies_of,
 )
-from censquant.estimators.neural._preparation import FeatureScale, holdout, scaled_rows
+from censquant.estimators.neural._preparation import (
+    FeatureScale,
+    holdout,
+    scaled_rows,
+    targets_only,
+)
 from censquant.estimators.neural._y_star import push_limit, read_y_star, y_star_factor
 from censquant.training import Rows
 
@@ -72,7 +77,7 @@ def test_the_order_of_scaled_rows_outlives_the_rounding_of_another_unit():
     shuffled = rng.permutation(300)
     plain, other = (
         scaled_rows(
-            features, i, FeatureScale(), time=time[i], event=event[i], weight=np.ones(300)
+            features, i.copy(), FeatureScale(), targets_only(time[i], event[i], np.ones(300))
         )
         for features, i in ((x, np.arange(300)), (noisy, shuffled))
     )
