@@ -85,6 +85,8 @@ class TableReader:
         self._stream.close()
         if self._jumping is not None:
             self._jumping.close()
+        # It refers to this reader: what was read of a large file would wait for a collection.
+        self._pieces = _nothing
 
     # Parquet and Feather
 
@@ -190,6 +192,10 @@ class TableReader:
             others,
             "fix that row (text with separators in it needs quotation marks)",
         )
+
+
+def _nothing(places: Sequence[int], n_rows: int) -> Iterator[Any]:
+    raise ValueError("The table is closed.")
 
 
 def unreadable(shown: str, error: Exception) -> Exception:
