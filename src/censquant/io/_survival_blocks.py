@@ -68,6 +68,7 @@ class SurvivalBlocks:
         self._target, self._weight = target, weight
         self._beside = [*target.names, *([] if weight is None else [weight])]
         self._takes_all = features is None
+        self._n_bytes: int | None = None
         first = self._data.parts[0].open()
         first.close()
         self.features = self._chosen(features, first)
@@ -93,7 +94,9 @@ class SurvivalBlocks:
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the rows have as float64 numbers."""
-        return sum(self._expected_bytes(part) for part in self._data.parts)
+        if self._n_bytes is None:  # every file is opened for it
+            self._n_bytes = sum(self._expected_bytes(part) for part in self._data.parts)
+        return self._n_bytes
 
     def blocks(
         self, part: int, n_rows: int

@@ -73,7 +73,7 @@ def write_shards(
     *,
     resumable: bool = True,
 ) -> ShardFolder:
-    """Write the rows of a stream as shuffled shards, or open them if they are there already.
+    r"""Write the rows of a stream as shuffled shards, or open them if they are there already.
 
     The stream is read once. Each row goes to a random bucket; then the rows of each bucket are
     shuffled, scaled and written, so that memory holds one bucket at a time. The folder appears
@@ -93,6 +93,23 @@ def write_shards(
     Returns
     -------
     shards : ShardFolder
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from censquant.io import SurvivalBlocks, TargetColumns
+    >>> from censquant.survival import TimeTransform
+    >>> from censquant.training import write_shards
+    >>> def unchanged(summary):
+    ...     return None, None, lambda x: x
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path, shards = pathlib.Path(folder) / "fleet.csv", pathlib.Path(folder) / "shards"
+    ...     _ = path.write_text("days,failed,load\n3,1,0.5\n5,0,0.7\n")
+    ...     stream = SurvivalBlocks(path, TargetColumns("days", "failed"))
+    ...     stored = write_shards(stream, shards, unchanged)
+    ...     times = stored.rows(TimeTransform()).sample().time
+    >>> sorted(times.tolist())
+    [3.0, 5.0]
     """
     if (folder / MANIFEST).exists():
         return _opened(stream, folder)

@@ -28,7 +28,7 @@ def record_type(n_features: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class ShardRows:
-    """Rows in files that are mapped into memory, shuffled when they were written.
+    r"""Rows in files that are mapped into memory, shuffled when they were written.
 
     An epoch visits the files in random order, and the rows of each in random order. Since rows
     were scattered over the files at random, a batch is a random sample of all rows. Apart from the
@@ -50,6 +50,26 @@ class ShardRows:
         The rows that are used, counted over all files.
     level : float32 ndarray of shape (stop - start,), optional
         As in :class:`RowSource`.
+    prepare : callable, optional
+        What every batch passes; :meth:`prepared` sets it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from censquant.io import SurvivalBlocks, TargetColumns
+    >>> from censquant.survival import TimeTransform
+    >>> from censquant.training import ShardRows, write_shards
+    >>> def unchanged(summary):
+    ...     return None, None, lambda x: x
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path, shards = pathlib.Path(folder) / "fleet.csv", pathlib.Path(folder) / "shards"
+    ...     _ = path.write_text("days,failed,load\n3,1,0.5\n5,0,0.7\n")
+    ...     stream = SurvivalBlocks(path, TargetColumns("days", "failed"))
+    ...     rows = write_shards(stream, shards, unchanged).rows(TimeTransform(scale=2.0))
+    ...     batches = [batch.time.tolist() for batch in rows.batches(np.random.default_rng(0), 1)]
+    >>> sorted(batches)
+    [[1.5], [2.5]]
     """
 
     digest: str
@@ -60,7 +80,7 @@ class ShardRows:
     start: int
     stop: int
     level: NDArray[np.float32] | None = field(default=None, repr=False)
-    _prepare: Callable[[Rows], Rows] | None = field(default=None, repr=False)
+    prepare: Callable[[Rows], Rows] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -109,7 +129,7 @@ class ShardRows:
         Of rows with more than a hundred features fewer are taken, 20 million values in all.
         """
         most = min(_SAMPLE_ROWS, max(1, _SAMPLE_CELLS // max(1, *self.shape)))
-        some = replace(self.between(0, min(len(self), most)), level=None, _prepare=None)
+        some = replace(self.between(0, min(len(self), most)), level=None, prepare=None)
         parts = [_mapped(path)[first:last] for path, first, last, _ in some._parts()]
         return some._rows(np.concatenate(parts), slice(None))
 
@@ -120,7 +140,7 @@ class ShardRows:
 
     def prepared(self, prepare: Callable[[Rows], Rows]) -> "ShardRows":
         """Return the rows with a preparation that every batch passes; it must keep all rows."""
-        return replace(self, _prepare=prepare)
+        return replace(self, prepare=prepare)
 
     def with_level(self, level: NDArray[np.float32]) -> "ShardRows":
         """Return the rows with levels, in the order of :meth:`blocks`."""
@@ -151,9 +171,9 @@ class ShardRows:
             if self.level is None
             else np.ascontiguousarray(self.level[places]),
         )
-        if self._prepare is None:
+        if self.prepare is None:
             return rows
-        prepared = self._prepare(rows)
+        prepared = self.prepare(rows)
         if len(prepared) != n:
             raise ValueError(
                 "prepare must keep all rows where they are not in memory, got "
