@@ -23,8 +23,9 @@ class Objective(Protocol):
     def bind(self, train: Rows) -> Self:
         """Return a new objective that holds what depends on the training rows.
 
-        Where rows are not in memory, it receives a uniform sample of them. It is separate from :meth:`prepare` because validation rows are also prepared, with the
-        constants of the training rows.
+        Where rows are not in memory, it receives a uniform sample of them. It is separate from
+        :meth:`prepare` because validation rows are also prepared, with the constants of the
+        training rows.
         """
         ...
 
