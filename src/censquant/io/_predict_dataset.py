@@ -85,10 +85,12 @@ def predict_dataset(
         A Parquet, Feather, CSV or TSV file, or a folder of such files.
     out : str or path
         A new or empty folder, or one in which this prediction was begun.
-    quantiles, interval, lower_bound, remaining, beyond, keep, options, chunk_rows
+    quantiles, interval, lower_bound, remaining, beyond, keep, options
         As in :func:`predict_file`.
     part_rows : int, default 1,000,000
         Rows per file of predictions.
+    chunk_rows : int, default 100,000
+        Rows in memory at a time.
     progress : callable, optional
         Called after each piece with the number of rows so far.
 

@@ -127,9 +127,10 @@ def write_shards(
         ):
             _check_room(stream, work)
             written = _Writing(stream, work, resumable=resumable).run(scaling)
-            if folder.exists():
-                folder.rmdir()
-            work.replace(folder)
+            if os.name != "nt":  # there no folder with an open file can be moved
+                _move(work, folder)
+        if os.name == "nt":
+            _move(work, folder)
     except BlockingIOError:
         raise
     except Exception:
@@ -137,6 +138,12 @@ def write_shards(
         raise
     (folder / _LOCK).unlink(missing_ok=True)
     return replace(written, path=folder)
+
+
+def _move(work: Path, folder: Path) -> None:
+    if folder.exists():
+        folder.rmdir()
+    work.replace(folder)
 
 
 def _opened(stream: BlockStream, folder: Path) -> ShardFolder:
