@@ -88,8 +88,8 @@ class FitsDatasets(TrainsOnRows):
         >>> X, y = load_gbsg2(as_frame=True)
         >>> table = X.assign(days=y["time"], relapse=y["event"])
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder) / "gbsg2.csv"
-        ...     table.to_csv(path, index=False)
+        ...     path = pathlib.Path(folder) / "gbsg2.parquet"
+        ...     table.to_parquet(path, index=False)
         ...     model = CQRNN(max_epochs=5, random_state=0)
         ...     model = model.fit_dataset(path, time="days", event="relapse")
         >>> model.predict_quantiles(X[:2], [0.1, 0.5], beyond="extrapolate").shape
