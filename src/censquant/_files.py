@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import math
@@ -178,6 +179,28 @@ def _remove_if_abandoned(path: Path) -> None:
         age = time.time() - path.stat().st_mtime
         if locked or (locked is None and age > _ABANDONED_SECONDS):
             path.unlink()
+
+
+@contextlib.contextmanager
+def saying_disk_full(sentence: str) -> Iterator[None]:
+    """Raise the sentence where a full disk ends what is inside."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        full = OSError(sentence)
+        full.errno = error.errno
+        raise full from None
+
+
+@contextlib.contextmanager
+def locked(path: Path, refusal: str) -> Iterator[None]:
+    """Hold a lock file; where another process holds it, raise BlockingIOError with a sentence."""
+    with path.open("ab") as file:
+        if _lock(file, wait=False) is False:
+            raise BlockingIOError(f"{refusal}: wait until it has ended.")
+        yield
 
 
 def _lock(file: BinaryIO, *, wait: bool) -> bool | None:

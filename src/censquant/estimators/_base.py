@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -324,6 +324,50 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             self._restricted_mean(X, horizon, []),
             sample_weight=sample_weight,
             censoring="left" if left else "right",
+        )
+
+    def predict_dataset(
+        self,
+        source: Any,
+        out: str | os.PathLike[str],
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: str = "nan",
+        keep: Sequence[str] | str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Predict a data set in files of any size, and write a folder of Parquet files.
+
+        Memory stays constant, and a call that was killed resumes where it was; see
+        :func:`censquant.io.predict_dataset`, which ``censquant[cli]`` brings what it needs for.
+
+        Parameters
+        ----------
+        source : str, path, sequence of paths, or pyarrow.dataset.Dataset
+            A file or a folder of files with the columns of the fit, which must have had names.
+        out : str or path
+            Folder for the predictions, one column per level, ``q0.1``, ``q0.5``, ..., and
+            ``identified``, the highest level that the data can speak for.
+        quantiles : array-like of levels in (0, 1), optional
+            By default the levels that were fitted.
+        beyond : {"nan", "inf", "extrapolate"}, default "nan"
+            What to write at levels that the data cannot speak for.
+        keep : sequence of str or "all", optional
+            Columns that are written in front of the predictions; by default those that are no
+            features.
+        **options
+            ``part_rows``, ``chunk_rows``, ``interval``, ``lower_bound``, ``remaining``,
+            ``progress`` and ``options`` of :func:`censquant.io.predict_dataset`.
+
+        Returns
+        -------
+        written : PredictedDataset
+        """
+        from censquant.io import predict_dataset
+
+        levels = self._levels(quantiles)
+        return predict_dataset(
+            self, source, out, quantiles=levels, beyond=beyond, keep=keep, **options
         )
 
     def save(self, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:

@@ -14,6 +14,7 @@ _SHOWN = 5
 # A value further outside the range of the fit than the range is wide has no neighbour there.
 _FAR = 1.0
 _ROWS_SIDE_BY_SIDE = 64
+_BLOCK_ROWS = 65_536
 
 
 def check_features(
@@ -142,9 +143,20 @@ def refuse_overflow(
     )
 
 
-def feature_range(features: NDArray[Any]) -> NDArray[np.float64]:
-    """Return smallest and largest value of every feature, shape (2, n_features)."""
-    return np.stack((features.min(axis=0), features.max(axis=0))).astype(np.float64)
+def feature_range(
+    features: NDArray[Any], order: NDArray[np.intp] | None = None
+) -> NDArray[np.float64]:
+    """Return smallest and largest value of every feature, shape (2, n_features).
+
+    With ``order``, of the rows in it.
+    """
+    if order is None:
+        return np.stack((features.min(axis=0), features.max(axis=0))).astype(np.float64)
+    ends = [
+        feature_range(features[order[start : start + _BLOCK_ROWS]])
+        for start in range(0, len(order), _BLOCK_ROWS)
+    ]
+    return np.stack((np.min(ends, axis=0)[0], np.max(ends, axis=0)[1]))
 
 
 def _extremes(features: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -178,13 +190,15 @@ def note_of_far_features(
     ]
 
 
-def warn_of_constant_features(x: NDArray[Any], names: Sequence[str], *, stacklevel: int) -> None:
-    """Warn of columns that are the same in all rows; ``stacklevel`` as if the caller warned."""
-    constant = np.flatnonzero((x == x[0]).all(axis=0))
+def warn_of_constant_features(
+    ends: NDArray[np.float64], names: Sequence[str], *, stacklevel: int
+) -> None:
+    """Warn of columns whose range is one value; ``stacklevel`` as if the caller warned."""
+    constant = np.flatnonzero(ends[0] == ends[1])
     if len(constant):
         same = listed([names[int(column)] for column in constant])
         warnings.warn(
-            f"X has {len(constant)} of {x.shape[1]} features that are the same in all rows "
+            f"X has {len(constant)} of {ends.shape[1]} features that are the same in all rows "
             f"({same}): nothing can be learned from them.",
             ConstantFeatureWarning,
             stacklevel=stacklevel + 1,

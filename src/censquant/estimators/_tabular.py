@@ -159,8 +159,9 @@ class TabularRegressor(FeatureModel):
         order, weight = arrangement(weight, features, target.time, target.event)
         features, target = in_order(features, order), target.take(order)
         require_events(target)
+        ends = feature_range(features)
         if self._stands_alone:
-            warn_of_constant_features(features, feature_names(self), stacklevel=2)
+            warn_of_constant_features(ends, feature_names(self), stacklevel=2)
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)
@@ -171,7 +172,7 @@ class TabularRegressor(FeatureModel):
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
         self.horizon_ = default_horizon(target.time, weight, left=left)
         self.unique_times_ = default_times(target.time[target.event])
-        self._feature_range = feature_range(features)
+        self._feature_range = ends
         self._fit_rows(rows, np.random.default_rng(own_seed))
         self._follow_up = None
         if self._stands_alone and not rows.event.all():

@@ -78,19 +78,15 @@ class TableReader:
                 for start in range(0, piece.num_rows, n_rows):
                     yield piece.slice(start, n_rows)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-            raise self._damaged(error) from None
+            raise unreadable(self.shown, error) from None
 
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
         if self._jumping is not None:
             self._jumping.close()
-
-    def _damaged(self, error: Exception) -> Exception:
-        if isinstance(error, TableError):
-            return error
-        reason = " ".join(str(error).split())[:300].rstrip(".")
-        return ValueError(f"{self.shown} cannot be read ({reason}).")
+        # It refers to this reader: what was read of a large file would wait for a collection.
+        self._pieces = _nothing
 
     # Parquet and Feather
 
@@ -102,7 +98,7 @@ class TableReader:
             self._jumping = self._stream.seekable()
             file = pq.ParquetFile(self._jumping)
         except (pa.ArrowInvalid, OSError) as error:
-            raise self._damaged(error) from None
+            raise unreadable(self.shown, error) from None
         self.names = list(file.schema_arrow.names)
         self.n_rows = file.metadata.num_rows
         if len(set(self.names)) < len(self.names):
@@ -124,7 +120,7 @@ class TableReader:
             self._jumping = self._stream.seekable()
             file = pa.ipc.open_file(self._jumping)
         except (pa.ArrowInvalid, OSError) as error:
-            raise self._damaged(error) from None
+            raise unreadable(self.shown, error) from None
         self.names = list(file.schema.names)
 
         def pieces(places: Sequence[int], n_rows: int) -> Iterator[Any]:
@@ -196,6 +192,18 @@ class TableReader:
             others,
             "fix that row (text with separators in it needs quotation marks)",
         )
+
+
+def _nothing(places: Sequence[int], n_rows: int) -> Iterator[Any]:
+    raise ValueError("The table is closed.")
+
+
+def unreadable(shown: str, error: Exception) -> Exception:
+    """Return the error for a table that pyarrow gives up on."""
+    if isinstance(error, TableError):
+        return error
+    reason = " ".join(str(error).split())[:300].rstrip(".")
+    return ValueError(f"{shown} cannot be read ({reason}).")
 
 
 def _same_names(shown: str, names: Sequence[str]) -> TableError:

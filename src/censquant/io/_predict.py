@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._validation import check_integer
 from censquant.io._batches import TableReader
 from censquant.io._columns import Columns, named
+from censquant.io._dataset import PartReader
 from censquant.io._error import TableError
 from censquant.io._model_columns import known_kinds, settled_kinds
 from censquant.io._options import TextOptions
+from censquant.io._places import Places
 from censquant.io._question import Question
 from censquant.io._stream import STANDARD
-from censquant.io._table import CHUNK_ROWS, frame_of, missing_column
+from censquant.io._table import CHUNK_ROWS, frame_of
 from censquant.io._write import check_output, writing
 from censquant.quantiles import check_quantiles
 
 Floats = NDArray[np.float64]
 
-_LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
+LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def predict_file(
     data: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
-    quantiles: ArrayLike = _LEVELS,
+    quantiles: ArrayLike = LEVELS,
     interval: float | None = None,
     lower_bound: float | None = None,
     remaining: str | None = None,
@@ -138,11 +141,13 @@ def predict_file(
     _refuse_same_file(data, out)
     reader = TableReader(data, options)
     try:
-        pieces = _pieces(reader, asked, keep, chunk_rows)
-        first = next(pieces)
+        pieces = predicted_pieces(reader, asked, keep, chunk_rows)
+        first = next(pieces, None)
+        if first is None:
+            raise ValueError(f"{reader.shown} has a header but no rows.")
         n_rows, n_identified = 0, 0
         with writing(out, first.table.schema, overwrite=overwrite) as writer:
-            for piece in _chained(first, pieces):
+            for piece in chain([first], pieces):
                 writer.write(piece.table)
                 n_rows += piece.table.num_rows
                 n_identified += piece.n_identified
@@ -155,25 +160,37 @@ def predict_file(
 
 
 @dataclass(frozen=True, eq=False)
-class _Piece:
+class PredictedPiece:
+    """Some rows of a table of predictions, and how many of its quantiles are identified."""
+
     table: Any
     n_identified: int
 
 
-def _pieces(
-    reader: TableReader, asked: Question, keep: Sequence[str] | str | None, chunk_rows: int
-) -> Iterator[_Piece]:
-    """Yield predicted pieces, an empty one of the same columns where there are no rows."""
-    places = _places(reader)
-    features = [_place(reader, places, name, "features") for name in asked.features]
+def predicted_pieces(
+    reader: PartReader,
+    asked: Question,
+    keep: Sequence[str] | str | None,
+    chunk_rows: int,
+    *,
+    part_rows: int | None = None,
+    n_skipped: int = 0,
+) -> Iterator[PredictedPiece]:
+    """Yield predicted pieces of a table.
+
+    With ``part_rows`` no piece has rows of two parts of that many rows, and ``n_skipped`` rows of
+    whole parts are read only.
+    """
+    places = Places(reader)
+    features = [places.of(name, "features") for name in asked.features]
     elapsed = None
     if asked.remaining is not None:
-        elapsed = _place(reader, places, asked.remaining, "remaining")
+        elapsed = places.of(asked.remaining, "remaining")
     if keep is None:
-        kept = [name for name in places if name not in asked.features]
+        kept = [name for name in places.names if name not in asked.features]
     else:
-        kept = list(places) if isinstance(keep, str) else list(keep)
-    beside = [_place(reader, places, name, "keep") for name in kept]
+        kept = places.names if isinstance(keep, str) else list(keep)
+    beside = [places.of(name, "keep") for name in kept]
     if clash := [name for name in kept if name in asked.columns]:
         raise TableError(
             f"{reader.shown} has columns called as the predictions: {named(clash)}",
@@ -183,7 +200,14 @@ def _pieces(
     wanted = sorted({*features, *beside, *([] if elapsed is None else [elapsed])})
     known = known_kinds(asked.model)
     n_before = 0
-    for piece in reader.pieces(wanted, chunk_rows):
+    for piece in (
+        reader.pieces(wanted, chunk_rows)
+        if part_rows is None
+        else _cut(reader.pieces(wanted, chunk_rows), part_rows)
+    ):
+        if n_before < n_skipped:
+            n_before += piece.num_rows
+            continue
         values = {place: read.values(piece.column(str(place))) for place in wanted}
         columns = {
             name: values[place] for name, place in zip(asked.features, features, strict=True)
@@ -199,11 +223,23 @@ def _pieces(
         }
         yield _written(originals, asked, frame, spent)
         n_before += piece.num_rows
-    if not n_before:
-        raise ValueError(f"{reader.shown} has a header but no rows.")
 
 
-def _written(kept: dict[str, Any], asked: Question, frame: Any, elapsed: Floats | None) -> _Piece:
+def _cut(pieces: Iterator[Any], part_rows: int) -> Iterator[Any]:
+    """Cut pieces where a part of so many rows ends."""
+    n_before = 0
+    for piece in pieces:
+        start = 0
+        while start < piece.num_rows:
+            part = piece.slice(start, part_rows - n_before % part_rows)
+            yield part
+            start += part.num_rows
+            n_before += part.num_rows
+
+
+def _written(
+    kept: dict[str, Any], asked: Question, frame: Any, elapsed: Floats | None
+) -> PredictedPiece:
     import pyarrow as pa
 
     predicted, n_identified = asked.answer(frame, elapsed)
@@ -215,26 +251,7 @@ def _written(kept: dict[str, Any], asked: Question, frame: Any, elapsed: Floats 
             for name, column in zip(asked.columns, predicted.T, strict=True)
         },
     }
-    return _Piece(pa.table(columns), n_identified)
-
-
-def _places(reader: TableReader) -> dict[str, int]:
-    """Return the place of each named column; -1 where several have the name."""
-    places: dict[str, int] = {}
-    for place, name in enumerate(reader.names):
-        if name.strip():
-            places[name.strip()] = -1 if name.strip() in places else place
-    return places
-
-
-def _place(reader: TableReader, places: dict[str, int], name: str, role: str) -> int:
-    if name not in places:
-        raise missing_column(reader.shown, name, list(places), role)
-    if places[name] < 0:
-        raise TableError(
-            f"{reader.shown} has more than one column called {name!r}", remedy="rename all but one"
-        )
-    return places[name]
+    return PredictedPiece(pa.table(columns), n_identified)
 
 
 def _check_elapsed(elapsed: Floats, shown: str, name: str, n_before: int) -> None:
@@ -252,8 +269,3 @@ def _refuse_same_file(data: str | os.PathLike[str], out: str | os.PathLike[str])
         return
     if all(Path(path).exists() for path in (data, out)) and Path(data).samefile(out):
         raise ValueError(f"{os.fspath(out)!r} is the table itself: name another file.")
-
-
-def _chained(first: _Piece, others: Iterator[_Piece]) -> Iterator[_Piece]:
-    yield first
-    yield from others

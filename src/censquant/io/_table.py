@@ -36,6 +36,8 @@ class Table:
         What a user should know about how the file was read.
     reader : object
         Turns columns into numbers and dates.
+    n_before : int, optional
+        For a piece of a table: how many of its rows come before.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Table:
     double: tuple[str, ...]
     notes: tuple[str, ...]
     reader: Columns = field(repr=False)
+    n_before: int | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -93,7 +96,7 @@ class Table:
         -------
         numbers : ndarray of shape (n,)
         """
-        return self.reader.numbers(self.column(name, role), name)
+        return self.reader.numbers(self.column(name, role), name, self.n_before or 0)
 
     def dates(self, name: str, role: str, date_format: str | None = None) -> Any:
         """Return a column as dates in nanoseconds, null where a value is missing.

@@ -129,6 +129,7 @@ class TargetColumns:
         Returns
         -------
         target : Target
+            A piece of a table may have no event.
         """
         if self.time is not None:
             time, has_end = self._given_times(table, self.time), None
@@ -141,12 +142,26 @@ class TargetColumns:
                 table, event & ~has_end, f"{self.event!r} says that the event was observed, but "
                 f"{self.end!r} is missing,",
             )  # fmt: skip
-        if not event.any():
-            raise TableError(
-                f"No row of {table.shown} has the event, so that no time to it can be learned",
-                remedy="check event" + (" and event_value" if self.event_value else ""),
-            )
+        if table.n_before is None and not event.any():
+            raise self.no_events(table.shown)
         return Target(time, event)
+
+    def no_events(self, shown: str) -> TableError:
+        """Return the error for data without any event.
+
+        Parameters
+        ----------
+        shown : str
+            What the message calls the data.
+
+        Returns
+        -------
+        error : TableError
+        """
+        return TableError(
+            f"No row of {shown} has the event, so that no time to it can be learned",
+            remedy="check event" + (" and event_value" if self.event_value else ""),
+        )
 
     def _given_times(self, table: Table, name: str) -> NDArray[np.float64]:
         column = table.column(name, "time")
@@ -193,7 +208,7 @@ class TargetColumns:
     def _events(self, table: Table, name: str) -> NDArray[np.bool_]:
         column = table.column(name, "event")
         missing = np.asarray(column.is_null().to_numpy())
-        if len(missing) == missing.sum():
+        if table.n_before is None and len(missing) == missing.sum():
             raise TableError(f"The event {name!r} has no value in any row of {table.shown}")
         _refuse_rows(table, missing, f"The event {name!r} is missing")
         if self.event_value:
@@ -219,7 +234,7 @@ def _chosen(table: Table, column: Any, name: str, wanted: tuple[str, ...]) -> ND
     texts = np.array(level_texts(column).to_pylist(), dtype=object)
     there = Counter(texts.tolist())
     for value in wanted:
-        if value not in there:
+        if table.n_before is None and value not in there:
             near = [one for one in there if one.lower() == value.lower()]
             raise TableError(
                 f"No row of {table.shown} has the value {value!r} of {name!r}, which has "
@@ -277,6 +292,11 @@ def _read_date(text: str) -> float:
 
 def _refuse_rows(table: Table, wrong: NDArray[np.bool_], problem: str) -> None:
     rows = np.flatnonzero(wrong)
+    if rows.size and table.n_before is not None:
+        raise TableError(
+            f"{problem} in row {table.n_before + rows[0] + 1} of {table.shown}",
+            remedy="fix or remove such rows",
+        )
     if rows.size:
         raise TableError(
             f"{problem} in {rows.size} of {len(wrong)} rows of {table.shown}, first in row "

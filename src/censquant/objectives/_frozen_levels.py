@@ -1,7 +1,5 @@
 """Full instead of partial maximisation: levels of censoring times that stay for some epochs."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from censquant.losses import LEVEL_RULES, levels_of
@@ -47,14 +45,14 @@ class FrozenLevels:
         """Update the levels when they are due."""
         if run.n_epochs % self._every:
             return
-        levels = np.empty(len(run.rows), dtype=np.float32)
+        levels = run.rows.scratch(np.float32)
         start = 0
         for block in run.rows.blocks(_BLOCK_ROWS):
             output = run.network.forward(block.x, training=False)
             stop = start + len(block)
             levels_of(block.time, output, self._taus, self._rule, levels[start:stop])
             start = stop
-        run.rows = replace(run.rows, level=levels)
+        run.rows = run.rows.with_level(levels)
 
     def on_end(self, run: Run) -> None:
         """Do nothing."""

@@ -1,11 +1,33 @@
 """CQRNN's objective: Portnoy's loss, with weights from the network's own predictions."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from censquant.losses import LEVEL_RULES, MarginalPinball, add_crossing_penalty, portnoy
 from censquant.networks import FloatArray
 from censquant.objectives._grid import GridObjective
 from censquant.training import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The loss of validation rows by training rows, computed when it is first asked for.
+
+    The censoring curve of a million rows takes more memory than their features, and a training
+    without validation rows has no use for it.
+    """
+
+    time: NDArray[np.float32]
+    event: NDArray[np.bool_]
+    weight: NDArray[np.float32]
+
+    @cached_property
+    def loss(self) -> MarginalPinball:
+        """The check loss with these rows' censoring curve."""
+        return MarginalPinball.fit(self.time, self.event, self.weight)
 
 
 @dataclass(frozen=True)
@@ -31,7 +53,7 @@ class Portnoy(GridObjective):
     frozen_epochs : int, optional
         Epochs between two updates of the levels of censoring times by :class:`FrozenLevels`; None
         where every step updates them.
-    judge : MarginalPinball, optional
+    judge : Judge, optional
         The loss of validation rows, which :meth:`bind` sets.
 
     Examples
@@ -48,11 +70,11 @@ class Portnoy(GridObjective):
     crossing_margin: float = 0.0
     crossing_strength: float = 0.0
     frozen_epochs: int | None = None
-    judge: MarginalPinball | None = None
+    judge: Judge | None = None
 
     def bind(self, train: Rows) -> "Portnoy":
         """Return the objective with the training rows' censoring curve, for validation."""
-        return replace(self, judge=MarginalPinball.fit(train.time, train.event, train.weight))
+        return replace(self, judge=Judge(train.time, train.event, train.weight))
 
     def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
         """Return the mean loss and write its gradient."""
@@ -79,5 +101,5 @@ class Portnoy(GridObjective):
         """Return the mean marginal check loss, which epochs can be compared by."""
         if self.judge is None:
             raise RuntimeError("validation_loss needs a bound objective: call bind(rows) first.")
-        losses = self.judge(output, rows.time, rows.event, self._levels)
+        losses = self.judge.loss(output, rows.time, rows.event, self._levels)
         return float((losses.sum(axis=1) * rows.weight).mean())

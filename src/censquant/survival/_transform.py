@@ -123,7 +123,8 @@ class TimeTransform:
         weights = read_weights(sample_weight, len(target))
         if kind is None:
             return cls(mirror=mirror)
-        target, weights = target.take(weights > 0), weights[weights > 0]
+        if not weights.all():
+            target, weights = target.take(weights > 0), weights[weights > 0]
         log, values, floor = kind.startswith("log"), target.time, 0.0
         if log:
             lowest = values.min()

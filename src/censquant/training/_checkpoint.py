@@ -1,7 +1,7 @@
 """Checkpoints: a training that was stopped resumes from its file, bit for bit."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ class Checkpoint:
             ("network", run.network.state()),
             ("optimizer", run.optimizer.state()),
             ("best", run.best_state or {}),
-            ("rows", {"level": run.rows.level}),
+            ("rows", _levels(run)),
         ):
             arrays.update({f"{part}.{name}": value for name, value in state.items()})
         header = {
@@ -117,7 +117,7 @@ class _Stored:
     def __init__(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], run: "Run") -> None:
         self.network = _state("network", arrays, run.network.state())
         self.optimizer = _state("optimizer", arrays, run.optimizer.state(), partly=True)
-        self.level = _state("rows", arrays, {"level": run.rows.level})["level"]
+        self.rows = _state("rows", arrays, _levels_like(run, arrays))
         self.n_epochs = check_integer("n_epochs", header["n_epochs"], minimum=0)
         self.n_steps = check_integer("n_steps", header["n_steps"], minimum=0)
         steps_per_epoch = -(-len(run.rows) // run.config.batch_size)
@@ -138,7 +138,8 @@ class _Stored:
                 raise ValueError("best_loss is not the loss of best_epoch")
         elif self.best_epoch:
             raise ValueError("best_epoch has no loss")
-        n_arrays = sum(map(len, (self.network, self.optimizer, self.best_state or {}))) + 1
+        parts = (self.network, self.optimizer, self.best_state or {}, self.rows)
+        n_arrays = sum(map(len, parts))
         if len(arrays) != n_arrays:
             raise ValueError("there are arrays that no part of the training has")
         self.rng = _like(run.rng.bit_generator.state, header["rng"])
@@ -151,11 +152,27 @@ class _Stored:
         if set(run.optimizer.state()) != set(self.optimizer):
             raise ValueError("its arrays are not those of the optimizer")
         run.network.load_state(self.network)
-        run.rows = replace(run.rows, level=self.level)
+        if self.rows:
+            run.rows = run.rows.with_level(self.rows["level"])
         run.n_epochs, run.n_steps = self.n_epochs, self.n_steps
         run.history[:] = self.history
         run.best_state, run.best_loss = self.best_state, self.best_loss
         run.best_epoch = self.best_epoch
+
+
+def _levels(run: "Run") -> "State":
+    """Return what a method knows of each row, if it knows anything."""
+    return {} if run.rows.level is None else {"level": run.rows.level}
+
+
+def _levels_like(run: "Run", arrays: dict[str, NDArray[Any]]) -> "State":
+    """Return levels of the right shape: rows outside of memory have none before a method's first.
+
+    Those of rows in memory must be there.
+    """
+    if run.rows.level is None and "rows.level" in arrays:
+        return {"level": np.zeros(len(run.rows), np.float32)}
+    return _levels(run)
 
 
 def _state(

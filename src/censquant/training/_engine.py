@@ -13,8 +13,8 @@ from censquant.networks import Network, State
 from censquant.training._callbacks import Callback
 from censquant.training._checkpoint import Checkpoint
 from censquant.training._objective import Objective
-from censquant.training._rows import Rows
 from censquant.training._schedule import Schedule, StepDecay
+from censquant.training._source import RowSource
 
 _VALIDATION_ROWS = 4096  # bounds the memory of one validation pass
 
@@ -66,12 +66,12 @@ class Run:
     network : Network
     objective : Objective
         Bound to the training rows.
-    rows : Rows
+    rows : RowSource
         Prepared by the objective.
     config : TrainingConfig
     rng : numpy.random.Generator
         Source of the order of rows.
-    validation : Rows or None
+    validation : RowSource or None
         Prepared by the objective.
     member : int
         Place in the ensemble.
@@ -109,10 +109,10 @@ class Run:
         self,
         network: Network,
         objective: Objective,
-        rows: Rows,
+        rows: RowSource,
         config: TrainingConfig,
         rng: np.random.Generator,
-        validation: Rows | None,
+        validation: RowSource | None,
         member: int,
         stopping: threading.Event,
     ) -> None:
@@ -212,7 +212,7 @@ class Run:
                 "extreme values."
             )
 
-    def _validation_loss(self, rows: Rows) -> float:
+    def _validation_loss(self, rows: RowSource) -> float:
         total = 0.0
         for block in rows.blocks(_VALIDATION_ROWS):
             output = self.network.forward(block.x, training=False)
@@ -223,11 +223,11 @@ class Run:
 def train(
     network: Network,
     objective: Objective,
-    rows: Rows,
+    rows: RowSource,
     config: TrainingConfig,
     rng: np.random.Generator,
     *,
-    validation: Rows | None = None,
+    validation: RowSource | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: Checkpoint | None = None,
     member: int = 0,
@@ -243,13 +243,13 @@ def train(
     ----------
     network : Network
     objective : Objective
-        Unbound: it is bound to ``rows`` here.
-    rows : Rows
-        Training rows before the objective's preparation.
+        Unbound: it is bound to a sample of ``rows``, all of them where they are in memory, here.
+    rows : RowSource
+        Training rows before the objective's preparation, such as :class:`Rows`.
     config : TrainingConfig
     rng : numpy.random.Generator
         Source of the order of rows.
-    validation : Rows, optional
+    validation : RowSource, optional
     callbacks : sequence of Callback
     checkpoint : Checkpoint, optional
     member : int
@@ -275,15 +275,15 @@ def train(
     >>> history[-1]["loss"] < history[0]["loss"]
     True
     """
-    bound = objective.bind(rows)
+    bound = objective.bind(rows.sample())
     stopping = stopping or threading.Event()
     run = Run(
         network,
         bound,
-        bound.prepare(rows),
+        rows.prepared(bound.prepare),
         config,
         rng,
-        None if validation is None else bound.prepare(validation),
+        None if validation is None else validation.prepared(bound.prepare),
         member,
         stopping,
     )

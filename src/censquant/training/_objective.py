@@ -23,13 +23,14 @@ class Objective(Protocol):
     def bind(self, train: Rows) -> Self:
         """Return a new objective that holds what depends on the training rows.
 
-        It is separate from :meth:`prepare` because validation rows are also prepared, with the
-        constants of the training rows.
+        Where rows are not in memory, it receives a uniform sample of them. It is separate from
+        :meth:`prepare` because validation rows are also prepared, with the constants of the
+        training rows.
         """
         ...
 
     def prepare(self, rows: Rows) -> Rows:
-        """Drop or weight rows."""
+        """Drop or weight rows; of rows that are not in memory none may be dropped."""
         ...
 
     def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:

@@ -1,7 +1,7 @@
 """The rows that a training uses, all of them or one batch."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 class Rows:
     """Features and targets of some individuals, in model units (transformed, standardised).
 
-    The training loop asks for its length, its :meth:`batches` and, of validation rows, its
-    :meth:`blocks`: anything that answers these may take its place, wherever its rows are stored.
+    One batch, or all rows of a training: the :class:`RowSource` that answers from memory.
 
     Parameters
     ----------
@@ -97,6 +96,35 @@ class Rows:
         for start in range(0, len(self), size):
             rows = slice(start, start + size)
             yield Rows(**{name: column[rows] for name, column in columns.items()})
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the features of one row."""
+        return self.x.shape[1:]
+
+    def sample(self) -> "Rows":
+        """Return all rows: they are in memory."""
+        return self
+
+    def split(self, fraction: float, rng: np.random.Generator) -> tuple["Rows", "Rows"]:
+        """Return the rows without a random share of events and of censored rows, and that share."""
+        held = np.zeros(len(self), dtype=bool)
+        for kind in (self.event, ~self.event):
+            index = rng.permutation(np.flatnonzero(kind))
+            held[index[: round(fraction * len(index))]] = True
+        return self.take(np.flatnonzero(~held)), self.take(np.flatnonzero(held))
+
+    def prepared(self, prepare: Callable[["Rows"], "Rows"]) -> "Rows":
+        """Return the rows as an objective's ``prepare`` changes them."""
+        return prepare(self)
+
+    def with_level(self, level: NDArray[np.float32]) -> "Rows":
+        """Return the rows with other levels."""
+        return replace(self, level=level)
+
+    def scratch(self, dtype: Any) -> NDArray[Any]:
+        """Return zeros, one per row."""
+        return np.zeros(len(self), dtype)
 
     def arrays(self) -> list[NDArray[Any]]:
         """Return all columns that there are, in the order of the fields."""

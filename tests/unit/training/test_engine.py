@@ -94,6 +94,12 @@ class StoredRows:
         places = np.arange(self._n_rows)
         return (self._read(places[start : start + size]) for start in range(0, len(self), size))
 
+    def sample(self):
+        return self._read(np.arange(5))
+
+    def prepared(self, prepare):
+        return self
+
 
 def test_rows_may_be_stored_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setattr(_engine, "_VALIDATION_ROWS", 16)

@@ -21,7 +21,7 @@ from censquant.networks import (
 )
 
 if TYPE_CHECKING:
-    from censquant.estimators.neural._neural import NeuralRegressor
+    from censquant.estimators.neural._trains_on_rows import TrainsOnRows
 
 Description = dict[str, Any]
 
@@ -76,7 +76,7 @@ def check_network(description: Any, arrays: Arrays, n_inputs: int) -> int:
 
 
 def new_network(
-    estimator: "NeuralRegressor", shape: tuple[int, ...], n_outputs: int, rng: np.random.Generator
+    estimator: "TrainsOnRows", shape: tuple[int, ...], n_outputs: int, rng: np.random.Generator
 ) -> Network:
     """Return an untrained network by the parameters of an estimator."""
     network: Network

@@ -7,25 +7,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from censquant.estimators._bins import stride
 from censquant.estimators.neural._trained_model import ensemble_curve
 from censquant.survival import kaplan_meier
 from censquant.training import Objective, Rows
 
 if TYPE_CHECKING:
-    from censquant.estimators.neural._neural import NeuralRegressor
+    from censquant.estimators.neural._trains_on_rows import TrainsOnRows
 
-_ROWS_LOOKED_AT = 500
+SHOWN_ROWS = 500
+"""Rows whose predictions are looked at."""
+
 # An overfitted model may put the quantiles of some rows far out, but not those of most. Judged are
 # levels that were reached while individuals were followed, and not the far tail.
 _FAR, _FAR_SHARE, _HIGHEST_LEVEL = 10.0, 0.5, 0.9
 # A short training, or features without any effect, may end near a constant as well, but the loss
 # has not exploded before.
 _EXPLODED, _NO_BETTER = 10.0, 0.05
+_ROWS_FOR_REACH = 100_000
 _FEWEST_EPOCHS = 3  # a loss that was only seen once or twice has not risen
 
 
 def warn_of_failed_training(
-    model: "NeuralRegressor",
+    model: "TrainsOnRows",
     features: NDArray[Any],
     rows: Rows,
     objective: Objective,
@@ -36,7 +40,7 @@ def warn_of_failed_training(
     low, high = model.follow_up_
     if not high > low:
         return
-    curve = ensemble_curve(model.models_, features[:_ROWS_LOOKED_AT])
+    curve = ensemble_curve(model.models_, features[:SHOWN_ROWS])
     values = curve.values / (high - low)
     seen = _far_quantiles(model, values, curve.taus, low / (high - low), rows)
     seen = seen or _no_better_than_constant(model, rows, objective)
@@ -51,14 +55,17 @@ def warn_of_failed_training(
 
 
 def _far_quantiles(
-    model: "NeuralRegressor",
+    model: "TrainsOnRows",
     values: NDArray[np.float64],
     taus: NDArray[np.float64],
     low: float,
     rows: Rows,
 ) -> str | None:
     """Say that many quantiles lie far outside the times; all in units of the range of times."""
-    reached = 1.0 - kaplan_meier(rows.time, rows.event, rows.weight).survival[-1]
+    # Rows are in random order: of very many, some say as well how far the events reach.
+    some = slice(None, None, stride(len(rows), _ROWS_FOR_REACH))
+    curve = kaplan_meier(rows.time[some], rows.event[some], rows.weight[some])
+    reached = 1.0 - curve.survival[-1]
     judged = model.time_transform_.levels(taus) <= min(reached, _HIGHEST_LEVEL)
     if model.time_transform_.mirror:
         judged = judged[::-1]
@@ -73,14 +80,12 @@ def _far_quantiles(
     )
 
 
-def _no_better_than_constant(
-    model: "NeuralRegressor", rows: Rows, objective: Objective
-) -> str | None:
+def _no_better_than_constant(model: "TrainsOnRows", rows: Rows, objective: Objective) -> str | None:
     """Say that a network is no better than one that returns the same outputs for everybody."""
     if model.history_[-1]["epoch"] < _FEWEST_EPOCHS:
         return None
     bound = objective.bind(rows)
-    some = next(bound.prepare(rows).blocks(_ROWS_LOOKED_AT))
+    some = next(bound.prepare(rows).blocks(SHOWN_ROWS))
     peak = max((record["loss"] for record in model.history_), default=0.0)
     for trained in model.models_:
         network = trained.network

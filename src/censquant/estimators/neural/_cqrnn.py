@@ -14,7 +14,7 @@ from censquant.losses import LEVEL_RULES
 from censquant.networks import Network
 from censquant.objectives import FrozenLevels, Portnoy, Powell, TobitLaplace
 from censquant.survival import Target, TimeTransform
-from censquant.training import Callback, Checkpoint, Objective, Rows, TrainingConfig
+from censquant.training import Callback, Checkpoint, Objective, RowSource, TrainingConfig
 
 _KNOWN_CENSORING: dict[str, Callable[[tuple[float, ...]], Objective]] = {
     "powell": Powell,
@@ -259,7 +259,7 @@ class CQRNN(NeuralRegressor):
     def _train_member(
         self,
         objective: Objective,
-        rows: Rows,
+        rows: RowSource,
         config: TrainingConfig,
         rng: np.random.Generator,
         **options: Any,

@@ -1,7 +1,5 @@
 """What every estimator that trains a network shares: from data to trained members and back."""
 
-import threading
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -9,8 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from censquant._seeds import seed_sequence
-from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators._features import (
     check_features,
     dense,
@@ -19,32 +15,26 @@ from censquant.estimators._features import (
     refuse_other_shapes,
     warn_of_constant_features,
 )
-from censquant.estimators._follow_up import FollowUp, ReachRule, followed
+from censquant.estimators._follow_up import ReachRule, followed
 from censquant.estimators._parts import Part
-from censquant.estimators._row_order import arrangement, in_order
-from censquant.estimators.neural._architecture import new_network
-from censquant.estimators.neural._convergence import warn_of_failed_training
+from censquant.estimators._row_order import arrangement
+from censquant.estimators.neural._convergence import SHOWN_ROWS
+from censquant.estimators.neural._dataset_fits import FitsDatasets
+from censquant.estimators.neural._facts import DataFacts
 from censquant.estimators.neural._graph import CurveGraph, neural_graph
 from censquant.estimators.neural._network_files import network_part, restored_networks
-from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._preparation import (
     FeatureScale,
-    holdout,
-    in_unit_free_order,
+    scaled_rows,
+    targets_only,
 )
-from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining, joined
 from censquant.estimators.neural._trained_model import (
-    TrainedModel,
     ensemble_curve,
     ensemble_raw_quantiles,
 )
-from censquant.networks import Network
 from censquant.objectives import Powell
 from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
-    Target,
-    TimeTransform,
-    default_horizon,
     read_censoring_times,
     read_target,
     read_weights,
@@ -54,17 +44,12 @@ from censquant.training import (
     Callback,
     Checkpoint,
     Objective,
-    ProgressBar,
-    Rows,
-    TrainingConfig,
-    side_by_side,
-    train,
 )
 
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
 
 
-class NeuralRegressor(FeatureModel):
+class NeuralRegressor(FitsDatasets):
     """Training, prediction and saving for estimators whose model is a network.
 
     A method is a subclass with ``_make_objective``, and a constructor if it has own parameters.
@@ -145,20 +130,6 @@ n_features_in_, feature_names_in_
         self.device = device
         self.verbose = verbose
 
-    @abstractmethod
-    def _make_objective(
-        self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
-    ) -> Objective:
-        """Return what the method minimises.
-
-        ``taus`` are levels in model units, to which ``transform`` leads; ``target`` is in
-        the user's unit of time. It is None for a model read from a file, which only predicts.
-        """
-
-    def _training_config(self) -> TrainingConfig:
-        """Check the parameters and return those of the training loop."""
-        return checked_config(self)
-
     # Fitting
 
     def fit(
@@ -214,127 +185,27 @@ n_features_in_, feature_names_in_
             limit = read_censoring_times(censoring_time, target, left=left)
         known = () if limit is None else (limit,)
         order, weight = arrangement(weight, features, target.time, target.event, *known)
-        features, target = in_order(features, order), target.take(order)
+        target = target.take(order)
         require_events(target)
-        if features.ndim == 2 and self._stands_alone:
-            warn_of_constant_features(features, feature_names(self), stacklevel=3)
+        ends = feature_range(features, order) if features.ndim == 2 else None
+        if ends is not None and self._stands_alone:
+            warn_of_constant_features(ends, feature_names(self), stacklevel=3)
 
         transform = self._fit_transform(target, weight, mirror=left)
         if limit is not None:
             limit = np.clip(transform.forward(limit[order]), -_NEVER, _NEVER)
-        scale = FeatureScale.fit(features, weight) if self.standardize else FeatureScale()
-        rows = Rows.from_arrays(
-            scale.apply_in_blocks(features),
-            time=transform.forward(target.time),
-            event=target.event,
-            weight=weight,
-            limit=limit,
-        )
-        rows = in_unit_free_order(rows)
+        scale = FeatureScale.fit(features, weight, order) if self.standardize else FeatureScale()
+        facts = DataFacts.of(target, weight, transform, scale, ends, left=left)
         inner = tuple(transform.levels(taus).tolist())
         objective: Objective = self._make_objective(inner, target, transform)
         if limit is not None:
             objective = known_objective(inner)
-        progress = [ProgressBar(self._n_runs())] if self.verbose else []
-        try:
-            networks, follow_up, histories = self._train(
-                rows, objective, config, [*callbacks, *progress], checkpoint
-            )
-        finally:
-            for bar in progress:
-                bar.close()
-
-        self.quantiles_ = self._fitted_levels(taus, networks)
-        self.time_transform_ = transform
-        self.follow_up_ = (float(target.time.min()), float(target.time.max()))
-        self.horizon_ = default_horizon(target.time, weight, left=left)
-        self.unique_times_ = default_times(target.time[target.event])
-        self.history_ = joined(histories)
-        self.models_ = [
-            TrainedModel(scale, network, objective, transform, self.quantiles_, self._lowest_time())
-            for network in networks
-        ]
-        self._fit_parameters = self.get_params(deep=False)
-        self._feature_range = feature_range(features) if features.ndim == 2 else None
-        self._follow_up = follow_up
-        if self._stands_alone:
-            warn_of_failed_training(self, features, rows, objective, stacklevel=4)
-        return self
-
-    def _fit_transform(
-        self, target: Target, weight: NDArray[np.float64], *, mirror: bool
-    ) -> TimeTransform:
-        """Return the way to model units."""
-        return TimeTransform.fit(
-            target.time, target.event, self.time_transform, mirror=mirror, sample_weight=weight
-        )
-
-    def _fitted_levels(
-        self, taus: NDArray[np.float64], networks: Sequence[Network]
-    ) -> NDArray[np.float64]:
-        """Return the levels that the trained networks predict."""
-        return taus
-
-    def _train(
-        self,
-        rows: Rows,
-        objective: Objective,
-        config: TrainingConfig,
-        callbacks: Sequence[Callback],
-        checkpoint: Checkpoint | None,
-    ) -> tuple[list[Network], FollowUp | None, list[History]]:
-        """Train the members, and beside them the model of follow-up if anything is censored."""
-        seeds = seed_sequence(self.random_state).spawn(self.n_members + 2)
-        *rngs, follow_up_rng, holdout_rng = (np.random.default_rng(seed) for seed in seeds)
-        all_rows, validation = rows, None
-        if self.early_stopping:
-            rows, validation = holdout(rows, self.validation_fraction, holdout_rng)
-
-        tasks: list[Callable[[threading.Event], Any]] = [
-            MemberTraining(
-                self,
-                objective,
-                rows,
-                config,
-                rng,
-                {
-                    "validation": validation,
-                    "callbacks": callbacks,
-                    "checkpoint": None if checkpoint is None else checkpoint.for_member(member),
-                    "member": member,
-                },
-            )
-            for member, rng in enumerate(rngs)
-        ]
-        if self._stands_alone and not all_rows.event.all():
-            tasks.append(FollowUpTraining(all_rows, follow_up_rng))
-        # Torch shares threads and random numbers between all of a process.
-        n_jobs = 1 if self.network is not None else self.n_jobs
-        results = side_by_side(tasks, n_jobs, stopping=self._stopping)
-        trained, follow_up = results[: self.n_members], (*results[self.n_members :], None)[0]
-        # Ctrl-C may come before some members have begun: those know nothing and are left out.
-        begun = [result for result in trained if result[1]] or trained[:1]
-        return [network for network, _ in begun], follow_up, [history for _, history in begun]
-
-    def _train_member(
-        self,
-        objective: Objective,
-        rows: Rows,
-        config: TrainingConfig,
-        rng: np.random.Generator,
-        **options: Any,
-    ) -> tuple[Network, History]:
-        """Train one network; ``options`` go to :func:`censquant.training.train`."""
-        network = self._make_network(rows, objective, rng)
-        return network, train(network, objective, rows, config, rng, **options)
-
-    def _n_runs(self) -> int:
-        """Return the number of trainings of a fit."""
-        return self.n_members
-
-    def _make_network(self, rows: Rows, objective: Objective, rng: np.random.Generator) -> Network:
-        """Return a network for the rows that it will be trained on."""
-        return new_network(self, rows.x.shape[1:], objective.n_outputs, rng)
+        some = features[order[:SHOWN_ROWS]]
+        targets = targets_only(transform.forward(target.time), target.event, weight, limit)
+        del target, weight, limit  # a training of many rows needs the memory
+        rows = scaled_rows(features, order, scale, targets)
+        del order, targets
+        return self._fit_rows(rows, some, facts, objective, taus, config, callbacks, checkpoint)
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:
         """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""

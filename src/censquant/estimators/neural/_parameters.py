@@ -14,12 +14,12 @@ from censquant.networks import ACTIVATIONS
 from censquant.training import TrainingConfig
 
 if TYPE_CHECKING:
-    from censquant.estimators.neural._neural import NeuralRegressor
+    from censquant.estimators.neural._trains_on_rows import TrainsOnRows
 
 _HEADS = ("free", "increasing")
 
 
-def checked_config(model: "NeuralRegressor") -> TrainingConfig:
+def checked_config(model: "TrainsOnRows") -> TrainingConfig:
     """Check every shared parameter and return those of the training loop."""
     check_sizes("hidden_layer_sizes", model.hidden_layer_sizes)
     check_choice("activation", model.activation, ACTIVATIONS)

@@ -19,7 +19,7 @@ from censquant.objectives import (
     WeibullCRPS,
 )
 from censquant.survival import Target, TimeTransform
-from censquant.training import Objective, Rows, TrainingConfig
+from censquant.training import Objective, RowSource, TrainingConfig
 
 Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, AsymmetricLaplaceLikelihood)
 
@@ -136,7 +136,9 @@ n_features_in_, feature_names_in_
             return likelihood.within(*self.follow_up_, transform)
         return likelihood.within(float(target.time.min()), float(target.time.max()), transform)
 
-    def _make_network(self, rows: Rows, objective: Objective, rng: np.random.Generator) -> Network:
+    def _make_network(
+        self, rows: RowSource, objective: Objective, rng: np.random.Generator
+    ) -> Network:
         if self.head != "free":
             raise ValueError(
                 f"head must be 'free' for {type(self).__name__}, whose outputs are parameters of a "

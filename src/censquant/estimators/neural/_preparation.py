@@ -1,13 +1,13 @@
 """From the user's arrays to the rows that a network trains on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators._row_order import order_by_content
-from censquant.training import Rows
+from censquant.training import Rows, RowSource
 
 # A spread below this share of the values' size is rounding: the feature is constant.
 _NO_SPREAD = 1e-10
@@ -33,22 +33,31 @@ class FeatureScale:
     scale: NDArray[np.float64] | float = 1.0
 
     @classmethod
-    def fit(cls, x: NDArray[Any], weight: NDArray[np.float64]) -> "FeatureScale":
-        """Take weighted mean and standard deviation of each feature.
+    def fit(
+        cls, x: NDArray[Any], weight: NDArray[np.float64], order: NDArray[np.intp] | None = None
+    ) -> "FeatureScale":
+        """Take weighted mean and standard deviation of each feature, of rows in an ``order``.
 
         A constant feature is only centred. Samples that are images or sequences have one mean and
         one standard deviation in all, so that their parts stay comparable.
         """
-        x = x.astype(np.float64, copy=False)
         if x.ndim > 2:
+            x = (x if order is None else x[order]).astype(np.float64, copy=False)
             share = weight / weight.sum()
             axes = tuple(range(1, x.ndim))
             center = np.atleast_1d(share @ x.mean(axis=axes))
             variance = np.atleast_1d(share @ ((x - center) ** 2).mean(axis=axes))
         else:
             total = weight.sum()
-            center = _weighted_sum(x, weight) / total
-            variance = _weighted_sum(x, weight, around=center) / total
+            center = _weighted_sum(x, weight, order) / total
+            variance = _weighted_sum(x, weight, order, around=center) / total
+        return cls.of_moments(center, variance)
+
+    @classmethod
+    def of_moments(
+        cls, center: NDArray[np.float64], variance: NDArray[np.float64]
+    ) -> "FeatureScale":
+        """Take mean and variance of each feature."""
         scale = np.sqrt(variance)
         scale[scale <= _NO_SPREAD * np.abs(center)] = 1.0
         scale[scale == 0.0] = 1.0
@@ -60,58 +69,95 @@ class FeatureScale:
             return x
         return (x - self.center) / self.scale
 
-    def apply_in_blocks(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Return the scaled features in single precision, without a second array of doubles."""
-        if self.center is None:
-            return x
-        scaled = np.empty(x.shape, np.float32)
-        for start in range(0, len(x), _BLOCK_ROWS):
-            rows = slice(start, start + _BLOCK_ROWS)
-            scaled[rows] = self.apply(x[rows])
-        return scaled
+    def undo(self, scaled: NDArray[Any]) -> NDArray[np.float64]:
+        """Return features as they were before :meth:`apply`."""
+        plain = scaled.astype(np.float64)
+        return plain if self.center is None else plain * self.scale + self.center
 
 
 def _weighted_sum(
-    x: NDArray[np.float64], weight: NDArray[np.float64], around: NDArray[np.float64] | None = None
+    x: NDArray[Any],
+    weight: NDArray[np.float64],
+    order: NDArray[np.intp] | None,
+    around: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the weighted sum of each column, or of its squared distances from a value."""
     sums: NDArray[np.float64] = np.zeros((0, x.shape[1]))
+    n_rows = len(weight)
     # A single column is added up in pairs, several one row after the other: with these, blocks of
     # any size give the same sums.
-    size = _BLOCK_ROWS if x.shape[1] > 1 else len(x)
-    for start in range(0, len(x), size):
-        part = x[start : start + size]
+    size = _BLOCK_ROWS if x.shape[1] > 1 else n_rows
+    for start in range(0, n_rows, size):
+        rows = slice(start, start + size)
+        part = (x[rows] if order is None else x[order[rows]]).astype(np.float64, copy=False)
         part = part if around is None else (part - around) ** 2
-        weighted = part * weight[start : start + size, None]
+        weighted = part * weight[rows, None]
         sums = np.concatenate((sums, weighted)).sum(axis=0, keepdims=True)
     return np.asarray(sums[0])
 
 
-def in_unit_free_order(rows: Rows) -> Rows:
-    """Return scaled rows in an order that does not depend on the user's units.
+def scaled_rows(
+    features: NDArray[Any], order: NDArray[np.intp], scale: FeatureScale, targets: Rows
+) -> Rows:
+    """Return the rows of a training, in an order that does not depend on the user's units.
 
-    Training shuffles rows by their position, so the position decides what is learned.
+    Training shuffles rows by their position, so the position decides what is learned. Scaled
+    features are computed twice, for the order and for the rows in it, so that they are never in
+    memory twice.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, ...)
+        Of all rows of the user.
+    order : ndarray of int
+        Those that are used, in any order; it is changed.
+    scale : FeatureScale
+    targets : Rows
+        Everything but the features, in that order.
     """
 
+    def scaled(rows: slice) -> NDArray[Any]:
+        return scale.apply(features[order[rows]]).astype(np.float32, copy=False)
+
     # Steps far larger than the rounding that another unit causes, and far smaller than the data's.
-    def steps(part: slice) -> list[NDArray[Any]]:
-        return [
-            np.rint(column[part].astype(np.float64) * _STEPS_IN_ONE) for column in rows.arrays()
-        ]
+    def steps(rows: slice) -> list[NDArray[Any]]:
+        columns = [scaled(rows), *(column[rows] for column in targets.arrays()[1:])]
+        return [np.rint(column.astype(np.float64) * _STEPS_IN_ONE) for column in columns]
 
-    return rows.take(order_by_content(len(rows), steps))
+    places = order_by_content(len(order), steps)
+    targets = targets.take(places)
+    order[:] = order[places]
+    del places
+    x = np.empty((len(order), *features.shape[1:]), np.float32)
+    for start in range(0, len(order), _BLOCK_ROWS):
+        block = slice(start, start + _BLOCK_ROWS)
+        x[block] = scaled(block)
+    return replace(targets, x=x)
 
 
-def holdout(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Hold out a random share of the events and the same share of the censored rows."""
-    held = np.zeros(len(rows), dtype=bool)
-    for kind in (rows.event, ~rows.event):
-        index = rng.permutation(np.flatnonzero(kind))
-        held[index[: round(fraction * len(index))]] = True
-    if not rows.event[held].any() or not rows.event[~held].any():
+def targets_only(
+    time: NDArray[np.float64],
+    event: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    limit: NDArray[np.float64] | None = None,
+) -> Rows:
+    """Return rows without features."""
+    nothing = np.zeros((len(time), 0), np.float32)
+    return Rows.from_arrays(nothing, time=time, event=event, weight=weight, limit=limit)
+
+
+def holdout(
+    rows: RowSource, fraction: float, rng: np.random.Generator
+) -> tuple[RowSource, RowSource]:
+    """Hold out a random share of the rows; where they are in memory, the same share of events."""
+    kept, held = rows.split(fraction, rng)
+    if not all(
+        any(block.event.any() for block in part.blocks(_BLOCK_ROWS)) for part in (kept, held)
+    ):
+        n_events = sum(int(block.event.sum()) for block in rows.blocks(_BLOCK_ROWS))
         raise ValueError(
             f"early_stopping needs events among the {fraction:g} of rows held out and among the "
-            f"others, got {int(rows.event.sum())} events in all: give more data, another "
+            f"others, got {n_events} events in all: give more data, another "
             "validation_fraction, or early_stopping=False."
         )
-    return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))
+    return kept, held

@@ -15,9 +15,10 @@ from censquant.networks import Network, StackedNetwork
 from censquant.objectives import Portnoy
 from censquant.quantiles import check_quantiles
 from censquant.survival import Target, TimeTransform
-from censquant.training import Objective, Rows, TrainingConfig, train
+from censquant.training import Objective, Rows, RowSource, TrainingConfig, train
 
 _CROSSED = ("lower", "upper", "interpolate")
+_BLOCK_ROWS = 65_536
 
 
 class SequentialGridNN(NeuralRegressor):
@@ -125,7 +126,7 @@ feature_names_in_
             return Portnoy(taus)
         return Portnoy(taus, **far_times(self.y_star, target, transform))
 
-    def _one_level(self, rows: Rows, rng: np.random.Generator) -> Network:
+    def _one_level(self, rows: RowSource, rng: np.random.Generator) -> Network:
         if self.head != "free":
             raise ValueError(
                 "head must be 'free' for SequentialGridNN, whose networks have one output each, "
@@ -136,7 +137,7 @@ feature_names_in_
     def _train_member(
         self,
         objective: Objective,
-        rows: Rows,
+        rows: RowSource,
         config: TrainingConfig,
         rng: np.random.Generator,
         **options: Any,
@@ -152,14 +153,14 @@ feature_names_in_
             records = train(
                 networks[-1],
                 replace(objective, taus=(tau,)),
-                replace(rows, level=levels.at(tau)),
+                rows.with_level(levels.at(tau)),
                 config,
                 rng,
                 checkpoint=None if checkpoint is None else checkpoint.for_part(f"level{place}"),
                 **options,
             )
             history += [{"level": self._user_level(tau), **record} for record in records]
-            if stopping.is_set() or not levels.advance(networks[-1].predict(rows.x)[:, 0], tau):
+            if stopping.is_set() or not levels.advance(networks[-1], tau):
                 break
         return StackedNetwork(networks), history
 
@@ -189,40 +190,57 @@ feature_names_in_
 
 
 class _CensoringLevels:
-    """The levels of censoring times, learned while the fits move up."""
+    """The levels of censoring times, learned while the fits move up, a block of rows at a time."""
 
-    def __init__(self, rows: Rows, crossed: str) -> None:
+    def __init__(self, rows: RowSource, crossed: str) -> None:
         self._rows = rows
         self._rule = crossed
-        self._level = np.zeros(len(rows))
-        self._is_crossed = np.zeros(len(rows), dtype=bool)
-        self._tau = 0.0
-        self._predicted: NDArray[np.float64] | None = None
+        self._level = rows.scratch(np.float64)
+        self._is_crossed = rows.scratch(np.bool_)
+        self._predicted = rows.scratch(np.float64)
+        self._tau = 0.0  # the level that was fitted last
 
     def at(self, tau: float) -> NDArray[np.float32]:
         """Return the levels to train ``tau`` with."""
-        if self._predicted is None:  # nothing is known yet: level 0 has no effect on the first fit
-            return np.zeros(len(self._rows), dtype=np.float32)
+        levels: NDArray[np.float32] = self._rows.scratch(np.float32)
+        if not self._tau:  # nothing is known yet: level 0 has no effect on the first fit
+            return levels
         # A row at the level that is trained has weight 0 at its own time; one at level 0, as the
         # paper's numbers were made, has the weight tau there.
         waiting = 0.0 if self._rule == "upper" else tau
-        return np.where(self._is_crossed, self._level, waiting).astype(np.float32)
+        for start in range(0, len(levels), _BLOCK_ROWS):
+            block = slice(start, start + _BLOCK_ROWS)
+            levels[block] = np.where(self._is_crossed[block], self._level[block], waiting)
+        return levels
 
-    def advance(self, predicted: NDArray[np.float64], tau: float) -> bool:
+    def advance(self, network: Network, tau: float) -> bool:
         """Take the fit at ``tau``; say whether anything but waiting censored rows lies above it.
 
         The paper's numbers were made without asking.
         """
-        time, event = self._rows.time, self._rows.event
-        new = ~event & ~self._is_crossed & (predicted > time)
+        goes_on = self._rule == "upper"
+        stop = 0
+        for rows in self._rows.blocks(_BLOCK_ROWS):
+            start, stop = stop, stop + len(rows)
+            block = slice(start, stop)
+            predicted = network.predict(rows.x)[:, 0]
+            self._cross(rows, block, predicted, tau)
+            counted = rows.event | self._is_crossed[block]
+            goes_on = goes_on or bool((rows.time > predicted)[counted].any())
+            self._predicted[block] = predicted
+        self._tau = tau
+        return goes_on
+
+    def _cross(self, rows: Rows, block: slice, predicted: NDArray[np.float64], tau: float) -> None:
+        """Set the levels of the censored rows that the fit has passed."""
+        new = ~rows.event & ~self._is_crossed[block] & (predicted > rows.time)
         if self._rule == "upper":
-            self._level[new] = tau
-        elif self._rule == "lower" or self._predicted is None:
-            self._level[new] = self._tau
+            level: Any = tau
+        elif self._rule == "lower" or not self._tau:
+            level = self._tau
         else:
-            step = np.maximum(predicted[new] - self._predicted[new], 1e-12)
-            share = np.clip((predicted[new] - time[new]) / step, 0.0, 1.0)
-            self._level[new] = tau - (tau - self._tau) * share
-        self._is_crossed |= new
-        self._tau, self._predicted = tau, predicted
-        return self._rule == "upper" or bool((time > predicted)[event | self._is_crossed].any())
+            step = np.maximum(predicted[new] - self._predicted[block][new], 1e-12)
+            share = np.clip((predicted[new] - rows.time[new]) / step, 0.0, 1.0)
+            level = tau - (tau - self._tau) * share
+        self._level[block][new] = level
+        self._is_crossed[block] |= new

@@ -16,7 +16,7 @@ from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHea
 from censquant.objectives import ShapeLikelihood, shape_knots
 from censquant.quantiles import CURVE_QUANTILES
 from censquant.survival import Target, TimeTransform, read_target
-from censquant.training import Objective, Rows, TrainingConfig, WarmupCosine
+from censquant.training import Objective, RowSource, TrainingConfig, WarmupCosine
 
 _FAMILIES = ("normal", "log-normal", "weibull")
 _TAILS = ("family", "bounded")
@@ -201,9 +201,9 @@ n_features_in_, feature_names_in_
         return likelihood
 
     def _make_network(
-        self, rows: Rows, objective: Objective, rng: np.random.Generator
+        self, rows: RowSource, objective: Objective, rng: np.random.Generator
     ) -> HeadedNetwork:
-        n_inputs = rows.x.shape[1]
+        (n_inputs,) = rows.shape
         head = ShapeHead(tuple(shape_knots(self._base, _N_KNOTS).tolist()), n_rows=len(rows))
         network = DenseNetwork(
             [n_inputs, *check_sizes("hidden_layer_sizes", self.hidden_layer_sizes), head.n_raw],

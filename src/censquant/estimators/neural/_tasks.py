@@ -9,10 +9,10 @@ import numpy as np
 
 from censquant.estimators._follow_up import FollowUp
 from censquant.networks import Network
-from censquant.training import Objective, Rows, TrainingConfig
+from censquant.training import Objective, Rows, RowSource, TrainingConfig
 
 if TYPE_CHECKING:
-    from censquant.estimators.neural._neural import NeuralRegressor
+    from censquant.estimators.neural._trains_on_rows import TrainsOnRows
 
 History = list[dict[str, Any]]
 
@@ -21,9 +21,9 @@ History = list[dict[str, Any]]
 class MemberTraining:
     """The training of one member, to be run beside others."""
 
-    estimator: "NeuralRegressor"
+    estimator: "TrainsOnRows"
     objective: Objective
-    rows: Rows
+    rows: RowSource
     config: TrainingConfig
     rng: np.random.Generator
     options: dict[str, Any]

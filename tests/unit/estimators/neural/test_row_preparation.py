@@ -14,7 +14,12 @@ from censquant.estimators._row_order import (
     canonical_order,
     copies_of,
 )
-from censquant.estimators.neural._preparation import FeatureScale, holdout, in_unit_free_order
+from censquant.estimators.neural._preparation import (
+    FeatureScale,
+    holdout,
+    scaled_rows,
+    targets_only,
+)
 from censquant.estimators.neural._y_star import push_limit, read_y_star, y_star_factor
 from censquant.training import Rows
 
@@ -71,8 +76,10 @@ def test_the_order_of_scaled_rows_outlives_the_rounding_of_another_unit():
     noisy = x + rng.uniform(-1e-15, 1e-15, size=x.shape)
     shuffled = rng.permutation(300)
     plain, other = (
-        in_unit_free_order(Rows.from_arrays(features[i], time=time[i], event=event[i]))
-        for features, i in ((x, slice(None)), (noisy, shuffled))
+        scaled_rows(
+            features, i.copy(), FeatureScale(), targets_only(time[i], event[i], np.ones(300))
+        )
+        for features, i in ((x, np.arange(300)), (noisy, shuffled))
     )
     np.testing.assert_allclose(other.x, plain.x, atol=1e-6)
     np.testing.assert_array_equal(other.time, plain.time)

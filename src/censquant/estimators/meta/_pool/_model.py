@@ -128,8 +128,9 @@ class Pool(FeatureModel):
         x, target = in_order(features, order), target.take(order)
         del features  # the order of a large array is a second one
         require_events(target)
-        if x.ndim == 2:
-            warn_of_constant_features(x, self._column_names(), stacklevel=3)
+        ends = feature_range(x) if x.ndim == 2 else None
+        if ends is not None:
+            warn_of_constant_features(ends, self._column_names(), stacklevel=3)
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)
@@ -138,7 +139,7 @@ class Pool(FeatureModel):
         self.follow_up_ = (float(target.time.min()), float(target.time.max()))
         self.horizon_ = default_horizon(target.time, weight, left=left)
         self.unique_times_ = default_times(target.time[target.event])
-        self._feature_range = feature_range(x) if x.ndim == 2 else None
+        self._feature_range = ends
         self._input_shape = x.shape[1:]
 
         named = candidates_for(target, x.shape[1])

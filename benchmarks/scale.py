@@ -1,0 +1,217 @@
+"""Time, memory and accuracy of fits to files, and of predictions of files, by the number of rows.
+
+    python benchmarks/scale.py [--fit ROWS ...] [--predict ROWS ...] [--folder FOLDER]
+
+Rows are generated in a stream into Parquet files of a million rows each, and deleted afterwards.
+Each size is fitted, or predicted, by a process of its own. Its anonymous memory is read every 20
+milliseconds: pages of mapped files, which the system takes back when memory is short, are not
+counted. Ten features, three of them with effects that bend and interact; log-normal times, of which
+about a third are censored. Pinball losses are those of 100,000 new rows without censoring, averaged
+over 19 levels; no model can be better than the true quantiles. Seconds of the processor are of use
+where other programs run beside.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy.stats import norm
+from versions import versions
+
+N_FEATURES = 10
+FILE_ROWS, PIECE_ROWS = 1_000_000, 100_000
+TAUS = np.arange(1, 20) / 20
+NAMES = [f"x{k}" for k in range(N_FEATURES)]
+SPREAD = 0.5
+
+
+def center(x):
+    """Return the mean of the logarithm of time."""
+    return 0.5 * x[:, 0] + 0.3 * np.sin(3 * x[:, 1]) + 0.2 * x[:, 2] * x[:, 3]
+
+
+def draw(n_rows, rng):
+    """Return features and uncensored times."""
+    x = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
+    return x, np.exp(center(x) + SPREAD * rng.normal(size=n_rows))
+
+
+def generate(folder, n_rows, rng):
+    """Write rows to Parquet files, a piece at a time."""
+    for number, start in enumerate(range(0, n_rows, FILE_ROWS)):
+        writer = None
+        for first in range(start, min(start + FILE_ROWS, n_rows), PIECE_ROWS):
+            n_piece = min(PIECE_ROWS, n_rows - first)
+            x, event_time = draw(n_piece, rng)
+            end = rng.exponential(3.0, n_piece)
+            columns = dict(zip(NAMES, x.T, strict=True))
+            columns |= {"time": np.minimum(event_time, end), "event": event_time <= end}
+            piece = pa.table(columns)
+            writer = writer or pq.ParquetWriter(folder / f"{number:05d}.parquet", piece.schema)
+            writer.write_table(piece)
+        writer.close()
+
+
+def anonymous_bytes():
+    """Return the memory of this process that no file backs."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split("RssAnon:")[1].split()[0])
+
+
+class Watch:
+    """Seconds, and the most anonymous memory, of what is inside."""
+
+    def __enter__(self):
+        self.peak = self.start = anonymous_bytes()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+        self._wall, self._processor = time.perf_counter(), time.process_time()
+        return self
+
+    def _look(self):
+        while not self._ended.wait(0.02):
+            self.peak = max(self.peak, anonymous_bytes())
+
+    def __exit__(self, *error):
+        self.wall = time.perf_counter() - self._wall
+        self.processor = time.process_time() - self._processor
+        self._ended.set()
+        self._thread.join()
+
+
+def pinball(predicted, times):
+    """Return the mean check loss over rows and levels."""
+    error = times[:, None] - predicted
+    return float(np.maximum(TAUS * error, (TAUS - 1) * error).mean())
+
+
+def estimator():
+    """Return the model of all measurements."""
+    from censquant import CQRNN
+
+    return CQRNN(TAUS, max_epochs=1, batch_size=256, time_transform="log", random_state=0)
+
+
+def fit(folder, model_path):
+    """Fit to the files of a folder and return what it took; run in a process of its own."""
+    import pandas as pd
+
+    from censquant.training import _shard_writer
+
+    small = Path(folder) / "small"
+    estimator().fit_dataset(small, time="time", event="event")  # compiles and imports
+    writing = {}
+    real = _shard_writer._Writing.run
+
+    def run(self, scaling):
+        with Watch() as watch:
+            found = real(self, scaling)
+        writing["processor"] = watch.processor
+        return found
+
+    _shard_writer._Writing.run = run
+    with Watch() as watch:
+        model = estimator().fit_dataset(Path(folder) / "data", time="time", event="event")
+    model.save(model_path)
+    x, times = draw(100_000, np.random.default_rng(1))
+    predicted = model.predict_quantiles(pd.DataFrame(x, columns=NAMES), TAUS, beyond="extrapolate")
+    true = np.exp(center(x)[:, None] + SPREAD * norm.ppf(TAUS))
+    return {
+        "wall": watch.wall,
+        "processor": watch.processor,
+        "writing": writing["processor"],
+        "peak": watch.peak,
+        "start": watch.start,
+        "loss": pinball(predicted, times),
+        "true": pinball(true, times),
+    }
+
+
+def predict(folder, model_path):
+    """Predict the files of a folder and return what it took; run in a process of its own."""
+    import censquant
+
+    model = censquant.load(model_path)
+    folder = Path(folder)
+    model.predict_dataset(folder / "small", folder / "few", TAUS)
+    with Watch() as watch:
+        model.predict_dataset(folder / "data", folder / "out", TAUS)
+    return {
+        "wall": watch.wall,
+        "processor": watch.processor,
+        "peak": watch.peak,
+        "start": watch.start,
+    }
+
+
+def measured(task, n_rows, place, model_path):
+    """Return what a task took for so many rows."""
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        for name, n in (("small", 2_000), ("data", n_rows)):
+            (Path(folder) / name).mkdir()
+            generate(Path(folder) / name, n, np.random.default_rng(0))
+        command = [sys.executable, __file__, "--task", task, folder, str(model_path)]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def main():
+    """Print a table for the fits and one for the predictions."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fit", type=float, nargs="*", default=[1e5, 1e6, 1e7])
+    parser.add_argument("--predict", type=float, nargs="*", default=[2e5, 2e6])
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--task", nargs=3)
+    asked = parser.parse_args()
+    if asked.task:
+        task, *places = asked.task
+        print(json.dumps({"fit": fit, "predict": predict}[task](*places)))
+        return
+    print(versions(), flush=True)
+    place = Path(tempfile.mkdtemp(dir=asked.folder))
+    try:
+        model_path = place / "model.cq"
+        print(
+            "\n| rows | seconds | processor µs/row | of them writing shards | anonymous MB | "
+            "beyond the start | pinball loss | of the true quantiles |\n|" + "---:|" * 8,
+            flush=True,
+        )
+        for rows in asked.fit:
+            found = measured("fit", int(rows), place, model_path)
+            print(
+                f"| {int(rows):,} | {found['wall']:.0f} | {1e6 * found['processor'] / rows:.2f} | "
+                f"{1e6 * found['writing'] / rows:.2f} | {found['peak'] / 1e6:.0f} | "
+                f"{(found['peak'] - found['start']) / 1e6:.0f} | {found['loss']:.5f} | "
+                f"{found['true']:.5f} |",
+                flush=True,
+            )
+        if asked.predict and not asked.fit:
+            measured("fit", 100_000, place, model_path)
+        print(
+            "\n| rows | seconds | processor µs/row | anonymous MB | beyond the start |\n|"
+            + "---:|" * 5,
+            flush=True,
+        )
+        for rows in asked.predict:
+            found = measured("predict", int(rows), place, model_path)
+            print(
+                f"| {int(rows):,} | {found['wall']:.0f} | {1e6 * found['processor'] / rows:.2f} | "
+                f"{found['peak'] / 1e6:.0f} | {(found['peak'] - found['start']) / 1e6:.0f} |",
+                flush=True,
+            )
+    finally:
+        shutil.rmtree(place)
+
+
+if __name__ == "__main__":
+    main()
