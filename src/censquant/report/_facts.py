@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._version import __version__
 from censquant.exceptions import ExtrapolationWarning
@@ -27,6 +27,8 @@ from censquant.survival import read_target
 
 _MOST_SHUFFLED = 1_000
 _N_SHUFFLES = 3
+# Resampling more rows takes minutes, and narrows no interval that matters.
+_MOST_SCORED = 2_000
 
 Step = Callable[[str], None]
 """Told what is done next."""
@@ -45,7 +47,7 @@ class ReportFacts:
     model : DescribedModel
         What the model says of itself.
     evaluation : Evaluation
-        Scores with intervals, and the verdict.
+        Scores with intervals, and the verdict; of rows drawn at random where there are very many.
     levels : tuple of LevelRow
         Predicted levels beside the observed shares of events, and how far they are identified.
     coverage : tuple of CoverageFact
@@ -173,11 +175,13 @@ def facts_of(
         step("cohort")
         cohort, described = cohort_of(study, settings), described_model(study)
         step("scores")
+        scored = scored_study(study, settings)
         evaluation = evaluate(
             study.model,
             study.y_train,
-            study.table.X,
-            study.y,
+            scored.table.X,
+            scored.y,
+            taus=study.judged_levels,
             n_resamples=settings.n_resamples,
             random_state=settings.seed,
         )
@@ -201,22 +205,22 @@ def facts_of(
         )
 
 
-def shuffled_rows(n_rows: int, seed: int) -> np.ndarray:
-    """Return the rows that importance is computed from: a sample of many."""
-    if n_rows <= _MOST_SHUFFLED:
+def scored_study(study: Study, settings: Settings) -> Study:
+    """Return the rows that scores are computed from: all, or some of very many."""
+    return study.take(drawn_rows(len(study), _MOST_SCORED, settings.seed))
+
+
+def drawn_rows(n_rows: int, most: int, seed: int) -> NDArray[np.intp]:
+    """Return all rows, or so many of them drawn at random, in their order."""
+    if n_rows <= most:
         return np.arange(n_rows)
-    return np.sort(np.random.default_rng(seed).permutation(n_rows)[:_MOST_SHUFFLED])
+    return np.sort(np.random.default_rng(seed).permutation(n_rows)[:most])
 
 
 def _importance(study: Study, settings: Settings) -> PermutationImportance:
-    rows = shuffled_rows(len(study), settings.seed)
-    part = study.target.take(rows)
+    part = study.take(drawn_rows(len(study), _MOST_SHUFFLED, settings.seed))
     return permutation_importance(
-        study.model,
-        study.table.take(rows).X,
-        (part.time, part.event),
-        n_repeats=_N_SHUFFLES,
-        random_state=settings.seed,
+        part.model, part.table.X, part.y, n_repeats=_N_SHUFFLES, random_state=settings.seed
     )
 
 

@@ -12,7 +12,7 @@ from censquant.plotting import (
     plot_reliability,
     plot_survival,
 )
-from censquant.report._facts import ReportFacts
+from censquant.report._facts import ReportFacts, scored_study
 from censquant.report._numbers import percent
 from censquant.report._study import LEVELS, Study
 from censquant.report._svg import inline_svg
@@ -24,7 +24,8 @@ _WIDEST = 5.2  # inches
 def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
     """Return the figures of a page as SVG elements, by name."""
     unit = facts.settings.unit
-    y, values = study.y, study.curve.at(LEVELS)
+    y, values, judged = study.y, study.curve.at(LEVELS), study.judged_levels
+    scored = scored_study(study, facts.settings)
     drawn: dict[str, tuple[Any, str]] = {}
     drawn["survival"] = (
         plot_survival(
@@ -43,7 +44,7 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
         "on the diagonal predictions are right.",
     )
     drawn["calibration"] = (
-        plot_calibration(y, values, LEVELS, kind="a"),
+        plot_calibration(scored.y, scored.curve.at(judged), judged, kind="a"),
         "Observed over expected events by predicted level, with the band of right models.",
     )
     drawn["coverage"] = (
@@ -111,5 +112,3 @@ def _fans(study: Study, facts: ReportFacts, unit: str) -> tuple[Any, str] | None
         "Predicted quantiles of each individual as a horizontal fan, with what was observed; the "
         "table has the numbers."
     )
-
-

@@ -87,10 +87,7 @@ def fleet_of(study: Study, settings: Settings) -> Fleet:
     if not len(rows):
         return Fleet((), 0, confidence, limits)
     age = settings.age[rows]
-    part = Study(
-        study.model, study.table.take(rows), study.target.take(rows), study.train,
-        study.curve.take(rows),
-    )  # fmt: skip
+    part = study.take(rows)
     bound = lower_bound(part, confidence, age) - age
     bound[bound <= 0] = np.nan
     lives = part.known_quantiles(np.array(B_LEVELS))

@@ -48,16 +48,10 @@ class Individual:
 
 def individuals_of(study: Study, settings: Settings) -> tuple[Individual, ...]:
     """Return the individuals that were asked for."""
-    rows = list(settings.individuals)
+    rows = settings.individuals
     if not rows:
         return ()
-    part = Study(
-        study.model,
-        study.table.take(rows),
-        study.target.take(rows),
-        study.train,
-        study.curve.take(np.array(rows)),
-    )
+    part = study.take(rows)
     quantiles, bound = part.known_quantiles(SHOWN), lower_bound(part, CONFIDENCE)
     risks = np.empty((len(rows), 0))
     if settings.horizons:

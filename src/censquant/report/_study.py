@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from censquant.adapters import is_left_censored
 from censquant.estimators import ConformalSurvivalRegressor, QuantileRegressor, adapt
 from censquant.inspection import FeatureTable
-from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
+from censquant.quantiles import CURVE_QUANTILES, DEFAULT_QUANTILES, QuantileCurve
 from censquant.survival import Target, read_target, require_events
 
 Floats = NDArray[np.float64]
@@ -62,6 +62,19 @@ class Study:
     def __len__(self) -> int:
         return len(self.target)
 
+    def take(self, rows: Any) -> "Study":
+        """Return some of the rows; what says how individuals are censored stays."""
+        if len(rows) == len(self) and (np.asarray(rows) == np.arange(len(self))).all():
+            return self
+        places = np.asarray(rows, dtype=np.intp)
+        return Study(
+            self.model,
+            self.table.take(places),
+            self.target.take(places),
+            self.train,
+            self.curve.take(places),
+        )
+
     @property
     def y(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Times and events."""
@@ -71,6 +84,12 @@ class Study:
     def y_train(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Times and events of the rows that say how individuals are censored."""
         return self.train.time, self.train.event
+
+    @property
+    def judged_levels(self) -> Floats:
+        """Levels that scores and tests look at: those of the fit if there are several."""
+        levels = np.atleast_1d(getattr(self.model, "quantiles_", DEFAULT_QUANTILES))
+        return levels if len(levels) > 1 else np.array(DEFAULT_QUANTILES)
 
     @property
     def is_calibrated(self) -> bool:

@@ -9,6 +9,8 @@ from censquant.report._facts import ReportFacts
 from censquant.report._individuals import CONFIDENCE
 from censquant.report._numbers import UNKNOWN, percent, shown
 
+_LONG = 40  # characters
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -30,13 +32,20 @@ class Cell:
         return not isinstance(self.value, str)
 
     @property
+    def style(self) -> str:
+        """How the cell is set: numbers to the right, long text in several lines."""
+        return "number" if self.is_number else "words" if len(self.text) > _LONG else "name"
+
+    @property
     def raw(self) -> str:
         """The value as files have it: empty where there is none."""
         if isinstance(self.value, str):
             return self.value
         if math.isnan(self.value):
             return ""
-        return repr(float(self.value)) if not float(self.value).is_integer() else f"{self.value:.0f}"
+        return (
+            repr(float(self.value)) if not float(self.value).is_integer() else f"{self.value:.0f}"
+        )
 
 
 @dataclass(frozen=True)

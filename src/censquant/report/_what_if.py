@@ -100,7 +100,10 @@ def what_if_of(study: Study, settings: Settings) -> WhatIf:
     order = {name: place for place, name in enumerate(study.table.names)}
     controls.sort(key=lambda control: order[control.name])
     starts: list[tuple[str, dict[str, Any]]] = [
-        (f"a typical one of the {settings.who}", {control.name: control.start for control in controls})
+        (
+            f"a typical one of the {settings.who}",
+            {control.name: control.start for control in controls},
+        )
     ]
     for row in settings.individuals:
         values = {control.name: _value(study, control, row) for control in controls}

@@ -5,7 +5,7 @@ import math
 from censquant.report._costs import cheapest
 from censquant.report._facts import ReportFacts
 from censquant.report._fleet import MOST_UNITS
-from censquant.report._numbers import p_text, percent, shown, time_text
+from censquant.report._numbers import NO_BREAK, p_text, percent, shown, time_text
 
 _RANKING = "concordance_restricted_mean"
 _SIGNIFICANT = 0.05
@@ -75,7 +75,13 @@ def _discrimination(facts: ReportFacts) -> list[str]:
         f"right one in {100 * row.value:.0f} of 100 pairs (95 % interval {100 * row.lower:.0f} to "
         f"{100 * row.upper:.0f}); guessing names it in 50."
     )
-    return [said, facts.evaluation.verdict]
+    found = [said, facts.evaluation.verdict]
+    if facts.evaluation.n_rows < facts.cohort.n_rows:
+        found.append(
+            f"Scores and the test of calibration are those of {facts.evaluation.n_rows:,} {who} "
+            "drawn at random."
+        )
+    return found
 
 
 def _calibration(facts: ReportFacts) -> list[str]:
@@ -191,15 +197,15 @@ def _fleet(facts: ReportFacts) -> list[str]:
             f"The table has the {MOST_UNITS} most urgent of {fleet.n_asked:,} units; censquant "
             "predict writes all of them to a file."
         )
-    for name, level, (low, high) in zip(
-        ("B10", "B50"), (0.1, 0.5), fleet.limits, strict=True
-    ):
-        ends = f"{percent(low)} and {percent(high)}" if high < 1 else f"{percent(low)} and no end"
-        found.append(
-            f"{name} is the age by which {percent(level)} of such units have failed. By the rows "
-            f"of this report the model's quantile of that share lies between its levels {ends} "
-            "(95 %), which gives the limits in the table."
-        )
+    (low10, high10), (low50, high50) = (
+        [percent(end) if 0 < end < 1 else "no limit" for end in limit] for limit in fleet.limits
+    )
+    found.append(
+        f"B10 and B50 are the ages by which {percent(0.1)} and {percent(0.5)} of such units have "
+        "failed. Their limits come from the rows of this report: by the times that the model gives "
+        f"to {low10} and {high10}, {percent(0.1)} may have failed, and {percent(0.5)} by those of "
+        f"{low50} and {high50} (95{NO_BREAK}% limits)."
+    )
     return found
 
 

@@ -17,8 +17,9 @@ def export(
     ],
     quantiles: Annotated[
         str | None,
-        typer.Option(help="Levels that the file returns, such as 0.1,0.5,0.9; by default those of "
-                     "the fit."),
+        typer.Option(
+            help="Levels that the file returns, such as 0.1,0.5,0.9; by default those of the fit."
+        ),
     ] = None,
     dtype: Annotated[
         str,

@@ -23,7 +23,9 @@ def report(
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     horizons: Annotated[
         str | None,
-        typer.Option(help="Times at which risks are told, such as 365,1825; round ones by default."),
+        typer.Option(
+            help="Times at which risks are told, such as 365,1825; round ones by default."
+        ),
     ] = None,
     individuals: Annotated[
         str | None,
