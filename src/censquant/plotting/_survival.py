@@ -108,8 +108,9 @@ def plot_survival(
         curve = kaplan_meier(part.time, part.event)
         marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, level, color)
         if mark_censored:
-            censored, style = np.unique(part.time[~part.event]), {"color": color, "zorder": 3}
-            ax.plot(censored, curve(censored), "|", markersize=5, markeredgewidth=0.8, **style)
+            censored = np.unique(part.time[~part.event])
+            style: dict[str, Any] = {"color": color, "markersize": 5, "markeredgewidth": 0.8}
+            ax.plot(censored, curve(censored), "|", zorder=3, **style)
         if table is not None:
             times = np.linspace(min(0.0, float(part.time.min())), part.time.max(), _N_TIMES)
             mean = survival_of(model, table.take(rows).X, times).mean(axis=0)

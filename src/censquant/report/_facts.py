@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._version import __version__
-from censquant.exceptions import ExtrapolationWarning
+from censquant.exceptions import ExtrapolationWarning, TruncationWarning
 from censquant.inspection import PermutationImportance, permutation_importance
 from censquant.metrics import Evaluation, evaluate
 from censquant.report._calibration import LevelRow, level_rows
@@ -219,9 +219,12 @@ def drawn_rows(n_rows: int, most: int, seed: int) -> NDArray[np.intp]:
 
 def _importance(study: Study, settings: Settings) -> PermutationImportance:
     part = study.take(drawn_rows(len(study), _MOST_SHUFFLED, settings.seed))
-    return permutation_importance(
-        part.model, part.table.X, part.y, n_repeats=_N_SHUFFLES, random_state=settings.seed
-    )
+    with warnings.catch_warnings():
+        # Times past the follow-up count as censored before and after a shuffle.
+        warnings.simplefilter("ignore", TruncationWarning)
+        return permutation_importance(
+            part.model, part.table.X, part.y, n_repeats=_N_SHUFFLES, random_state=settings.seed
+        )
 
 
 def _notes(study: Study, *, are_training_rows: bool) -> tuple[str, ...]:

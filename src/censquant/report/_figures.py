@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from censquant.estimators.meta import CoverageTable
 from censquant.plotting import (
     plot_calibration,
     plot_coverage,
@@ -58,7 +59,7 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
     )
     if facts.model.promises:
         drawn["promises"] = (
-            plot_coverage(study.model.coverage_),  # type: ignore[attr-defined]
+            plot_coverage(CoverageTable(facts.model.promises)),
             "Coverage of lower bounds on rows held out of the fit, before and after calibration, "
             "beside what was promised.",
         )

@@ -284,9 +284,10 @@ def _fleet(facts: ReportFacts) -> PageTable:
     fleet, settings = facts.fleet, facts.settings
     assert fleet is not None
     dates = ("replace by date",) if settings.as_of is not None else ()
+    replace_by = f"replace by age, risk {percent(settings.risk)}"
     columns = ("unit", _in("age", facts), f"left with {percent(fleet.confidence)}",
-               "10 % fail within", "50 % fail within", f"replace by age, risk {percent(settings.risk)}",
-               *dates, "B10", "B10 from", "B10 to", "B50", "B50 from", "B50 to")  # fmt: skip
+               "10 % fail within", "50 % fail within", replace_by, *dates,
+               "B10", "B10 from", "B10 to", "B50", "B50 from", "B50 to")  # fmt: skip
     rows = [
         (
             _text(one.label),

@@ -111,8 +111,9 @@ def _coverage(facts: ReportFacts) -> list[str]:
         if row.kind != "lower bound" or row.promised != 0.9:
             continue
         found.append(
-            f"Nine in ten {facts.settings.who} should outlive their {percent(row.promised)} lower bound; "
-            f"an estimated {percent(row.estimate)} do ({percent(row.low)} to {percent(row.high)})."
+            f"Nine in ten {facts.settings.who} should outlive their {percent(row.promised)} lower "
+            f"bound; an estimated {percent(row.estimate)} do ({percent(row.low)} to "
+            f"{percent(row.high)})."
         )
         if row.n_past:
             found.append(

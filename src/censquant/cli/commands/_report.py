@@ -30,9 +30,9 @@ def report(
     individuals: Annotated[
         str | None,
         typer.Option(
-            help="Rows of the table, from 1, that are shown one by one, such as 3,17,20-25; none for "
-            "none. All others are in the page as aggregates alone; by default the table of a fleet "
-            "lists the units that are still running, without their features."
+            help="Rows of the table, from 1, that are shown one by one, such as 3,17,20-25; none "
+            "for none. All others are in the page as aggregates alone; by default the table of a "
+            "fleet lists the units that are still running, without their features."
         ),
     ] = None,
     label: Annotated[
