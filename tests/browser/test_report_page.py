@@ -24,7 +24,8 @@ CONTRAST = """() => {
     return [255, 255, 255];
   };
   const found = [];
-  for (const node of document.querySelectorAll("p, th, td, h1, h2, a, button, label, figcaption, li, svg text")) {
+  const read = "p, th, td, h1, h2, a, button, label, figcaption, li, svg text";
+  for (const node of document.querySelectorAll(read)) {
     if (node.closest(".skip") || !node.textContent.trim()) continue;
     const inside = node.closest("svg") !== null;
     const style = getComputedStyle(node);
@@ -35,7 +36,8 @@ CONTRAST = """() => {
   return found;
 }"""
 # What a screen reader needs to name controls and to follow the structure.
-UNNAMED = """() => Array.from(document.querySelectorAll("input, select, button, svg[role=img], [role=region]"))
+UNNAMED = """() => Array
+  .from(document.querySelectorAll("input, select, button, svg[role=img], [role=region]"))
   .filter((node) => !(node.labels && node.labels.length) && !node.getAttribute("aria-label")
     && !node.textContent.trim())
   .map((node) => node.outerHTML.slice(0, 80))"""
@@ -82,7 +84,8 @@ def answer(page):
         "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
     return page.evaluate(
-        "() => [censquantPanel.answer, censquant.load(document.getElementById('page-model').textContent).facts.times]"
+        "() => [censquantPanel.answer, "
+        "JSON.parse(document.getElementById('page-model').textContent).facts.times]"
     )
 
 

@@ -257,8 +257,8 @@ def test_wrong_settings_are_one_sentence(options, message):
 def test_models_without_a_distribution_or_of_the_other_censoring_are_refused():
     X, y = new_rows()
     numbers = X[["temp", "load"]]
+    model = CQRNN([0.5], max_epochs=1, hidden_layer_sizes=(2,)).fit(numbers, y)
     with pytest.raises(ValueError, match=r"must predict at least two quantiles, got a CQRNN"):
-        model = CQRNN([0.5], max_epochs=1, hidden_layer_sizes=(2,)).fit(numbers, y)
         report_facts(model, numbers, y)
     with pytest.raises(ValueError, match=r"model must be fitted with censoring='right', got"):
         report_facts(CoxQuantileRegressor(censoring="left").fit(numbers, y), numbers, y)
