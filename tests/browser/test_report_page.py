@@ -224,8 +224,10 @@ def test_a_phone_does_not_scroll_sideways(opened):
 
 
 def test_print_shows_whole_tables_and_no_controls(opened):
-    page = opened("fleet.html")
+    a4 = {"width": 794, "height": 1123}
+    page = opened("fleet.html", viewport=a4)
     page.emulate_media(media="print")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= a4["width"]
     assert not page.locator(".controls").is_visible()
     assert not page.locator("button.plain").first.is_visible()
     heights = page.locator("#table-fleet .scroll").evaluate(

@@ -40,6 +40,18 @@ _SECTIONS = {
 }
 
 
+def check_installed() -> None:
+    """Refuse to begin where a page could not be finished."""
+    try:
+        import jinja2  # noqa: F401
+        import matplotlib as mpl  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            "A report needs jinja2 and matplotlib; install them with: "
+            'pip install "censquant[report]"'
+        ) from None
+
+
 def rendered(
     facts: ReportFacts, figures: dict[str, str], panel: WhatIf | None, panel_reason: str = ""
 ) -> str:
@@ -72,12 +84,8 @@ def rendered(
 
 
 def _environment() -> Any:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise ImportError(
-            'A report needs jinja2; install it with: pip install "censquant[report]"'
-        ) from None
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     return Environment(
         loader=PackageLoader("censquant.report"),
         autoescape=True,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from censquant._files import check_place, replacing
 from censquant.report._facts import ReportFacts, facts_of
 from censquant.report._figures import figures_of
-from censquant.report._page import rendered
+from censquant.report._page import check_installed, rendered
 from censquant.report._settings import Settings, read_settings
 from censquant.report._study import Study
 from censquant.report._what_if import WhatIf, what_if_of
@@ -144,6 +144,7 @@ def write_report(
     >>> written.has_panel, written.n_bytes < 2_000_000
     (True, True)
     """
+    check_installed()
     place = Path(path)
     check_place(place, overwrite=overwrite)
     steps = _Steps(progress)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -222,6 +223,15 @@ def test_a_model_that_cannot_be_exported_has_a_page_without_the_panel(tmp_path):
     X, y = new_rows(60)
     written = write_report(Uniform(), X, y, tmp_path / "page.html", n_resamples=2)
     assert written.panel_reason.startswith("AdaptedModel cannot be exported")
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    X, y = new_rows()
+    with pytest.raises(ImportError, match=r'pip install "censquant\[report\]"'):
+        write_report(plain(), X, y, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_an_existing_page_is_kept_unless_it_may_be_replaced(tmp_path):
