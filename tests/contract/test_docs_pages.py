@@ -47,6 +47,7 @@ SHOWN = (
     "own-data",
     "own-network",
     "quickstart",
+    "report",
 )
 
 

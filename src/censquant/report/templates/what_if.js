@@ -109,7 +109,8 @@
           percent(share)));
     }
     axis(picture, y(1), y(0));
-    picture.append(svg("path", { class: "begin", d: line(start.survival, 0, times.length) }));
+    if (answer.survival.some((share, k) => share !== start.survival[k])) picture.append(
+      svg("path", { class: "begin", d: line(start.survival, 0, times.length) }));
     const beyond = answer.survival.findIndex((share) => !known(answer, 1 - share));
     const end = beyond < 0 ? times.length : beyond;
     picture.append(svg("path", { class: "curve", d: line(answer.survival, 0, end) }));
