@@ -193,8 +193,8 @@ def _within_limit(
         reason = (
             f"with its model the page would have {len(content) / 1e6:.1f} MB, and a page must not "
             f"exceed {MOST_BYTES / 1e6:.0f} MB. A forest holds its training rows; models of the "
-            "methods cox, boosted, shape, lognormal or weibull take less than a tenth of that, "
-            "also when they are pooled."
+            "methods cox, boosted, shape, lognormal or weibull, also pooled, take tens to hundreds "
+            "of kilobytes."
         )
     return rendered(facts, figures, None, reason).encode(), reason
 
