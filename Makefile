@@ -19,7 +19,7 @@ $(BIN)/python:
 
 # The demo needs no torch, so it has a set-up of its own.
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(PIP) --editable ".[cli,plot,pandas]"
+	$(PIP) --editable ".[cli,report]"
 	@touch $@
 
 # torch first and pinned: a range would pull the newest build with all of CUDA.
@@ -28,7 +28,7 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --constraint constraints.txt --editable ".[test,lint]"
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo          ## fit bundled data, print a table, draw two pictures
+demo: $(VENV)/.demo          ## fit bundled data, judge the model, write a page with the results
 	$(BIN)/censquant demo
 
 test: $(VENV)/.test          ## the fast tests, on all cores
@@ -42,7 +42,7 @@ test-all: $(VENV)/.test      ## also the slow statistical checks, and new exampl
 # those. The package is installed, not linked, so that two versions of numba never share a cache.
 $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv --clear $(OLDEST)
-	$(OLDEST)/bin/python $(INSTALL) --constraint constraints-oldest.txt ".[bench]" \
+	$(OLDEST)/bin/python $(INSTALL) --constraint constraints-oldest.txt ".[bench,report]" \
 	    pytest pytest-xdist hypothesis
 	@touch $@
 

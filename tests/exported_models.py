@@ -15,6 +15,7 @@ from censquant import (
     BoostedQuantileRegressor,
     CensoredQuantileForest,
     CensoredQuantileRegressor,
+    ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     DeepQuantReg,
     LinearCQR,
@@ -79,6 +80,7 @@ def _pools(side):
         "pool": PooledQuantileRegressor(named, prior=prior, **options),
         "pool of one": PooledQuantileRegressor(named[3:4], **options),
         "recommended": CensoredQuantileRegressor(candidates=named[:1] + named[3:4], **options),
+        "calibrated": ConformalSurvivalRegressor(single["cox"], cv=2, random_state=0),
     }
 
 

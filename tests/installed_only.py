@@ -19,6 +19,7 @@ NEEDS = {
     "censquant.cli": "typer",
     "censquant.io": "pyarrow",
     "censquant.plotting": "matplotlib",
+    "censquant.report": "jinja2",
     "censquant.torch": "torch",
 }
 # Files, and folders of files, that reach a package in another way than by an import of their own.

@@ -11,6 +11,7 @@ PARTS = {
     "censquant.calibration": "Calibration: scores and corrections of bounds",
     "censquant.inspection": "Inspection of fitted models",
     "censquant.plotting": "Figures",
+    "censquant.report": "Reports",
     "censquant.io": "Tables in files",
     "censquant.export": "Export: graphs of array operations",
     "censquant.datasets": "Data sets",

@@ -76,6 +76,7 @@ _SUBPACKAGES = (
     "objectives",
     "plotting",
     "quantiles",
+    "report",
     "survival",
     "torch",
     "training",

@@ -21,39 +21,34 @@ def demo(tmp_path_factory):
     return run("demo", cwd=folder), folder / "demo-output"
 
 
-def test_demo_prints_quantiles_concordance_and_calibration(demo):
+def test_demo_shows_the_commands_that_it_runs_and_what_they_say(demo):
     result, _ = demo
     assert result.returncode == 0, result.stderr
-    for text in ("686 women", "50 %", "Concordance of the median", "Calibration", "later"):
+    for name in ("fit", "evaluate", "report"):
+        assert f"$ censquant {name} demo-output" in result.stdout
+    for text in ("500 rows", "Calibrated by", "concordance_index", "Written: demo-output/report"):
         assert text in result.stdout
 
 
-def test_demo_says_where_its_pictures_are(demo):
+def test_demo_says_where_its_page_is(demo):
     result, folder = demo
-    pictures = sorted(path.name for path in folder.iterdir())
-    assert pictures == ["gbsg2_fans.png", "quantiles_1d.png"]
-    for name in pictures:
-        assert str(folder / name) in result.stdout
-
-
-def test_demo_draws_pictures_with_something_on_them(demo):
-    from matplotlib.image import imread
-
-    for path in demo[1].iterdir():
-        image = imread(path)
-        assert min(image.shape[:2]) > 400
-        assert image[..., :3].std() > 0.05
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["new.csv", "old.csv", "report.html", "women.model"]
+    assert str(folder / "report.html") in result.stdout
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "page-model" in page
+    assert 500_000 > len(page) > 100_000
 
 
 def test_demo_shows_its_progress_on_stderr_alone(demo):
     result, _ = demo
-    assert "training" in result.stderr
-    assert "training" not in result.stdout
+    assert "steps" in result.stderr
+    assert "steps" not in result.stdout
 
 
 def test_demo_discriminates_better_than_chance(demo):
-    line = next(x for x in demo[0].stdout.splitlines() if "not used in fitting: " in x)
-    assert float(line.split("fitting: ")[1].split()[0]) > 0.6
+    line = next(x for x in demo[0].stdout.splitlines() if "ranked better than chance" in x)
+    assert float(line.split("concordance ")[1].split(",")[0]) > 0.6
 
 
 def test_a_file_in_place_of_the_output_folder_is_one_sentence_and_exit_code_2(tmp_path):
@@ -110,13 +105,14 @@ def test_without_typer_one_sentence_says_how_to_get_it():
     )
 
 
-def test_without_matplotlib_the_demo_says_how_to_get_it(tmp_path):
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_without_its_packages_the_demo_says_how_to_get_them(tmp_path, package):
     code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
+        f"import sys; sys.modules[{package!r}] = None\n"
         f"sys.argv = ['censquant', 'demo', '--output', {str(tmp_path)!r}]\n"
         "from censquant.cli import main; main()"
     )
     result = run(code=code)
     assert result.returncode == 2
-    assert 'pip install "censquant[plot]"' in result.stderr
+    assert 'pip install "censquant[report]"' in result.stderr
     assert "Traceback" not in result.stderr

@@ -17,7 +17,9 @@ def options(name):
 
 def test_commands_of_the_page_have_the_options_it_uses():
     used = re.findall(r"^\$ censquant (\w+) (.*?)(?: \||$)", PAGE, re.MULTILINE)
-    assert {name for name, _ in used} == {"fit", "predict", "evaluate", "compare"}
+    assert {name for name, _ in used} == {
+        "fit", "predict", "evaluate", "report", "export", "compare"
+    }  # fmt: skip
     for name, arguments in used:
         assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", arguments)) <= options(name), name
 

@@ -48,6 +48,7 @@ SHOWN = (
     "own-data",
     "own-network",
     "quickstart",
+    "report",
     "scale",
 )
 

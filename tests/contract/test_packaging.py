@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 # The extras whose oldest versions are tested; the others take too much space or time.
-TESTED_EXTRAS = ("cli", "plot", "pandas", "data", "bench")
+TESTED_EXTRAS = ("cli", "plot", "report", "pandas", "data", "bench")
 
 
 def source_files(root):
@@ -54,7 +54,7 @@ def test_the_oldest_versions_tested_are_the_lowest_that_are_allowed():
     # Needed by an old matplotlib, and nothing that this package asks for.
     tested.pop("pyparsing")
     assert tested == lowest
-    assert len(lowest) == 12
+    assert len(lowest) == 13
 
 
 @pytest.mark.parametrize("name", PROJECT["optional-dependencies"])

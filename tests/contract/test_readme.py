@@ -16,7 +16,7 @@ PLAIN_INSTALL = """
 import sys
 from importlib.machinery import PathFinder
 
-EXTRAS = {"h5py", "matplotlib", "pandas", "pooch", "pyarrow", "rich", "torch", "typer"}
+EXTRAS = {"h5py", "jinja2", "matplotlib", "pandas", "pooch", "pyarrow", "rich", "torch", "typer"}
 
 
 class CoreFinder(PathFinder):

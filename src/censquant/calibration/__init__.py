@@ -16,6 +16,7 @@ from censquant.calibration._ipcw import Ipcw
 from censquant.calibration._km_pit import KmPit
 from censquant.calibration._methods import METHODS
 from censquant.calibration._recalibration import Recalibration
+from censquant.calibration._recalibration_graph import recalibrated_graph
 from censquant.calibration._rows import CalibrationRows
 from censquant.calibration._rules import (
     FEWEST_EVENTS,
@@ -53,6 +54,7 @@ __all__ = [
     "censoring_dependence",
     "chance_before",
     "estimated_coverage",
+    "recalibrated_graph",
     "trivial_rule",
 ]
 

@@ -88,22 +88,38 @@ class BoundFamily:
     def _bounds(self, index: Floats) -> Floats:
         wanted = np.clip(index, LOWEST, HIGHEST)
         times = self._quantiles(wanted)
-        below, above = np.minimum(index - LOWEST, 0.0), np.maximum(index - HIGHEST, 0.0)
-        stretched = (below < 0) | (above > 0)
+        stretched = (index < LOWEST) | (index > HIGHEST)
         if stretched.any():
             anchor = self._anchor()
-            # Infinite indices are replaced below; until then they must not overflow.
-            factor = np.exp(np.clip(below + above, -_MOST_STRETCHED, _MOST_STRETCHED))
+            factor = self.stretch(index, is_anchored=anchor is not None)
             if anchor is None:
-                middle = self._quantiles(np.full((len(index), 1), _MEDIAN))
-                away = np.exp(np.clip(above - below, 0.0, _MOST_STRETCHED))
-                times = np.where(stretched, middle + (times - middle) * away, times)
-            else:
-                times = np.where(stretched, anchor + (times - anchor) * factor, times)
+                anchor = self._quantiles(np.full((len(index), 1), _MEDIAN))
+            times = np.where(stretched, anchor + (times - anchor) * factor, times)
         start = self.curve.lower if self.elapsed is None else self.elapsed[:, None]
         times = np.where(index == TRIVIAL_LOW, start, times)
         times = np.where(index == TRIVIAL_HIGH, np.inf, times)
         return np.maximum(times, start)
+
+    @staticmethod
+    def stretch(index: Floats, *, is_anchored: bool) -> Floats:
+        """Return by how much indices stretch times, 1 for those that are levels.
+
+        Parameters
+        ----------
+        index : ndarray
+        is_anchored : bool
+            Whether there is a first time, from which times are stretched; else it is the distance
+            from the median.
+
+        Returns
+        -------
+        factor : ndarray of the shape of ``index``
+        """
+        below, above = np.minimum(index - LOWEST, 0.0), np.maximum(index - HIGHEST, 0.0)
+        # Infinite indices have trivial bounds; until then they must not overflow.
+        power = below + above if is_anchored else above - below
+        factor: Floats = np.exp(np.clip(power, -_MOST_STRETCHED, _MOST_STRETCHED))
+        return factor
 
     def _anchor(self) -> Floats | float | None:
         """Return the time from which others are stretched, if there is a first one."""

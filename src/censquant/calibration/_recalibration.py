@@ -11,7 +11,7 @@ from censquant.survival import Target, kaplan_meier
 
 Floats = NDArray[np.float64]
 
-_LEVELS: Floats = np.array(CURVE_QUANTILES)
+LEVELS: Floats = np.array(CURVE_QUANTILES)
 _STEP = 1e-9
 
 
@@ -94,12 +94,16 @@ class Recalibration:
 
     def level_of(self, index: Floats) -> Floats:
         """Return the levels that indices have after recalibration."""
+        return np.interp(index, *self.level_steps)
+
+    @property
+    def level_steps(self) -> tuple[Floats, Floats]:
+        """Indices and the levels that they have, between which others are interpolated."""
         if not len(self.level):
-            return np.clip(index, 0.0, 1.0)
+            return np.array([0.0, 1.0]), np.array([0.0, 1.0])
         end = max(HIGHEST, self.index[-1] + _STEP)
         known = np.concatenate(([min(0.0, self.index[0]) - _STEP], self.index, [end]))
-        levels = np.concatenate(([0.0], self.level, [1.0]))
-        return np.interp(index, known, levels)
+        return known, np.concatenate(([0.0], self.level, [1.0]))
 
     def curve(self, curve: QuantileCurve) -> QuantileCurve:
         """Return the recalibrated curves, with the reach that is left of theirs.
@@ -113,7 +117,7 @@ class Recalibration:
         -------
         recalibrated : QuantileCurve
         """
-        values = BoundFamily(curve).at(self.index_at(_LEVELS))
-        result = QuantileCurve.from_predictions(values, _LEVELS, curve.lower)
+        values = BoundFamily(curve).at(self.index_at(LEVELS))
+        result = QuantileCurve.from_predictions(values, LEVELS, curve.lower)
         reach = np.minimum(self.level_of(curve.reach), self.highest)
         return result.with_reach(np.where(curve.reach >= 1.0, self.highest, reach))

@@ -5,7 +5,17 @@ from typing import Annotated
 import typer
 
 from censquant._version import __version__
-from censquant.cli.commands import bench, compare, datasets, demo, evaluate, fit, predict
+from censquant.cli.commands import (
+    bench,
+    compare,
+    datasets,
+    demo,
+    evaluate,
+    export,
+    fit,
+    predict,
+    report,
+)
 
 app = typer.Typer(
     help="Censored quantile regression: survival-time quantiles for every individual.",
@@ -38,6 +48,6 @@ def _options(
     """Censored quantile regression: survival-time quantiles for every individual."""
 
 
-for command in (fit, predict, evaluate, compare, demo, bench):
+for command in (fit, predict, evaluate, report, compare, export, demo, bench):
     app.command()(command)
 app.add_typer(datasets, name="datasets")

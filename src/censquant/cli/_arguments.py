@@ -33,6 +33,32 @@ def level_list(text: str | None) -> list[float] | None:
     return levels
 
 
+def number_list(option: str, text: str | None) -> list[float] | None:
+    """Return numbers from a text such as 365,1825."""
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in listed(text) or []]
+    except ValueError:
+        raise ValueError(f"{option} must be numbers such as 365,1825, got {text!r}.") from None
+
+
+def row_list(option: str, text: str | None, n_rows: int) -> list[int] | None:
+    """Return places, from 0, of rows that are typed from 1 as in 3,17,20-25; none for none."""
+    if text is None:
+        return None
+    places = list[int]()
+    for part in [] if text.strip() == "none" else listed(text) or []:
+        ends = part.split("-") if "-" in part else [part, part]
+        if len(ends) != 2 or not all(end.strip().isdigit() for end in ends):
+            raise ValueError(f"{option} must be row numbers such as 3,17,20-25, got {text!r}.")
+        first, last = map(int, ends)
+        if not 1 <= first <= last <= n_rows:
+            raise ValueError(f"{option} must lie between 1 and {n_rows}, got {part!r}.")
+        places.extend(range(first - 1, last))
+    return places
+
+
 def check_folder(option: str, path: Path) -> None:
     """Refuse a place for a folder where there is a file."""
     for folder in (path, *path.parents):

@@ -17,6 +17,14 @@ Data = Annotated[
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="File that fit wrote.")]
+Train = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATA",
+        help="Table that the model was fitted to, which says how rows are censored; by default "
+        "DATA itself says it.",
+    ),
+]
 Time = Annotated[str | None, typer.Option(help="Column of durations.", rich_help_panel=_TABLE)]
 Event = Annotated[
     str | None,

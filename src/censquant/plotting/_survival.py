@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _N_TIMES = 200
+# More steps than a figure has pixels would only make its file large.
+_MOST_STEPS = 600
 _SHOWN = (0.05, 0.95)
 # Points below the axis: its labels, then one line for the heading and one per group.
 _FIRST_LINE, _LINE, _BESIDE = 46.0, 13.0, 32.0
@@ -36,6 +38,7 @@ def plot_survival(
     labels: Sequence[str] | None = None,
     at: ArrayLike | None = None,
     confidence: float = 0.95,
+    mark_censored: bool = True,
     unit: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -64,6 +67,8 @@ def plot_survival(
         Columns of the table; by default the ticks of the axis.
     confidence : float in (0, 1), default=0.95
         Level of the bands.
+    mark_censored : bool, default=True
+        Whether there is a tick where a row is censored.
     unit : str
         Unit of time, for the axis.
     ax : matplotlib Axes, optional
@@ -101,7 +106,11 @@ def plot_survival(
     for place, (name, rows) in enumerate(named.items()):
         part, color = target.take(rows), series_color(place)
         curve = kaplan_meier(part.time, part.event)
-        marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, part, level, color)
+        marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, level, color)
+        if mark_censored:
+            censored = np.unique(part.time[~part.event])
+            style: dict[str, Any] = {"color": color, "markersize": 5, "markeredgewidth": 0.8}
+            ax.plot(censored, curve(censored), "|", zorder=3, **style)
         if table is not None:
             times = np.linspace(min(0.0, float(part.time.min())), part.time.max(), _N_TIMES)
             mean = survival_of(model, table.take(rows).X, times).mean(axis=0)
@@ -165,31 +174,18 @@ def _read_groups(groups: Any, n_rows: int) -> dict[str, NDArray[np.intp]]:
     return {str(name): np.flatnonzero(texts == name) for name in np.unique(texts.astype(str))}
 
 
-def _draw_curve(ax: Axes, curve: KaplanMeier, part: Target, confidence: float, color: str) -> Any:
-    """Draw one Kaplan-Meier curve with its band and ticks; return the line."""
-    start = min(0.0, float(curve.time[0]))
-    times, survival = np.append(start, curve.time), np.append(1.0, curve.survival)
-    low, high = _band(curve, confidence)
+def _draw_curve(ax: Axes, curve: KaplanMeier, confidence: float, color: str) -> Any:
+    """Draw one Kaplan-Meier curve with its band; return the line."""
+    known = curve.time
+    if len(known) > _MOST_STEPS:
+        places = np.linspace(known[0], known[-1], _MOST_STEPS)
+        known = known[np.unique(np.searchsorted(known, places))]
+    times = np.append(min(0.0, float(known[0])), known)
+    low, high = (np.append(1.0, end) for end in curve.limits(known, confidence))
     ax.fill_between(times, low, high, step="post", color=color, alpha=0.15, linewidth=0, zorder=1)
-    (line,) = ax.step(times, survival, where="post", color=color, linewidth=1.8, zorder=3)
-    censored = np.unique(part.time[~part.event])
-    ax.plot(
-        censored, curve(censored), "|", color=color, markersize=5, markeredgewidth=0.8, zorder=3
-    )
+    share = np.append(1.0, curve(known))
+    (line,) = ax.step(times, share, where="post", color=color, linewidth=1.8, zorder=3)
     return line
-
-
-def _band(curve: KaplanMeier, confidence: float) -> tuple[Floats, Floats]:
-    """Pointwise limits at the start and at each time, by the normal law of log(-log S)."""
-    from scipy.special import ndtri
-
-    survival, error = curve.survival, curve.standard_error(curve.time)
-    inside = (survival > 0) & (survival < 1)
-    log = np.log(np.where(inside, survival, 0.5))
-    reach = float(ndtri((1 + confidence) / 2)) * error / np.where(inside, survival, 1.0) / log
-    ends = (np.where(inside, np.exp(log * np.exp(side * reach)), survival) for side in (-1, 1))
-    low, high = (np.append(1.0, end) for end in ends)
-    return np.minimum(low, high), np.maximum(low, high)
 
 
 def _draw_table(

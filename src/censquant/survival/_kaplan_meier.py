@@ -48,6 +48,9 @@ class KaplanMeier:
     array([1., 3.])
     >>> curve.standard_error([1.0, 4.0]).round(4)
     array([0.2165, 0.    ])
+    >>> low, high = curve.limits([1.0])
+    >>> low.round(2), high.round(2)
+    (array([0.13]), array([0.96]))
     """
 
     time: NDArray[np.float64]
@@ -101,6 +104,31 @@ class KaplanMeier:
         at = np.asarray(t, dtype=np.float64)
         found = errors[np.searchsorted(self.time, at, side="right")]
         return np.where(np.isnan(at), np.nan, found)
+
+    def limits(
+        self, t: ArrayLike, confidence: float = 0.95
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Pointwise confidence limits after the given times, by the normal law of log(-log S).
+
+        Parameters
+        ----------
+        t : array-like of any shape
+            Times; NaN gives NaN.
+        confidence : float in (0, 1), default=0.95
+
+        Returns
+        -------
+        low, high : ndarray of the shape of ``t``, in [0, 1]
+            Equal to the share itself where that is 0 or 1.
+        """
+        from scipy.special import ndtri
+
+        share, error = self(t), self.standard_error(t)
+        inside = (share > 0) & (share < 1)
+        log = np.log(np.where(inside, share, 0.5))
+        reach = float(ndtri((1 + confidence) / 2)) * error / np.where(inside, share, 1.0) / log
+        ends = [np.where(inside, np.exp(log * np.exp(side * reach)), share) for side in (-1, 1)]
+        return np.minimum(*ends), np.maximum(*ends)
 
     def quantile(self, levels: ArrayLike) -> NDArray[np.float64]:
         """Earliest times by which the given shares have had the event.

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import PolynomialFeatures
 
 from censquant import (
+    ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     LinearCQR,
     PooledQuantileRegressor,
@@ -52,6 +53,17 @@ def test_a_candidate_that_cannot_be_exported_is_named(tmp_path):
     pool = PooledQuantileRegressor([("mine", Constant())], cv=2).fit(X, Y)
     message = "The candidate 'mine' of the pool cannot be exported, so the pool cannot: Constant"
     refuses(pool, message, tmp_path)
+
+
+def test_calibration_by_subgroup_is_refused(tmp_path):
+    model = ConformalSurvivalRegressor(CoxQuantileRegressor(), cv=2, by=0, random_state=0)
+    x, y = data("right", n=400)
+    x = np.column_stack([x[:, 0] > 0, x[:, 1:]])
+    message = (
+        "ConformalSurvivalRegressor cannot be exported with by=0: the export knows one calibration "
+        "for all individuals."
+    )
+    refuses(model.fit(x, y), message, tmp_path)
 
 
 def test_a_step_that_is_not_known_is_named(tmp_path):

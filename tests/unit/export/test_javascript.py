@@ -27,6 +27,8 @@ IN_PAGES = [
     "forest, left",
     "pool, right",
     "pool, left",
+    "calibrated, right",
+    "calibrated, left",
 ]
 
 

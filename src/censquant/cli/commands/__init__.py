@@ -8,7 +8,19 @@ from censquant.cli.commands._compare import compare
 from censquant.cli.commands._datasets import datasets
 from censquant.cli.commands._demo import demo
 from censquant.cli.commands._evaluate import evaluate
+from censquant.cli.commands._export import export
 from censquant.cli.commands._fit import fit
 from censquant.cli.commands._predict import predict
+from censquant.cli.commands._report import report
 
-__all__ = ["bench", "compare", "datasets", "demo", "evaluate", "fit", "predict"]
+__all__ = [
+    "bench",
+    "compare",
+    "datasets",
+    "demo",
+    "evaluate",
+    "export",
+    "fit",
+    "predict",
+    "report",
+]

@@ -10,14 +10,7 @@ from censquant.cli import _options as options
 def evaluate(
     model: options.Model,
     data: options.Data,
-    train: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA",
-            help="Table that the model was fitted to, which says how rows are censored; by default "
-            "DATA itself says it.",
-        ),
-    ] = None,
+    train: options.Train = None,
     time: options.Time = None,
     event: options.Event = None,
     event_value: options.EventValue = None,

@@ -15,6 +15,7 @@ from censquant.estimators.meta._bounds import (
     CalibratesBounds,
     CrossFitted,
     base_model,
+    conformal_graph,
     conformal_part,
     cross_fitted,
     curve_table,
@@ -23,7 +24,8 @@ from censquant.estimators.meta._bounds import (
     restored_conformal,
     subgroup_labels,
 )
-from censquant.quantiles import QuantileCurve
+from censquant.export import Graph, Value
+from censquant.quantiles import GraphCurve, QuantileCurve
 from censquant.survival import require_events
 
 Floats = NDArray[np.float64]
@@ -320,7 +322,13 @@ class ConformalSurvivalRegressor(CalibratesBounds):
             ends = np.where(np.isfinite(ends), ends, np.nan)
         return labelled(ends, [low, 1.0 - low], X, output)
 
-    # Saving
+    # Exporting and saving
+
+    def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
+        return conformal_graph(self, *self.estimator_._graph_curve(graph))
+
+    def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
+        return conformal_graph(self, *self.estimator_._curve_of_numbers(numbers))
 
     def _to_part(self) -> Part:
         return conformal_part(self)

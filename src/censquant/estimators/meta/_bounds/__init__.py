@@ -10,6 +10,7 @@ from censquant.estimators.meta._bounds._cross_fit import (
     prefitted,
 )
 from censquant.estimators.meta._bounds._files import conformal_part, restored_conformal
+from censquant.estimators.meta._bounds._graph import conformal_graph
 from censquant.estimators.meta._bounds._shift import ShiftTest, numbers_of
 from censquant.estimators.meta._bounds._subgroups import subgroup_labels
 
@@ -20,6 +21,7 @@ __all__ = [
     "CrossFitted",
     "ShiftTest",
     "base_model",
+    "conformal_graph",
     "conformal_part",
     "cross_fitted",
     "curve_table",

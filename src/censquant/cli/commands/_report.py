@@ -1,0 +1,179 @@
+"""``censquant report``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from censquant.cli import _options as options
+from censquant.cli._arguments import number_list, row_list
+
+_FLEET = "Reliability"
+
+
+def report(
+    model: options.Model,
+    data: options.Data,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="PAGE.html", help="File for the page.")
+    ],
+    preset: Annotated[
+        str, typer.Option(help="Kind of report: clinical or reliability.")
+    ] = "clinical",
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    horizons: Annotated[
+        str | None,
+        typer.Option(
+            help="Times at which risks are told, such as 365,1825; round ones by default."
+        ),
+    ] = None,
+    individuals: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows of the table, from 1, that are shown one by one, such as 3,17,20-25; none "
+            "for none. All others are in the page as aggregates alone; by default the table of a "
+            "fleet lists the units that are still running, without their features."
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column with names of the individuals that are shown."),
+    ] = None,
+    age: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the time that each unit has lasted; by default its observed time.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = None,
+    risk: Annotated[
+        float,
+        typer.Option(
+            help="Accepted chance of a failure before replacement.", rich_help_panel=_FLEET
+        ),
+    ] = 0.1,
+    early_cost: Annotated[
+        float | None,
+        typer.Option(help="Cost of a replacement before a failure.", rich_help_panel=_FLEET),
+    ] = None,
+    late_cost: Annotated[
+        float | None, typer.Option(help="Cost of a failure.", rich_help_panel=_FLEET)
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            help="Day to which the ages belong, such as 2024-06-30: adds dates of replacement.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = None,
+    train: options.Train = None,
+    time: options.Time = None,
+    event: options.Event = None,
+    event_value: options.EventValue = None,
+    start: options.Start = None,
+    end: options.End = None,
+    until: options.Until = None,
+    unit: options.Unit = None,
+    date_format: options.DateFormat = None,
+    resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 100,
+    seed: options.Seed = 0,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Write a page on a model and a table: cohort, scores, calibration, individuals, what-if.
+
+    One HTML file that needs no network. For example: censquant report fleet.model new.csv
+    --preset reliability -o fleet.html
+    """
+    from censquant._files import check_place
+    from censquant._validation import check_choice
+    from censquant.cli._console import Reporter, bar
+    from censquant.cli._study import load_table
+    from censquant.cli._target import given_columns, target_digest, text_options
+    from censquant.estimators import load, load_notes
+    from censquant.report import PRESETS, write_report
+
+    reporter = Reporter(as_json=as_json)
+    check_choice("--preset", preset, PRESETS)
+    check_place(output, overwrite=force)
+    times = number_list("--horizons", horizons)
+    fitted, notes = load(model), load_notes(model)
+    columns = given_columns(
+        notes,
+        time=time,
+        event=event,
+        event_value=event_value,
+        start=start,
+        end=end,
+        until=until,
+        unit=unit,
+        date_format=date_format,
+    )
+    text = text_options(separator, decimal, encoding, missing)
+    table = load_table(data, text, reporter)
+    if output.exists() and Path(data).exists() and output.samefile(data):
+        raise ValueError(f"{str(output)!r} is the table itself: name another file.")
+    target = columns.read(table)
+    rows = row_list("--individuals", individuals, len(target))
+    behind = None if train is None else columns.read(load_table(train, text, reporter))
+    with bar("report") as progress, reporter.noting_warnings():
+        written = write_report(
+            fitted,
+            table.frame_for(fitted),
+            (target.time, target.event),
+            output,
+            preset=preset,
+            title=title,
+            unit=columns.unit,
+            horizons=times,
+            individuals=rows,
+            labels=_labels(table, label, len(target)),
+            age=None if age is None else table.numbers(age, "age"),
+            risk=risk,
+            early_cost=early_cost,
+            late_cost=late_cost,
+            as_of=as_of,
+            y_train=None if behind is None else (behind.time, behind.event),
+            are_training_rows=target_digest(target) == notes.get("digest"),
+            n_resamples=resamples,
+            random_state=seed,
+            overwrite=force,
+            progress=progress,
+        )
+    facts = written.facts
+    for note in facts.notes:
+        reporter.note(note)
+    reporter.line(f"{table.shown}: {facts.cohort.n_rows:,} rows, {facts.cohort.n_events:,} events")
+    reporter.line(facts.evaluation.verdict)
+    if not written.has_panel:
+        reporter.note(f"The page is without its what-if panel: {written.panel_reason}")
+    reporter.line(f"Written: {output} ({written.n_bytes / 1e6:.2f} MB)")
+    reporter.result(
+        {
+            "report": str(output),
+            "preset": preset,
+            "bytes": written.n_bytes,
+            "rows": facts.cohort.n_rows,
+            "events": facts.cohort.n_events,
+            "individuals": [one.label for one in facts.individuals],
+            "units": 0 if facts.fleet is None else len(facts.fleet.units),
+            "what_if": written.has_panel,
+            "verdict": facts.evaluation.verdict,
+        }
+    )
+
+
+def _labels(table: Any, column: str | None, n_rows: int) -> list[str]:
+    """Return names of rows: those of a column, else their numbers from 1."""
+    numbers = [f"row {row + 1}" for row in range(n_rows)]
+    if column is None:
+        return numbers
+    named = table.column(column, "label").to_pylist()
+    return [
+        number if name is None else str(name) for name, number in zip(named, numbers, strict=True)
+    ]

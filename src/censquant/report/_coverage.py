@@ -1,0 +1,114 @@
+"""Coverage of bounds and intervals on the rows of a report, with past events beside."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.estimators import ConformalSurvivalRegressor
+from censquant.exceptions import FewEventsWarning, TruncationWarning
+from censquant.metrics import coverage
+from censquant.report._study import Study
+
+Floats = NDArray[np.float64]
+
+CONFIDENCES = (0.8, 0.9, 0.95)
+"""Promises that are looked at."""
+
+_INTERVALS = (0.5, 0.8)
+
+
+@dataclass(frozen=True)
+class CoverageFact:
+    """What happened to one promise.
+
+    Parameters
+    ----------
+    kind : {"lower bound", "interval"}
+    promised : float
+    estimate, low, high : float
+        Share of events that keep the promise, estimated under censoring, and its 95 % limits.
+    sure, possible : float
+        Shares whatever the censored rows hide.
+    n_past, n_kept : int
+        Observed events, and those that kept the promise; events that censoring hid are missing.
+    note : str
+        Why the estimate is not to be trusted, if so.
+    """
+
+    kind: str
+    promised: float
+    estimate: float
+    low: float
+    high: float
+    sure: float
+    possible: float
+    n_past: int
+    n_kept: int
+    note: str
+
+
+def coverage_facts(study: Study) -> tuple[CoverageFact, ...]:
+    """Return what happened to lower bounds and intervals."""
+    n_rows = len(study)
+    facts = [
+        _judged(study, "lower bound", share, lower_bound(study, share), np.full(n_rows, np.inf))
+        for share in CONFIDENCES
+    ]
+    for share in _INTERVALS:
+        low, high = interval(study, share)
+        facts.append(_judged(study, "interval", share, low, high))
+    return tuple(facts)
+
+
+def lower_bound(study: Study, confidence: float, elapsed: Floats | None = None) -> Floats:
+    """Return the times that a share of the individuals outlives; since the start, also at an age.
+
+    They are the calibrated bounds of a model that has them, else its own quantiles.
+    """
+    model = study.model
+    if isinstance(model, ConformalSurvivalRegressor):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewEventsWarning)  # the bound is then 0, and shown
+            return model.predict_lower_bound(study.table.X, confidence, elapsed=elapsed)
+    level = np.array([round(1.0 - confidence, 12)])
+    if elapsed is None:
+        return study.curve.at(level)[:, 0]
+    return elapsed + study.curve.remaining(elapsed, level)[:, 0]
+
+
+def interval(study: Study, share: float) -> tuple[Floats, Floats]:
+    """Return the ends of the central interval; infinite where the data support no upper end."""
+    model = study.model
+    if isinstance(model, ConformalSurvivalRegressor):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewEventsWarning)
+            ends = model.predict_interval(study.table.X, share, beyond="inf")
+    else:
+        low = round((1.0 - share) / 2.0, 12)
+        known = study.known_quantiles(np.array([low, 1.0 - low]))
+        ends = np.where(np.isnan(known), np.inf, known)
+    return ends[:, 0], ends[:, 1]
+
+
+def _judged(study: Study, kind: str, promised: float, low: Floats, high: Floats) -> CoverageFact:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TruncationWarning)
+        # Bounds are kept by events at them, and metrics.coverage leaves its lower limit out.
+        just_below = np.nextafter(low, -np.inf)
+        found = coverage(study.y, just_below, high, y_train=study.y_train)
+    time, event = study.y
+    kept = event & (low <= time) & (time <= high)
+    return CoverageFact(
+        kind,
+        promised,
+        found.estimate,
+        found.confidence_low,
+        found.confidence_high,
+        found.bound_low,
+        found.bound_high,
+        int(event.sum()),
+        int(kept.sum()),
+        "; ".join(str(one.message) for one in caught),
+    )

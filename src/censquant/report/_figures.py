@@ -1,0 +1,115 @@
+"""The figures of a report."""
+
+from typing import Any
+
+import numpy as np
+
+from censquant.estimators.meta import CoverageTable
+from censquant.plotting import (
+    plot_calibration,
+    plot_coverage,
+    plot_fans,
+    plot_importance,
+    plot_reliability,
+    plot_survival,
+)
+from censquant.report._facts import ReportFacts, scored_study
+from censquant.report._numbers import percent
+from censquant.report._study import LEVELS, Study
+from censquant.report._svg import inline_svg
+
+_MOST_FANS = 30
+_WIDEST = 5.2  # inches
+
+
+def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
+    """Return the figures of a page as SVG elements, by name."""
+    unit = facts.settings.unit
+    y, values, judged = study.y, study.curve.at(LEVELS), study.judged_levels
+    scored = scored_study(study, facts.settings)
+    drawn: dict[str, tuple[Any, str]] = {}
+    drawn["survival"] = (
+        plot_survival(
+            y,
+            model=_Predicted(study),
+            X=np.arange(len(study))[:, None],
+            mark_censored=False,  # ticks would tell of individuals
+            unit=unit,
+        ),
+        "Kaplan-Meier curve with its 95 % band, the mean predicted curve dashed, and the numbers "
+        "at risk and of events below. The table has the numbers.",
+    )
+    drawn["levels"] = (
+        plot_reliability(y, values, LEVELS),
+        "Observed share of events by each predicted quantile against its level, with a 95 % band; "
+        "on the diagonal predictions are right.",
+    )
+    drawn["calibration"] = (
+        plot_calibration(scored.y, scored.curve.at(judged), judged, kind="a"),
+        "Observed over expected events by predicted level, with the band of right models.",
+    )
+    drawn["coverage"] = (
+        plot_coverage(
+            [(row.estimate, row.low, row.high) for row in facts.coverage],
+            nominal=[row.promised for row in facts.coverage],
+            labels=[f"{row.kind} {percent(row.promised)}" for row in facts.coverage],
+        ),
+        "Estimated coverage of bounds and intervals with its interval beside what was promised; "
+        "the table has the numbers.",
+    )
+    if facts.model.promises:
+        drawn["promises"] = (
+            plot_coverage(CoverageTable(facts.model.promises)),
+            "Coverage of lower bounds on rows held out of the fit, before and after calibration, "
+            "beside what was promised.",
+        )
+    if facts.importance is not None:
+        drawn["importance"] = (
+            plot_importance(facts.importance, unit=unit, max_features=15),
+            "Importance of the features as bars, the most important on top; the table has the "
+            "numbers.",
+        )
+    fans = _fans(study, facts, unit)
+    if fans is not None:
+        drawn["fans"] = fans
+    return {name: inline_svg(_narrowed(ax), name, words) for name, (ax, words) in drawn.items()}
+
+
+def _narrowed(ax: Any) -> Any:
+    """Return axes whose figure can be read on a phone, where a wide one would be shrunk."""
+    width, height = ax.figure.get_size_inches()
+    ax.figure.set_size_inches(min(width, _WIDEST), height)
+    return ax
+
+
+class _Predicted:
+    """Predictions that were made already, by the number of their row."""
+
+    def __init__(self, study: Study) -> None:
+        self._curve = study.curve
+
+    def predict_quantiles(self, X: Any, quantiles: Any) -> Any:
+        """Return quantiles of rows."""
+        return self._curve.take(X[:, 0]).at(quantiles)
+
+
+def _fans(study: Study, facts: ReportFacts, unit: str) -> tuple[Any, str] | None:
+    """Return the fans of the individuals that were asked for."""
+    rows = [one.row for one in facts.individuals]
+    names = [one.label for one in facts.individuals]
+    if not rows:
+        return None
+    rows, names = rows[:_MOST_FANS], names[:_MOST_FANS]
+    curve, target = study.curve.take(np.array(rows)), study.target.take(rows)
+    ax = plot_fans(
+        curve.at(LEVELS),
+        LEVELS,
+        labels=names,
+        identified=np.minimum(curve.reach, 1.0),
+        unit=unit,
+        y=(target.time, target.event),
+    )
+    return ax, (
+        "Predicted quantiles of each individual as a horizontal fan, with what was observed; the "
+        "table has the numbers."
+    )

@@ -1,0 +1,180 @@
+"""The panel in which a reader moves the features of an individual: its controls and its model."""
+
+import json
+import math
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from censquant.export import PageModel
+from censquant.report._calibration import SHOWN
+from censquant.report._numbers import rounded
+from censquant.report._settings import Settings
+from censquant.report._study import Study
+
+MISSING, OTHER = "", "(another)"
+_N_TIMES = 61
+_N_STEPS = 100
+# Quantiles of a feature between which its slider moves: extremes would tell of individuals.
+_ENDS = (0.01, 0.99)
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Control:
+    """One feature that can be moved.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "category"}
+    start : float or str or None
+        Of a typical individual: the median or the most frequent level.
+    low, high, step : float
+        Of the slider of a number.
+    may_miss : bool
+        Whether a number may be left empty.
+    levels : tuple of str
+        Of a category that the model distinguishes; empty text for a missing value.
+    """
+
+    name: str
+    kind: str
+    start: float | str | None
+    low: float = 0.0
+    high: float = 0.0
+    step: float = 0.0
+    may_miss: bool = False
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """A model for the page, its controls, and the individuals to start from.
+
+    Parameters
+    ----------
+    model : PageModel
+    controls : tuple of Control
+    starts : tuple of (str, dict)
+        Names of individuals with the values of their features: a typical one, then those that were
+        asked for.
+    who, unit : str
+        What individuals are called, and the unit of time.
+    """
+
+    model: PageModel
+    controls: tuple[Control, ...]
+    starts: tuple[tuple[str, dict[str, Any]], ...]
+    who: str
+    unit: str
+
+    @property
+    def described(self) -> str:
+        """The panel as JSON; it has no characters that end a script element."""
+        content = {
+            "controls": [asdict(control) for control in self.controls],
+            "starts": [{"name": name, "values": values} for name, values in self.starts],
+            "who": self.who,
+            "unit": self.unit,
+        }
+        return json.dumps(content, allow_nan=False).replace("<", "\\u003c")
+
+
+def what_if_of(study: Study, settings: Settings) -> WhatIf:
+    """Return the panel of a study; TypeError says why a model cannot run in a page."""
+    end = float(study.target.time.max())
+    model = study.model.to_javascript(SHOWN, np.linspace(0.0, end, _N_TIMES))
+    described = json.loads(model.json)
+    names = {name: entry["columns"] for name, entry in described["inputs"].items()}
+    levels = _levels(described["nodes"])
+    may_miss = bool(get_tags(study.model).input_tags.allow_nan)
+    controls = [_number(study, name, may_miss=may_miss) for name in names.get("X", ())]
+    controls += [
+        _category(study, name, levels[column])
+        for column, name in enumerate(names.get("categories", ()))
+    ]
+    order = {name: place for place, name in enumerate(study.table.names)}
+    controls.sort(key=lambda control: order[control.name])
+    starts: list[tuple[str, dict[str, Any]]] = [
+        (
+            f"a typical one of the {settings.who}",
+            {control.name: control.start for control in controls},
+        )
+    ]
+    for row in settings.individuals:
+        values = {control.name: _value(study, control, row) for control in controls}
+        starts.append((settings.labels[row], values))
+    return WhatIf(model, tuple(controls), tuple(starts), settings.who, settings.unit)
+
+
+def _levels(nodes: list[dict[str, Any]]) -> dict[int, list[str]]:
+    """Return the levels that a model distinguishes, by the number of the category."""
+    return {
+        node["options"]["column"]: node["options"]["levels"]
+        for node in nodes
+        if node["op"] == "position"
+    }
+
+
+def _number(study: Study, name: str, *, may_miss: bool) -> Control:
+    values = _numbers(study, name)
+    known = values[np.isfinite(values)]
+    if not known.size:
+        known = np.zeros(1)
+    low, high = (rounded(float(end)) for end in np.quantile(known, _ENDS))
+    is_whole = bool((known == np.round(known)).all())
+    if is_whole:
+        low, high, step = math.floor(low), math.ceil(high), 1.0
+    else:
+        step = 10.0 ** math.floor(math.log10((high - low) / _N_STEPS)) if high > low else 1.0
+    if not high > low:
+        high = low + step
+    # Unlike a mean, a median of flags is a flag.
+    middle = float(np.quantile(known, 0.5, method="lower" if is_whole else "linear"))
+    start = rounded(middle, _DIGITS)
+    return Control(name, "number", start, low, high, step, may_miss=may_miss)
+
+
+def _numbers(study: Study, name: str) -> Any:
+    place = study.table.place(name)
+    found = study.table.numbers(place)
+    if found is None:  # flags count as numbers
+        found = np.array([_flag(text) for text in study.table.texts(place)])
+    return found
+
+
+def _flag(text: str) -> float:
+    return {"True": 1.0, "False": 0.0}.get(text, math.nan)
+
+
+def _category(study: Study, name: str, levels: list[str]) -> Control:
+    texts = [_level(text) for text in study.table.texts(study.table.place(name))]
+    counts = Counter(texts)
+    known = [level for level in levels if level != MISSING]
+    offered = (*known, OTHER, MISSING)
+    start = max(known, key=lambda level: counts[level]) if known else OTHER
+    return Control(name, "category", start, levels=offered)
+
+
+def _value(study: Study, control: Control, row: int) -> float | str | None:
+    """Return a feature of one row as the page has it."""
+    if control.kind == "number":
+        value = float(_numbers(study, control.name)[row])
+        return value if math.isfinite(value) else None
+    text = _level(study.table.texts(study.table.place(control.name))[row])
+    return text if text in control.levels else OTHER
+
+
+def _level(text: str) -> str:
+    """Return the text of a level as a model knows it: whole numbers without a decimal point."""
+    if text == "missing":
+        return MISSING
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if math.isfinite(number) and number.is_integer() else text

@@ -1,0 +1,228 @@
+"""What the numbers of a report say, in sentences for readers without statistics."""
+
+import math
+
+from censquant.report._costs import cheapest
+from censquant.report._facts import ReportFacts
+from censquant.report._fleet import MOST_UNITS
+from censquant.report._numbers import NO_BREAK, p_text, percent, shown, time_text
+
+_RANKING = "concordance_restricted_mean"
+_SIGNIFICANT = 0.05
+
+
+def words_of(facts: ReportFacts) -> dict[str, list[str]]:
+    """Return sentences by section."""
+    return {
+        "privacy": _privacy(facts),
+        "cohort": _cohort(facts),
+        "discrimination": _discrimination(facts),
+        "calibration": _calibration(facts),
+        "coverage": _coverage(facts),
+        "identified": _identified(facts),
+        "risks": _risks(facts),
+        "importance": _importance(facts),
+        "fleet": _fleet(facts),
+        "costs": _costs(facts),
+    }
+
+
+def _privacy(facts: ReportFacts) -> list[str]:
+    n_shown, who = len(facts.individuals), facts.settings.who
+    sentences = [f"This page holds aggregates of {facts.cohort.n_rows:,} {who}"]
+    fleet = facts.fleet
+    if fleet is not None and fleet.units:
+        sentences[0] += f", predictions for {len(fleet.units):,} {who} in the table of the fleet"
+    if n_shown:
+        sentences[0] += f", and the features of {n_shown:,} {who} that were asked for"
+    elif fleet is None or not fleet.units:
+        sentences[0] += f", and no single one of the {who}: none was asked for"
+    else:
+        sentences[0] += ", and features of none"
+    sentences[0] += "."
+    return [
+        *sentences,
+        "It needs no network, and sends nothing anywhere.",
+    ]
+
+
+def _cohort(facts: ReportFacts) -> list[str]:
+    cohort, unit, who = facts.cohort, facts.settings.unit, facts.settings.who
+    share = percent(cohort.n_events / cohort.n_rows)
+    found = [
+        f"Of {cohort.n_rows:,} {who}, {cohort.n_events:,} ({share}) had the event; the others are "
+        "censored: it had not happened when they were last observed.",
+        f"Times range from {shown(cohort.shortest)} to {time_text(cohort.longest, unit)}.",
+    ]
+    if math.isfinite(cohort.median_follow_up):
+        found.append(f"Half were followed for {time_text(cohort.median_follow_up, unit)} or more.")
+    if math.isfinite(cohort.median_survival):
+        found.append(
+            f"By {time_text(cohort.median_survival, unit)} the event has happened to half of them "
+            "(Kaplan-Meier)."
+        )
+    else:
+        found.append("Follow-up is too short to tell by when the event has happened to half.")
+    return found
+
+
+def _discrimination(facts: ReportFacts) -> list[str]:
+    row, who = facts.evaluation[_RANKING], facts.settings.who
+    if math.isnan(row.value):
+        return [f"The ranking could not be judged: {row.note}"]
+    said = (
+        f"Of two {who} of which one is known to have had the event first, the model names the "
+        f"right one in {100 * row.value:.0f} of 100 pairs (95 % interval {100 * row.lower:.0f} to "
+        f"{100 * row.upper:.0f}); guessing names it in 50."
+    )
+    found = [said, facts.evaluation.verdict]
+    if facts.evaluation.n_rows < facts.cohort.n_rows:
+        found.append(
+            f"Scores and the test of calibration are those of {facts.evaluation.n_rows:,} {who} "
+            "drawn at random."
+        )
+    return found
+
+
+def _calibration(facts: ReportFacts) -> list[str]:
+    p_value = facts.evaluation["a_calibration_p_value"].value
+    known = [row for row in facts.levels if not math.isnan(row.observed)]
+    found = []
+    if known:
+        row = min(known, key=lambda one: abs(one.level - 0.5))
+        found.append(
+            f"By the time that the model gives a {percent(row.level)} chance, the event had "
+            f"happened to {percent(row.observed)} ({percent(row.low)} to {percent(row.high)})."
+        )
+        inside = sum(row.low <= row.level <= row.high for row in known)
+        found.append(
+            f"{inside} of {len(known)} levels lie inside the 95 % limits of what was observed."
+        )
+    if p_value < _SIGNIFICANT:
+        said = "The test finds that predicted probabilities and events disagree"
+    else:
+        said = "The test finds no disagreement between predicted probabilities and events"
+    return [*found, f"{said} ({p_text(p_value)})."]
+
+
+def _coverage(facts: ReportFacts) -> list[str]:
+    found = []
+    for row in facts.coverage:
+        if row.kind != "lower bound" or row.promised != 0.9:
+            continue
+        found.append(
+            f"Nine in ten {facts.settings.who} should outlive their {percent(row.promised)} lower "
+            f"bound; an estimated {percent(row.estimate)} do ({percent(row.low)} to "
+            f"{percent(row.high)})."
+        )
+        if row.n_past:
+            found.append(
+                f"Of {row.n_past:,} observed events, {row.n_past - row.n_kept:,} came before their "
+                "bound. That share is not the coverage: events that censoring hid, mostly late "
+                "ones, are missing from it, and the estimate corrects for them."
+            )
+        if row.note:
+            found.append(f"{row.note[0].upper()}{row.note[1:]}")
+    calibrated = (
+        "Bounds are calibrated: the model corrected them on rows that it had not seen."
+        if facts.model.is_calibrated
+        else "Bounds are not calibrated: they are the model's own quantiles."
+    )
+    return [calibrated, *found]
+
+
+def _identified(facts: ReportFacts) -> list[str]:
+    unidentified = [row for row in facts.levels if row.identified < 1]
+    found = [
+        "A quantile can be learned only where individuals like this one were observed for long "
+        "enough. Times past that are left out here, not guessed."
+    ]
+    if not unidentified:
+        return [*found, "All levels shown are identified for everybody."]
+    row = unidentified[0]
+    found.append(
+        f"The level {percent(row.level)} is identified for {percent(row.identified)} of the "
+        f"{facts.settings.who}, the highest one ({percent(facts.levels[-1].level)}) for "
+        f"{percent(facts.levels[-1].identified)}."
+    )
+    return found
+
+
+def _risks(facts: ReportFacts) -> list[str]:
+    unit, who = facts.settings.unit, facts.settings.who
+    return [
+        f"By {time_text(row.horizon, unit)} the event is predicted for {percent(row.predicted)} of "
+        f"the {who} on average; {percent(row.observed)} ({percent(row.low)} to "
+        f"{percent(row.high)}) were observed to have had it."
+        for row in facts.risks
+        if row.group == "all"
+    ]
+
+
+def _importance(facts: ReportFacts) -> list[str]:
+    found = facts.importance
+    if found is None:
+        return []
+    best = found.features[int(found.order[0])]
+    return [
+        f"Shuffling the values of {best!r} among the individuals makes predictions worse than "
+        "shuffling any other feature. Importance is not causation: a feature that shares its "
+        "information with another one can look unimportant."
+    ]
+
+
+def _fleet(facts: ReportFacts) -> list[str]:
+    fleet, settings = facts.fleet, facts.settings
+    if fleet is None:
+        return []
+    if not fleet.units:
+        return ["No unit was asked for, or none is still running."]
+    unit, confidence = settings.unit, percent(fleet.confidence)
+    bounded = [one for one in fleet.units if not math.isnan(one.remaining_bound)]
+    found = []
+    if bounded:
+        first = bounded[0]
+        found.append(
+            f"The smallest lower bound is that of {first.label}: {confidence} of such units that "
+            f"have reached {time_text(first.age, unit)} last at least another "
+            f"{time_text(first.remaining_bound, unit)}."
+        )
+    if len(bounded) < len(fleet.units):
+        found.append(
+            f"{len(fleet.units) - len(bounded):,} of {len(fleet.units):,} units have no lower "
+            "bound, because too few units were observed past their age; they stand where the "
+            "model's own quantile would put them."
+        )
+    if fleet.n_asked > len(fleet.units):
+        found.append(
+            f"The table has the {MOST_UNITS} most urgent of {fleet.n_asked:,} units; censquant "
+            "predict writes all of them to a file."
+        )
+    (low10, high10), (low50, high50) = (
+        [percent(end) if 0 < end < 1 else "no limit" for end in limit] for limit in fleet.limits
+    )
+    found.append(
+        f"B10 and B50 are the ages by which {percent(0.1)} and {percent(0.5)} of such units have "
+        "failed. Their limits come from the rows of this report: by the times that the model gives "
+        f"to {low10} and {high10}, {percent(0.1)} may have failed, and {percent(0.5)} by those of "
+        f"{low50} and {high50} (95{NO_BREAK}% limits)."
+    )
+    return found
+
+
+def _costs(facts: ReportFacts) -> list[str]:
+    if not facts.costs:
+        return []
+    found = [
+        "Each unit is replaced when its own risk of having failed reaches the level in the first "
+        "column; a small risk replaces early and wastes life, a large one lets units fail."
+    ]
+    best, settings = cheapest(facts.costs), facts.settings
+    if best is None:
+        return [*found, "Give the costs of an early and a late replacement to compare the rules."]
+    return [
+        *found,
+        f"With {shown(settings.early_cost or 0)} for a planned replacement and "
+        f"{shown(settings.late_cost or 0)} for a failure, a risk of {percent(best.risk)} is the "
+        "cheapest of these per time in service.",
+    ]

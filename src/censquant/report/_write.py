@@ -1,0 +1,217 @@
+"""One file with the whole report."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from censquant._files import check_place, replacing
+from censquant.report._facts import ReportFacts, facts_of
+from censquant.report._figures import figures_of
+from censquant.report._page import check_installed, rendered
+from censquant.report._settings import Settings, read_settings
+from censquant.report._study import Study
+from censquant.report._what_if import WhatIf, what_if_of
+from censquant.survival import read_target
+
+MOST_BYTES = 2_000_000
+"""Size of a page, which then opens on a phone and passes through mail."""
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenReport:
+    """A report that was written; made by `write_report`.
+
+    Parameters
+    ----------
+    path : Path
+    n_bytes : int
+    facts : ReportFacts
+        The numbers of the page.
+    has_panel : bool
+        Whether the model runs in the page.
+    panel_reason : str
+        Why it does not; empty if it does.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from censquant.report import WrittenReport
+    >>> WrittenReport(Path("report.html"), 200_000, None, True, "").has_panel
+    True
+    """
+
+    path: Path
+    n_bytes: int
+    facts: ReportFacts
+    has_panel: bool
+    panel_reason: str
+
+
+def write_report(
+    model: Any,
+    X: Any,
+    y: object,
+    path: str | os.PathLike[str],
+    *,
+    preset: str = "clinical",
+    title: str | None = None,
+    unit: str = "",
+    horizons: ArrayLike | None = None,
+    individuals: Sequence[int] | str | None = None,
+    labels: Sequence[object] | None = None,
+    age: ArrayLike | None = None,
+    risk: float = 0.1,
+    early_cost: float | None = None,
+    late_cost: float | None = None,
+    as_of: str | date | None = None,
+    y_train: object = None,
+    are_training_rows: bool = False,
+    n_resamples: int = 100,
+    random_state: int = 0,
+    overwrite: bool = True,
+    progress: Callable[[int, int | None, str], None] | None = None,
+) -> WrittenReport:
+    """Write a report on a model and some rows as one HTML file that needs nothing else.
+
+    It holds aggregates, and only those individuals that were asked for. The fitted model runs in
+    the page where it can be exported and the file stays below two megabytes.
+
+    Parameters
+    ----------
+    model : fitted model
+        Any quantile regressor, or a model that `censquant.adapt` knows. Bounds are calibrated if it
+        is a :class:`~censquant.ConformalSurvivalRegressor`; else the page says that they are not.
+    X : array-like or DataFrame of shape (n, n_features)
+        Rows that the model was not fitted to, as it takes them.
+    y : target in any form, of n rows
+        Their times and events, right-censored.
+    path : str or path
+    preset : {"clinical", "reliability"}, default "clinical"
+    title : str, optional
+    unit : str
+        Unit of time.
+    horizons : array-like of times, optional
+        Times at which risks are told; by default round ones up to the last at which one in twenty
+        is under observation.
+    individuals : sequence of int, or "running", optional
+        Numbers of the rows, from 0, that are shown one by one. A reliability report lists in the
+        table of its fleet, without their features, all units that have no event (``"running"``)
+        unless others are asked for; an empty sequence leaves them out.
+    labels : sequence of n names, optional
+        Of the rows; by default their numbers.
+    age : float or array-like of shape (n,), optional
+        Time that each unit has lasted; by default the time up to which it was observed.
+    risk : float in (0, 1), default 0.1
+        Accepted chance of a failure before replacement. Lower bounds of the fleet have the
+        confidence 1 - risk.
+    early_cost, late_cost : float, optional
+        Of a replacement before a failure and of a failure; given together.
+    as_of : str or date, optional
+        Day to which the ages belong, for dates of replacement; needs a unit of calendar time.
+    y_train : target in any form, optional
+        Rows of the fit, which say how individuals are censored; by default ``y`` says it.
+    are_training_rows : bool, default False
+        Whether the rows are those of the fit: the page then warns that its scores are too good.
+    n_resamples : int, at least 2, default 100
+        Draws of the bootstrap behind intervals of scores.
+    random_state : int, default 0
+        Of resampling and shuffling.
+    overwrite : bool, default True
+        Whether an existing file may be replaced.
+    progress : callable, optional
+        Called with the steps done, the number of all, and the unit "steps".
+
+    Returns
+    -------
+    written : WrittenReport
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from censquant import CoxQuantileRegressor
+    >>> from censquant.datasets import load_gbsg2
+    >>> from censquant.report import write_report
+    >>> X, y = load_gbsg2()
+    >>> model = CoxQuantileRegressor().fit(X[:500], y[:500])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "report.html"
+    ...     written = write_report(model, X[500:], y[500:], path, unit="days", n_resamples=20)
+    >>> written.has_panel, written.n_bytes < 2_000_000
+    (True, True)
+    """
+    check_installed()
+    place = Path(path)
+    check_place(place, overwrite=overwrite)
+    steps = _Steps(progress)
+    settings = read_settings(
+        read_target(y),
+        preset=preset,
+        title=title,
+        unit=unit,
+        horizons=horizons,
+        individuals=individuals,
+        labels=labels,
+        age=age,
+        risk=risk,
+        early_cost=early_cost,
+        late_cost=late_cost,
+        as_of=as_of,
+        n_resamples=n_resamples,
+        random_state=random_state,
+    )
+    study = Study.of(model, X, y, y_train)
+    facts = facts_of(study, settings, are_training_rows=are_training_rows, step=steps)
+    steps("figures")
+    figures = figures_of(study, facts)
+    steps("page")
+    content, reason = _within_limit(study, settings, facts, figures)
+    with replacing(place, overwrite=overwrite) as file:
+        file.write(content)
+    steps.end()
+    return WrittenReport(place, len(content), facts, not reason, reason)
+
+
+def _within_limit(
+    study: Study, settings: Settings, facts: ReportFacts, figures: dict[str, str]
+) -> tuple[bytes, str]:
+    """Return the page, and why it is without its panel if it is."""
+    panel: WhatIf | None = None
+    reason = ""
+    try:
+        panel = what_if_of(study, settings)
+    except TypeError as error:
+        reason = str(error)
+    if panel is not None:
+        content = rendered(facts, figures, panel).encode()
+        if len(content) <= MOST_BYTES:
+            return content, ""
+        reason = (
+            f"with its model the page would have {len(content) / 1e6:.1f} MB, and a page must not "
+            f"exceed {MOST_BYTES / 1e6:.0f} MB. A forest holds its training rows; models of the "
+            "methods cox, boosted, shape, lognormal or weibull, also pooled, take tens to hundreds "
+            "of kilobytes."
+        )
+    return rendered(facts, figures, None, reason).encode(), reason
+
+
+class _Steps:
+    """Counts the steps of a report."""
+
+    _ALL = 6
+
+    def __init__(self, progress: Callable[[int, int | None, str], None] | None) -> None:
+        self._progress, self._done = progress, 0
+
+    def __call__(self, name: str) -> None:
+        if self._progress is not None:
+            self._progress(self._done, self._ALL, "steps")
+        self._done += 1
+
+    def end(self) -> None:
+        if self._progress is not None:
+            self._progress(self._ALL, self._ALL, "steps")

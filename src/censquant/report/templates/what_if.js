@@ -1,0 +1,214 @@
+// The panel: controls in, the model's fan and survival curve out.
+"use strict";
+(() => {
+  const read = (id) => document.getElementById(id).textContent;
+  const model = censquant.load(read("page-model"));
+  const { controls, starts, who, unit } = JSON.parse(read("page-panel"));
+  const { quantiles: levels, times } = model.facts;
+  const find = (id) => document.getElementById(id);
+  const percent = (level) => `${Math.round(100 * level)} %`;
+  const BEYOND = "beyond the data";
+  const ROUNDING = 1e-12;
+
+  const shown = (x) => x.toLocaleString("en", { maximumSignificantDigits: x >= 1000 ? 4 : 3 });
+
+  const answerOf = (values) => {
+    const inputs = {};
+    for (const [name, { columns }] of Object.entries(model.inputs)) {
+      inputs[name] = [columns.map((column) => values[column])];
+    }
+    const answer = model.predict(inputs);
+    return {
+      quantiles: answer.quantiles[0],
+      survival: answer.survival[0],
+      identified: answer.identified[0],
+    };
+  };
+
+  // Drawing
+
+  const svg = (name, attributes, text) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+
+  // As wide as the page allows, so that text keeps its size on a phone.
+  const [LEFT, RIGHT, END] = [46, 22, times[times.length - 1]];
+  let width = 560;
+  const measure = () => {
+    width = Math.max(260, Math.min(640, Math.round(document.querySelector(".answers").clientWidth)));
+    for (const [id, height] of [["wi-fan", 84], ["wi-survival", 250]]) {
+      find(id).setAttribute("viewBox", `0 0 ${width} ${height}`);
+      find(id).style.maxWidth = `${width}px`;
+    }
+  };
+  const x = (time) => LEFT + (width - LEFT - RIGHT) * Math.min(Math.max(time / END, 0), 1);
+
+  const ticks = () => {
+    const rough = END / (width < 420 ? 3 : 5);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = power * [1, 2, 5, 10].find((one) => one * power >= rough);
+    return Array.from({ length: Math.floor(END / step + 1e-9) + 1 }, (_, k) => k * step);
+  };
+
+  const axis = (picture, top, bottom) => {
+    for (const time of ticks()) {
+      picture.append(
+        svg("line", { class: "grid", x1: x(time), x2: x(time), y1: top, y2: bottom }),
+        svg("text", { class: "small-text", x: x(time), y: bottom + 17, "text-anchor": "middle" },
+          shown(time)));
+    }
+    picture.append(svg("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: bottom, y2: bottom }));
+  };
+
+  const known = (answer, level) => level <= answer.identified + ROUNDING;
+
+  // The time of a level between those that the model was asked for.
+  const timeOf = (answer, level) => {
+    const k = levels.findIndex((one) => one >= level);
+    if (k <= 0) return answer.quantiles[k < 0 ? levels.length - 1 : 0];
+    const weight = (level - levels[k - 1]) / (levels[k] - levels[k - 1]);
+    return answer.quantiles[k - 1] + weight * (answer.quantiles[k] - answer.quantiles[k - 1]);
+  };
+
+  const band = (picture, answer, low, high, y, height, name) => {
+    const last = Math.min(high, Math.max(low, answer.identified));
+    const [from, border, to] = [low, last, high].map((level) => x(timeOf(answer, level)));
+    if (border > from) picture.append(
+      svg("rect", { class: name, x: from, y, width: border - from, height }));
+    if (to > border) picture.append(
+      svg("rect", { class: "beyond", x: border, y, width: to - border, height }));
+  };
+
+  const drawFan = (answer, start) => {
+    const picture = find("wi-fan");
+    picture.replaceChildren();
+    axis(picture, 4, 60);
+    band(picture, answer, 0.1, 0.9, 20, 24, "wide");
+    band(picture, answer, 0.25, 0.75, 14, 36, "narrow");
+    const tick = (one, name) => svg("line", {
+      class: name, x1: x(timeOf(one, 0.5)), x2: x(timeOf(one, 0.5)), y1: 9, y2: 55 });
+    picture.append(tick(start, "begin"));
+    picture.append(tick(answer, known(answer, 0.5) ? "median" : "median unknown"));
+  };
+
+  const y = (share) => 12 + (1 - share) * 214;
+  const line = (survival, from, to) => survival.slice(from, to)
+    .map((share, k) => `${k ? "L" : "M"}${x(times[from + k]).toFixed(2)} ${y(share).toFixed(2)}`)
+    .join("");
+
+  const drawSurvival = (answer, start) => {
+    const picture = find("wi-survival");
+    picture.replaceChildren();
+    for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+      picture.append(
+        svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(share), y2: y(share) }),
+        svg("text", { class: "small-text", x: LEFT - 6, y: y(share) + 4, "text-anchor": "end" },
+          percent(share)));
+    }
+    axis(picture, y(1), y(0));
+    if (answer.survival.some((share, k) => share !== start.survival[k])) picture.append(
+      svg("path", { class: "begin", d: line(start.survival, 0, times.length) }));
+    const beyond = answer.survival.findIndex((share) => !known(answer, 1 - share));
+    const end = beyond < 0 ? times.length : beyond;
+    picture.append(svg("path", { class: "curve", d: line(answer.survival, 0, end) }));
+    if (beyond >= 0) picture.append(svg("path", {
+      class: "curve unknown", d: line(answer.survival, Math.max(0, beyond - 1), times.length) }));
+  };
+
+  const fillTable = (answer, start) => {
+    const cell = (one, k) => {
+      const node = document.createElement("td");
+      node.className = "number";
+      node.textContent = known(one, levels[k]) ? shown(one.quantiles[k]) : BEYOND;
+      return node;
+    };
+    find("wi-table").tBodies[0].replaceChildren(...levels.map((level, k) => {
+      const row = document.createElement("tr");
+      const head = document.createElement("th");
+      head.scope = "row";
+      head.textContent = percent(level);
+      row.append(head, cell(answer, k), cell(start, k));
+      return row;
+    }));
+  };
+
+  const say = (answer) => {
+    const half = levels.indexOf(0.5);
+    const median = known(answer, 0.5)
+      ? `Half of such ${who} have the event by ${shown(answer.quantiles[half])}${unit && ` ${unit}`}.`
+      : "The median lies beyond the data.";
+    find("wi-said").textContent =
+      `${median} The data can speak up to the level ${percent(answer.identified)}.`;
+  };
+
+  // Controls
+
+  const field = (place) => find(`wi-${place}`);
+  const slider = (place) => find(`wi-${place}-slider`);
+  let start = starts[0];
+  let startAnswer = answerOf(start.values);
+
+  const state = () => Object.fromEntries(controls.map((control, place) => {
+    const text = field(place).value;
+    if (control.kind !== "number") return [control.name, text];
+    return [control.name, text === "" ? null : Number(text)];
+  }));
+
+  const valid = () => controls.every((control, place) => field(place).checkValidity());
+
+  const update = () => {
+    if (!valid()) return;
+    measure();
+    const answer = answerOf(state());
+    drawFan(answer, startAnswer);
+    drawSurvival(answer, startAnswer);
+    fillTable(answer, startAnswer);
+    say(answer);
+    api.answer = answer;
+  };
+
+  let waiting = false;
+  const later = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; update(); });
+  };
+
+  const restart = () => {
+    controls.forEach((control, place) => {
+      const value = start.values[control.name];
+      field(place).value = value === null ? "" : value;
+      if (control.kind === "number" && value !== null) slider(place).value = value;
+    });
+    update();
+  };
+
+  const api = { answer: startAnswer };
+  window.censquantPanel = api;
+  starts.forEach(({ name }, place) => find("wi-start").append(new Option(name, place)));
+  find("wi-start").addEventListener("change", (event) => {
+    start = starts[Number(event.target.value)];
+    startAnswer = answerOf(start.values);
+    restart();
+  });
+  controls.forEach((control, place) => {
+    field(place).addEventListener("input", () => {
+      if (control.kind === "number" && field(place).value !== "") {
+        slider(place).value = field(place).value;
+      }
+      later();
+    });
+    if (control.kind === "number") slider(place).addEventListener("input", () => {
+      field(place).value = slider(place).value;
+      later();
+    });
+  });
+  const form = document.querySelector(".controls");
+  window.addEventListener("resize", later);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", (event) => { event.preventDefault(); restart(); });
+  restart();
+})();

@@ -1,0 +1,267 @@
+"""The page holds the facts, fits its limit, and tells of nobody who was not asked for."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from censquant import CensoredQuantileForest
+from censquant.report import MOST_BYTES, _write, write_report
+from report_rows import Page, calibrated, new_rows, plain
+
+SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+@pytest.fixture(scope="module")
+def clinical(tmp_path_factory):
+    X, y = new_rows()
+    path = tmp_path_factory.mktemp("clinical") / "page.html"
+    written = write_report(
+        calibrated(), X, y, path, horizons=[300, 900], individuals=[5, 1], n_resamples=10,
+        unit="days", title="Hot <b>machines</b> & others",
+    )  # fmt: skip
+    return written, path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    X, y = new_rows()
+    path = tmp_path_factory.mktemp("fleet") / "page.html"
+    names = [f'<img src="x" onerror="alert({k})">' for k in range(len(X))]
+    written = write_report(
+        calibrated(), X, y, path, preset="reliability", n_resamples=10, unit="days",
+        early_cost=2.0, late_cost=9.0, as_of="2026-01-31", labels=names,
+    )  # fmt: skip
+    return written, path.read_text(encoding="utf-8")
+
+
+def numbers(rows):
+    return np.array(rows, dtype=float)
+
+
+def test_the_tables_of_a_clinical_page_are_its_facts(clinical):
+    written, text = clinical
+    facts, page = written.facts, Page(text)
+    assert set(page.tables) == {
+        "cohort", "candidates", "promises", "scores", "levels", "coverage", "risks", "importance",
+        "individuals", "features",
+    }  # fmt: skip
+    cohort = [(r.time, r.at_risk, r.events, r.survival, r.low, r.high) for r in facts.cohort.table]
+    np.testing.assert_array_equal(numbers(page.tables["cohort"]), cohort)
+    levels = [(r.level, r.observed, r.low, r.high, r.identified) for r in facts.levels]
+    found = np.column_stack([page.column("levels", k) for k in range(5)])
+    np.testing.assert_array_equal(found, levels)
+    scores = [(r.value, r.lower, r.upper) for r in facts.evaluation.rows]
+    found = np.column_stack([page.column("scores", k) for k in (1, 2, 3)])
+    np.testing.assert_array_equal(found, scores)
+    covered = [(r.promised, r.estimate, r.low, r.high, r.sure, r.possible, r.n_past, r.n_kept)
+               for r in facts.coverage]  # fmt: skip
+    found = np.column_stack([page.column("coverage", k) for k in range(1, 9)])
+    np.testing.assert_array_equal(found, covered)
+    risks = [(r.horizon, r.n_rows, r.predicted, r.lowest, r.highest, r.observed, r.low, r.high,
+              r.identified) for r in facts.risks]  # fmt: skip
+    found = np.column_stack([page.column("risks", k) for k in (0, *range(2, 10))])
+    np.testing.assert_array_equal(found, risks)
+    order = facts.importance.order
+    assert [row[0] for row in page.tables["importance"]] == [
+        facts.importance.features[k] for k in order
+    ]
+    np.testing.assert_array_equal(page.column("importance", 1), facts.importance.mean[order])
+    weights = [row.weight for row in facts.model.candidates]
+    np.testing.assert_array_equal(page.column("candidates", 1), weights)
+    promises = [(r.confidence, r.estimate, r.standard_error) for r in facts.model.promises]
+    found = np.column_stack([page.column("promises", k) for k in (1, 2, 3)])
+    np.testing.assert_array_equal(found, promises)
+    people = [(one.lower_bound, *one.quantiles, one.identified, *one.risks, one.time)
+              for one in facts.individuals]  # fmt: skip
+    found = np.column_stack([page.column("individuals", k) for k in range(1, 11)])
+    np.testing.assert_array_equal(found, people)
+
+
+def test_the_tables_of_a_fleet_are_its_facts(fleet):
+    written, text = fleet
+    facts, page = written.facts, Page(text)
+    units = facts.fleet.units
+    assert [row[0] for row in page.tables["fleet"]] == [one.label for one in units]
+    found = np.column_stack([page.column("fleet", k) for k in (*range(1, 6), *range(7, 13))])
+    expected = [
+        (one.age, one.remaining_bound, one.remaining10, one.remaining50, one.replace_by, one.b10,
+         one.b10_low, one.b10_high, one.b50, one.b50_low, one.b50_high) for one in units
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found, expected)
+    dates = [one.replace_by_date or "beyond the data" for one in units]
+    assert [row[6] for row in page.tables["fleet"]] == dates
+    costs = [(r.risk, r.late, r.late_low, r.late_high, r.service, r.identified, r.cost, r.rate)
+             for r in facts.costs]  # fmt: skip
+    np.testing.assert_array_equal(numbers(page.tables["costs"]), costs)
+
+
+def test_sentences_tell_the_numbers(clinical, fleet):
+    facts, words = clinical[0].facts, Page(clinical[1]).words
+    cohort = facts.cohort
+    assert f"Of {cohort.n_rows} individuals, {cohort.n_events} (" in words
+    row = facts.evaluation["concordance_restricted_mean"]
+    assert f"right one in {100 * row.value:.0f} of 100 pairs" in words
+    assert facts.evaluation.verdict in words
+    lower = facts.coverage[1]
+    assert f"an estimated {100 * lower.estimate:.0f} % do" in words
+    assert f"Of {lower.n_past} observed events, {lower.n_past - lower.n_kept} came before" in words
+    assert "Bounds are calibrated: " in words
+    best = min(fleet[0].facts.costs, key=lambda row: row.rate)
+    assert f"a risk of {100 * best.risk:g} % is the cheapest" in Page(fleet[1]).words
+
+
+def test_a_model_without_calibrated_bounds_is_called_so(tmp_path):
+    X, y = new_rows()
+    write_report(plain(), X[["temp", "load"]], y, tmp_path / "page.html", n_resamples=2,
+                 are_training_rows=True)  # fmt: skip
+    words = Page((tmp_path / "page.html").read_text(encoding="utf-8")).words
+    assert "Bounds are not calibrated: they are the model's own quantiles." in words
+    assert "The model was fitted to these very rows" in words
+    assert "No individual was asked for, so none is shown." in words
+
+
+def rows_in(text, X, columns):
+    """Rows of X whose values of some columns all stand in the text."""
+    return [
+        row
+        for row in range(len(X))
+        if all(re.search(rf"(?<![\d.]){re.escape(str(X[c][row]))}(?!\d)", text) for c in columns)
+    ]
+
+
+def test_a_page_has_no_features_of_individuals_that_were_not_asked_for(clinical, fleet):
+    X, _ = new_rows()
+    body = re.sub(r'<script id="page-model".*?</script>', "", clinical[1], flags=re.DOTALL)
+    assert set(rows_in(body, X, ["temp"])) == {1, 5}
+    body = re.sub(r'<script id="page-model".*?</script>', "", fleet[1], flags=re.DOTALL)
+    assert rows_in(body, X, ["temp"]) == []
+    assert "and features of none" in Page(fleet[1]).words
+    assert "the features of 2 individuals that were asked for" in Page(clinical[1]).words
+
+
+def test_a_page_has_no_times_of_individuals_that_were_not_asked_for(clinical):
+    _, (time, _) = new_rows()
+    ends = {round(clinical[0].facts.cohort.shortest, 2), round(time.max(), 2)}
+    body = re.sub(r"<script.*?</script>|<svg.*?</svg>", "", clinical[1], flags=re.DOTALL)
+    shown = {float(value) for value in re.findall(r'data-value="([\d.]+)"', body)}
+    assert set(time.tolist()) & shown - ends == {time[1], time[5]}
+
+
+def test_text_of_users_is_never_markup(clinical, fleet):
+    assert "Hot &lt;b&gt;machines&lt;/b&gt; &amp; others" in clinical[1]
+    assert "<b>" not in clinical[1]
+    assert "<img" not in fleet[1]
+    assert not [tag for tag, _ in Page(fleet[1]).tags if tag == "img"]
+
+
+def test_a_page_asks_the_network_for_nothing(clinical):
+    _, text = clinical
+    assert "default-src 'none'" in text
+    sources = [
+        entries[name]
+        for _, entries in Page(text).tags
+        for name in ("src", "href", "xlink:href", "action")
+        if name in entries
+    ]
+    assert sources
+    assert all(source.startswith("#") for source in sources)
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+
+
+def test_names_inside_the_page_are_unique_and_references_lead_somewhere(clinical):
+    tags = Page(clinical[1]).tags
+    ids = [entries["id"] for _, entries in tags if "id" in entries]
+    assert len(ids) == len(set(ids))
+    for _, entries in tags:
+        for name in ("href", "xlink:href"):
+            if entries.get(name, "").startswith("#"):
+                assert entries[name][1:] in ids
+        for name in ("for", "aria-labelledby"):
+            if name in entries:
+                assert entries[name] in ids
+
+
+def test_the_page_holds_the_model_and_controls_for_every_feature(clinical):
+    written, text = clinical
+    assert written.has_panel
+    assert written.n_bytes == len(text.encode()) < MOST_BYTES
+    panel = json.loads(re.search(r'id="page-panel"[^>]*>(.*?)</script>', text)[1])
+    controls = {control["name"]: control for control in panel["controls"]}
+    assert list(controls) == ["temp", "load", "site"]
+    X, _ = new_rows()
+    assert X["temp"].min() < controls["temp"]["low"] < controls["temp"]["high"] < X["temp"].max()
+    assert controls["load"]["step"] == 1
+    assert controls["site"]["levels"] == ["north", "south", "west", "(another)", ""]
+    assert [start["name"] for start in panel["starts"][1:]] == ["row 5", "row 1"]
+    assert panel["starts"][1]["values"]["temp"] == X["temp"][5]
+    model = json.loads(re.search(r'id="page-model"[^>]*>(.*?)</script>', text)[1])
+    assert model["facts"]["quantiles"] == list(SHOWN)
+
+
+def test_a_model_that_is_too_large_is_left_out_and_the_page_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(_write, "MOST_BYTES", 200_000)
+    X, y = new_rows()
+    numbers = X[["temp", "load"]]
+    forest = CensoredQuantileForest(n_estimators=100, random_state=0).fit(numbers, y)
+    written = write_report(forest, numbers, y, tmp_path / "page.html", n_resamples=2)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not written.has_panel
+    assert "the page would have" in written.panel_reason
+    assert "page-model" not in text
+    assert "The panel is left out: with its model the page would have" in Page(text).words
+
+
+def test_a_model_that_cannot_be_exported_has_a_page_without_the_panel(tmp_path):
+    class Uniform:
+        def predict_quantiles(self, X, quantiles):
+            return 3000.0 * np.tile(quantiles, (len(X), 1))
+
+    X, y = new_rows(60)
+    written = write_report(Uniform(), X, y, tmp_path / "page.html", n_resamples=2)
+    assert written.panel_reason.startswith("AdaptedModel cannot be exported")
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    X, y = new_rows()
+    with pytest.raises(ImportError, match=r'pip install "censquant\[report\]"'):
+        write_report(plain(), X, y, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_an_existing_page_is_kept_unless_it_may_be_replaced(tmp_path):
+    X, y = new_rows()
+    place = tmp_path / "page.html"
+    place.write_text("kept")
+    with pytest.raises(FileExistsError, match=r"page.html' exists already and is not overwritten"):
+        write_report(plain(), X, y, place, overwrite=False)
+    assert place.read_text() == "kept"
+
+
+def test_figures_are_described_and_follow_the_colours_of_the_page(clinical, fleet):
+    for _, text in (clinical, fleet):
+        figures = [
+            entries
+            for tag, entries in Page(text).tags
+            if tag == "svg" and "figure" in entries.get("class", "")
+        ]
+        assert len(figures) >= 6
+        assert all(entries["role"] == "img" and entries["aria-label"] for entries in figures)
+        drawn = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
+        assert not re.search(r"#000000|#ffffff|#08306b", "".join(drawn))
+
+
+def test_tables_have_captions_and_headings_with_a_scope(clinical):
+    tags = Page(clinical[1]).tags
+    count = {name: sum(tag == name for tag, _ in tags) for name in ("table", "caption")}
+    assert count["table"] == count["caption"] > 8
+    assert all("scope" in entries for tag, entries in tags if tag == "th")
+    levels = [int(tag[1]) for tag, _ in tags if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert set(levels[1:]) == {2}
+    assert ("html", {"lang": "en"}) in tags
