@@ -13,6 +13,7 @@ PARTS = {
     "censquant.plotting": "Figures",
     "censquant.io": "Tables in files",
     "censquant.export": "Export: graphs of array operations",
+    "censquant.dask": "Clusters",
     "censquant.datasets": "Data sets",
     "censquant.adapters": "Models of other libraries",
     "censquant.torch": "For users of PyTorch",

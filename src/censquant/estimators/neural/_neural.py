@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
-from censquant.estimators._feature_model import FeatureModel, default_times
+from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators._features import (
     check_features,
     dense,
@@ -24,6 +24,7 @@ from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement, in_order
 from censquant.estimators.neural._architecture import new_network
 from censquant.estimators.neural._convergence import warn_of_failed_training
+from censquant.estimators.neural._fitted import Fitted
 from censquant.estimators.neural._graph import CurveGraph, neural_graph
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._parameters import checked_config
@@ -32,7 +33,7 @@ from censquant.estimators.neural._preparation import (
     holdout,
     in_unit_free_order,
 )
-from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining, joined
+from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining
 from censquant.estimators.neural._trained_model import (
     TrainedModel,
     ensemble_curve,
@@ -44,7 +45,6 @@ from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
     Target,
     TimeTransform,
-    default_horizon,
     read_censoring_times,
     read_target,
     read_weights,
@@ -96,6 +96,11 @@ n_features_in_, feature_names_in_
     (3, 2)
     """
 
+    models_: list[TrainedModel]
+    history_: History
+    time_transform_: TimeTransform
+    _fit_parameters: dict[str, Any]
+    _follow_up: FollowUp | None
     _unstored_parameters = ("network", "random_state")  # by a model file
 
     def __init__(
@@ -244,19 +249,9 @@ n_features_in_, feature_names_in_
             for bar in progress:
                 bar.close()
 
-        self.quantiles_ = self._fitted_levels(taus, networks)
-        self.time_transform_ = transform
-        self.follow_up_ = (float(target.time.min()), float(target.time.max()))
-        self.horizon_ = default_horizon(target.time, weight, left=left)
-        self.unique_times_ = default_times(target.time[target.event])
-        self.history_ = joined(histories)
-        self.models_ = [
-            TrainedModel(scale, network, objective, transform, self.quantiles_, self._lowest_time())
-            for network in networks
-        ]
-        self._fit_parameters = self.get_params(deep=False)
-        self._feature_range = feature_range(features) if features.ndim == 2 else None
-        self._follow_up = follow_up
+        left_behind = Fitted(scale, transform, objective, target, weight)
+        ends = feature_range(features) if features.ndim == 2 else None
+        left_behind.keep_in(self, taus, networks, histories, follow_up, ends)
         if self._stands_alone:
             warn_of_failed_training(self, features, rows, objective, stacklevel=4)
         return self

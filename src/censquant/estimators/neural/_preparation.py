@@ -49,6 +49,13 @@ class FeatureScale:
             total = weight.sum()
             center = _weighted_sum(x, weight) / total
             variance = _weighted_sum(x, weight, around=center) / total
+        return cls.of_moments(center, variance)
+
+    @classmethod
+    def of_moments(
+        cls, center: NDArray[np.float64], variance: NDArray[np.float64]
+    ) -> "FeatureScale":
+        """Take means and variances that are known; a constant feature is only centred."""
         scale = np.sqrt(variance)
         scale[scale <= _NO_SPREAD * np.abs(center)] = 1.0
         scale[scale == 0.0] = 1.0
