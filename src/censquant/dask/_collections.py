@@ -58,7 +58,7 @@ class Partitions:
         )
         samples: list[Sample] = session.results(futures)
         session.release(futures)
-        return joined(samples, most).table
+        return joined(samples, most, share).table
 
     def replicas(
         self, session: Session, reader: Reader, preparation: "Preparation", groups: list[list[int]]

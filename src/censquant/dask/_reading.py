@@ -129,8 +129,7 @@ def _table(layout: Layout, X: Any, y: Any) -> Table:
         weight = read_weights(X[layout.weight], n)
     groups = None
     if layout.groups is not None:
-        # Labels are known by their text, which partitions of other types share.
-        groups = np.asarray(X[layout.groups]).astype(str)
+        groups = _labels(X[layout.groups])
     used = weight > 0
     if used.all():
         return Table(features, target, weight, groups)
@@ -140,6 +139,14 @@ def _table(layout: Layout, X: Any, y: Any) -> Table:
         weight[used],
         None if groups is None else groups[used],
     )
+
+
+def _labels(column: Any) -> NDArray[Any]:
+    """Return labels as text, which partitions of other types share: 7, 7.0 and "7" are one."""
+    values = np.asarray(column)
+    if values.dtype.kind == "f" and (values == np.floor(values)).all():
+        values = values.astype(np.int64)
+    return values.astype(str)
 
 
 def read_numbers(number: int, reader: Reader, table: Table) -> Floats:

@@ -43,10 +43,12 @@ def drawn(table: Table, number: int, share: float, seed: int) -> Sample:
     else:
         labels, place = np.unique(table.groups, return_inverse=True)
         keys = np.array([_number_of(label, seed) for label in labels])[place]
-    return _taken(table, keys, np.flatnonzero(keys < share))
+    # The group of the smallest number of all comes whole, even if it is larger than the share.
+    least = keys.min(initial=1.0) if table.groups is not None else -1.0
+    return _taken(table, keys, np.flatnonzero((keys < share) | (keys == least)))
 
 
-def joined(samples: Sequence[Sample], most: int) -> Sample:
+def joined(samples: Sequence[Sample], most: int, share: float) -> Sample:
     """Return the rows of the smallest random numbers, at most so many, in the order of these.
 
     Groups are taken whole, at least one.
@@ -65,6 +67,7 @@ def joined(samples: Sequence[Sample], most: int) -> Sample:
         np.concatenate([table.groups for table in tables]) if grouped else None,
     )
     order = np.argsort(keys, kind="stable")
+    order = order[(keys[order] < share) | (keys[order] == keys.min())]
     if len(order) > most:
         last = order[:most][-1]
         following = keys[order[most]]
