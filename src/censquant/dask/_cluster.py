@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import distributed
-from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 _FAN_IN = 16
@@ -156,7 +155,7 @@ def _in_one_sentence() -> Iterator[None]:
             "Workers died again and again at the same task, mostly for want of memory: give them "
             "more, or repartition the data into smaller partitions."
         ) from None
-    except FutureCancelledError:
+    except distributed.CancelledError:
         raise ConnectionError(
             "The client lost its scheduler during the fit: connect a new Client and call fit "
             "again; with checkpoint_dir it resumes."

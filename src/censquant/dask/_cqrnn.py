@@ -77,7 +77,7 @@ verbose
     >>> from censquant.datasets import make_norm_linear
     >>> data = make_norm_linear(400, random_state=0)
     >>> frame = pd.DataFrame(data.y).assign(x=data.X[:, 0])
-    >>> with LocalCluster(2, processes=False, dashboard_address=None) as cluster, Client(cluster):
+    >>> with LocalCluster(2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
     ...     rows = dd.from_pandas(frame, npartitions=4)
     ...     model = DaskCQRNN(max_epochs=5, random_state=0).fit(rows, time="time", event="event")
     ...     times = model.predict_quantiles(rows, [0.1, 0.5], beyond="extrapolate").compute()

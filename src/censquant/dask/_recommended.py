@@ -68,7 +68,7 @@ class DaskCensoredQuantileRegressor(DaskRegressor):
     >>> frame = X.assign(time=y["time"], event=y["event"])
     >>> candidates = [("cox", CoxQuantileRegressor()), ("normal", ShapeNN(max_steps=50))]
     >>> model = DaskCensoredQuantileRegressor(candidates=candidates, random_state=0)
-    >>> with LocalCluster(2, processes=False, dashboard_address=None) as cluster, Client(cluster):
+    >>> with LocalCluster(2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
     ...     rows = dd.from_pandas(frame, npartitions=3)
     ...     model = model.fit(rows, time="time", event="event")
     >>> model.parts_["cox"]

@@ -17,7 +17,7 @@ def cluster():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # dask's own, of its ports and event loops
         made = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         )
     with made:
         yield made

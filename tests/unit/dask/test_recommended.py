@@ -4,12 +4,12 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import LEVELS, linear_rows, truth
 
 import censquant
-from censquant import CensoredQuantileRegressor, CoxQuantileRegressor, CQRNN, ShapeNN
+from censquant import CQRNN, CensoredQuantileRegressor, CoxQuantileRegressor, ShapeNN
 from censquant.dask import DaskCensoredQuantileRegressor
 from censquant.estimators import SequentialGridNN
+from conftest import LEVELS, linear_rows, truth
 
 COLUMNS = {"time": "time", "event": "event"}
 CANDIDATES = [("cox", CoxQuantileRegressor()), ("normal", ShapeNN(max_steps=100))]

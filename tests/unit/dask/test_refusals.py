@@ -5,10 +5,10 @@ import dask.dataframe as dd
 import distributed
 import numpy as np
 import pytest
-from conftest import partitioned
 
 from censquant.dask import DaskCensoredQuantileRegressor, DaskCQRNN
 from censquant.exceptions import NoEventsError
+from conftest import partitioned
 
 COLUMNS = {"time": "time", "event": "event"}
 
@@ -180,7 +180,7 @@ class TestClients:
     def test_one_without_workers(self, frame):
         with (
             distributed.LocalCluster(
-                n_workers=0, processes=False, dashboard_address=None
+                n_workers=0, processes=False, dashboard_address=":0"
             ) as nobody,
             distributed.Client(nobody) as client,
             pytest.raises(ValueError, match="client must have at least one worker"),

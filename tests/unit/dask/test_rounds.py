@@ -1,6 +1,7 @@
 """Rounds of copies of a network."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ class TestPlan:
         windows = list(RoundPlan(steps, total).windows())
         assert windows[0].start == 0
         assert windows[-1].stop == total
-        for before, after in zip(windows, windows[1:], strict=False):
+        for before, after in pairwise(windows):
             assert before.stop == after.start > before.start
             assert before.ends_pass == (before.stop % steps == 0)
         assert windows[-1].ends_pass
