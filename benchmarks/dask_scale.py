@@ -57,7 +57,7 @@ def collection(n_rows):
 
 def workers(n_workers):
     """Return a cluster of processes with one thread each."""
-    return LocalCluster(n_workers, threads_per_worker=1, dashboard_address=":0")
+    return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0")
 
 
 def peak_mb(dask_worker=None):

@@ -68,6 +68,14 @@ max_epochs
 verbose
         As in :class:`censquant.CQRNN`; ``n_jobs`` is used by predictions.
 
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client that is used.
+    quantiles_, models_, history_, follow_up_, horizon_, time_transform_, unique_times_, \
+n_features_in_, feature_names_in_
+        Those of the plain estimator; ``history_`` has one record per pass.
+
     Examples
     --------
     >>> import dask.dataframe as dd
@@ -77,7 +85,7 @@ verbose
     >>> from censquant.datasets import make_norm_linear
     >>> data = make_norm_linear(400, random_state=0)
     >>> frame = pd.DataFrame(data.y).assign(x=data.X[:, 0])
-    >>> with LocalCluster(2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
+    >>> with LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as c, Client(c):
     ...     rows = dd.from_pandas(frame, npartitions=4)
     ...     model = DaskCQRNN(max_epochs=5, random_state=0).fit(rows, time="time", event="event")
     ...     times = model.predict_quantiles(rows, [0.1, 0.5], beyond="extrapolate").compute()

@@ -54,8 +54,12 @@ class DaskCensoredQuantileRegressor(DaskRegressor):
     ----------
     parts_ : dict of str to str
         ``"all rows"`` or ``"sample"`` for each candidate that the pool uses.
-    weights_, candidates_, estimators_
-        As in :class:`censquant.CensoredQuantileRegressor`.
+    client_ : distributed.Client
+        The client that is used.
+    weights_, candidates_, estimators_, oof_curve_, oof_rows_, calibration_p_value_, tail_rule_, \
+feature_kinds_, quantiles_, follow_up_, horizon_, unique_times_, time_transform_, n_features_in_, \
+feature_names_in_
+        Those of the plain estimator; ``oof_rows_`` count rows of the sample.
 
     Examples
     --------
@@ -68,7 +72,7 @@ class DaskCensoredQuantileRegressor(DaskRegressor):
     >>> frame = X.assign(time=y["time"], event=y["event"])
     >>> candidates = [("cox", CoxQuantileRegressor()), ("normal", ShapeNN(max_steps=50))]
     >>> model = DaskCensoredQuantileRegressor(candidates=candidates, random_state=0)
-    >>> with LocalCluster(2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
+    >>> with LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as c, Client(c):
     ...     rows = dd.from_pandas(frame, npartitions=3)
     ...     model = model.fit(rows, time="time", event="event")
     >>> model.parts_["cox"]

@@ -1,5 +1,8 @@
 """Fits on a small cluster: what they recover, whatever partitions look like."""
 
+import inspect
+import re
+
 import distributed
 import numpy as np
 import pytest
@@ -231,6 +234,14 @@ class TestAnswers:
 
 
 class TestEstimator:
+    def test_documented_attributes_are_those_of_the_plain_estimator(self, client, model):
+        text = inspect.getdoc(DaskCQRNN).split("Attributes\n")[1].split("Examples\n")[0]
+        documented = {name for name in re.findall(r"\b[a-z_]+_\b", text) if name != "client_"}
+        local = model.to_local()
+        assert documented == {n for n in vars(local) if n.endswith("_")}
+        assert all(hasattr(model, name) for name in documented)
+        assert DaskCQRNN().client_ is client
+
     def test_a_model_that_was_not_fitted_says_so(self):
         with pytest.raises(NotFittedError, match="DaskCQRNN instance is not fitted yet"):
             DaskCQRNN().to_local()
