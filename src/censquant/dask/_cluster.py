@@ -161,6 +161,9 @@ def _in_one_sentence() -> Iterator[None]:
             "again; with checkpoint_dir it resumes."
         ) from None
     except KeyError as error:
+        if "not in index" not in str(error):
+            raise
+        # Of pandas, where only some columns of a partition are read.
         raise ValueError(
             f"Every partition must have the columns of the first, got one without {error}."
         ) from None

@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-import warnings
 from types import SimpleNamespace
 
 import distributed
@@ -13,20 +12,13 @@ import pytest
 
 from censquant.dask import DaskCQRNN, _cluster
 from censquant.dask._cluster import Session
-from conftest import partitioned
-
-COLUMNS = {"time": "time", "event": "event"}
+from cluster_rows import COLUMNS, local_cluster, partitioned
 
 
 @pytest.fixture
 def processes():
     """Two workers in processes of their own, each restarted by its nanny when it dies."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # dask's own, of its ports and event loops
-        made = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        )
-    with made, distributed.Client(made) as client:
+    with local_cluster(2, processes=True) as made, distributed.Client(made) as client:
         yield client
 
 
@@ -85,9 +77,7 @@ class TestSession:
         monkeypatch.setattr(_cluster, "_PATIENCE", 0.05)
         monkeypatch.setattr(_cluster, "_LONGEST_WITHOUT_WORKERS", 0.1)
         with (
-            distributed.LocalCluster(
-                n_workers=0, processes=False, dashboard_address=":0"
-            ) as nobody,
+            local_cluster(0) as nobody,
             distributed.Client(nobody) as client,
             Session(client) as session,
             pytest.raises(ConnectionError, match=r"but has had none for 0.1 seconds: start worke"),

@@ -14,10 +14,7 @@ from censquant import CQRNN
 from censquant.dask import DaskCQRNN
 from censquant.dask._cluster import Session
 from censquant.exceptions import ConstantFeatureWarning, ModelFileError
-from conftest import LEVELS, linear_rows, partitioned, truth
-
-FEATURES = ["a", "b"]
-COLUMNS = {"time": "time", "event": "event"}
+from cluster_rows import COLUMNS, FEATURES, LEVELS, linear_rows, partitioned, truth
 
 
 def short(**settings):

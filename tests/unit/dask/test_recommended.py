@@ -9,9 +9,8 @@ import censquant
 from censquant import CQRNN, CensoredQuantileRegressor, CoxQuantileRegressor, ShapeNN
 from censquant.dask import DaskCensoredQuantileRegressor
 from censquant.estimators import SequentialGridNN
-from conftest import LEVELS, linear_rows, truth
+from cluster_rows import COLUMNS, LEVELS, linear_rows, truth
 
-COLUMNS = {"time": "time", "event": "event"}
 CANDIDATES = [("cox", CoxQuantileRegressor()), ("normal", ShapeNN(max_steps=100))]
 
 

@@ -8,9 +8,7 @@ import pytest
 
 from censquant.dask import DaskCensoredQuantileRegressor, DaskCQRNN
 from censquant.exceptions import NoEventsError
-from conftest import partitioned
-
-COLUMNS = {"time": "time", "event": "event"}
+from cluster_rows import COLUMNS, local_cluster, partitioned
 
 
 @pytest.fixture
@@ -179,9 +177,7 @@ class TestClients:
 
     def test_one_without_workers(self, frame):
         with (
-            distributed.LocalCluster(
-                n_workers=0, processes=False, dashboard_address=":0"
-            ) as nobody,
+            local_cluster(0) as nobody,
             distributed.Client(nobody) as client,
             pytest.raises(ValueError, match="client must have at least one worker"),
         ):
