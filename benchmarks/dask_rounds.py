@@ -5,9 +5,9 @@ and an interaction, a third of them censored, 19 quantiles, 2 x 100 units, batch
 passes. Copies are simulated one after the other in this process by the
 functions that run on workers, so that nothing but the number of copies differs. The error is the
 mean squared distance from the true quantiles at levels below 0.8, in standard deviations of the
-logarithm of time, on rows that were not fitted. `reset` begins every round with moments of zero,
-once per pass or in the rounds of this package, with batches of 128; `averaged` is what the package
-does, with smaller batches where copies would make few steps.
+logarithm of time, on rows that were not fitted. `reset` begins every round with moments of zero;
+rounds are those of this package or one per pass; batches have 128 rows or, where copies would make
+few steps, fewer. The last way is what the package does.
 
     python benchmarks/dask_rounds.py [--copies 1 4 16] [--seeds 2]
 """
@@ -69,7 +69,7 @@ def without_moments(state):
     return {k: np.zeros_like(v) if k.startswith("optimizer.") else v for k, v in state.items()}
 
 
-def simulated(n_copies, seed, *, plan_of, reset):
+def simulated(n_copies, seed, *, plan_of, reset, small_batches):
     """Error of a network that so many copies trained, and the number of rounds."""
     X, target = training_rows(ROWS, np.random.default_rng(seed))
     weight = np.ones(len(X))
@@ -85,7 +85,7 @@ def simulated(n_copies, seed, *, plan_of, reset):
     ]
     size, seen = fit.config.batch_size, PASSES * len(shares[0])
     config = replace(
-        fit.config, batch_size=size if reset else batch_of_copies(size, n_copies, seen)
+        fit.config, batch_size=batch_of_copies(size, n_copies, seen) if small_batches else size
     )
     steps = -(-len(shares[0]) // config.batch_size)
     plan = plan_of(steps, steps * PASSES)
@@ -106,11 +106,17 @@ def simulated(n_copies, seed, *, plan_of, reset):
     return float(((np.sort(outputs, axis=1) - truth) ** 2).mean()), progress.n_rounds
 
 
+def way(plan_of, *, reset, small_batches=False):
+    """Return a way to train, as a function of the number of copies and of a seed."""
+    return partial(simulated, plan_of=plan_of, reset=reset, small_batches=small_batches)
+
+
 WAYS = {
-    "reset once per pass": partial(simulated, plan_of=OneRoundPerPass, reset=True),
-    "reset in rounds": partial(simulated, plan_of=RoundPlan, reset=True),
-    "averaged once per pass": partial(simulated, plan_of=OneRoundPerPass, reset=False),
-    "averaged": partial(simulated, plan_of=RoundPlan, reset=False),
+    "reset once per pass": way(OneRoundPerPass, reset=True),
+    "reset in rounds": way(RoundPlan, reset=True),
+    "averaged in rounds": way(RoundPlan, reset=False),
+    "averaged once per pass, small batches": way(OneRoundPerPass, reset=False, small_batches=True),
+    "averaged in rounds, small batches": way(RoundPlan, reset=False, small_batches=True),
 }
 
 
@@ -124,10 +130,10 @@ def main():
     print("| copies | way | error | rounds |")
     print("|---|---|---|---|")
     for n_copies in args.copies:
-        for way in args.ways:
-            results = [WAYS[way](n_copies, seed) for seed in range(args.seeds)]
+        for name in args.ways:
+            results = [WAYS[name](n_copies, seed) for seed in range(args.seeds)]
             errors, rounds = zip(*results, strict=True)
-            print(f"| {n_copies} | {way} | {np.mean(errors):.5f} | {rounds[0]} |", flush=True)
+            print(f"| {n_copies} | {name} | {np.mean(errors):.5f} | {rounds[0]} |", flush=True)
 
 
 if __name__ == "__main__":
