@@ -29,7 +29,7 @@ _GROWTH = 1.3
 _ROUNDS_PER_PASS = 20
 _FEWEST_LONGEST = 16
 # Of each copy. Averaging does not make up for steps that were never made: with sixteen copies and
-# five passes over 200,000 rows, batches of 32 instead of 128 lower the error to a third.
+# five passes over 200,000 rows, batches of 32 instead of 128 had a third of the error (one seed).
 _ENOUGH_STEPS = 4_000
 _SMALLEST_BATCH = 32
 _ENDLESS = 2**40  # epochs: the number of steps ends a training
@@ -243,8 +243,8 @@ def _with_own_dropout(state: State, number: int) -> State:
 def averaged(parts: Sequence[Contribution]) -> Contribution:
     """Return the mean of parameters and of moments, weighted by rows.
 
-    Moments are averaged too: copies that begin every round without them take hundreds of steps to
-    learn the scale of each gradient again, at the full learning rate.
+    Moments are averaged too: beginning every round without them gave larger errors, see
+    ``benchmarks/results/dask_rounds.md``.
     """
     total = sum(part.rows for part in parts)
     if total == 0:
