@@ -17,6 +17,7 @@ HELPERS = Path(__file__).parent
 NEEDS = {
     "censquant.benchmark": "pandas",
     "censquant.cli": "typer",
+    "censquant.dask": "distributed",
     "censquant.io": "pyarrow",
     "censquant.plotting": "matplotlib",
     "censquant.report": "jinja2",

@@ -14,6 +14,7 @@ PARTS = {
     "censquant.report": "Reports",
     "censquant.io": "Tables in files",
     "censquant.export": "Export: graphs of array operations",
+    "censquant.dask": "Clusters",
     "censquant.datasets": "Data sets",
     "censquant.adapters": "Models of other libraries",
     "censquant.torch": "For users of PyTorch",

@@ -64,6 +64,7 @@ _SUBPACKAGES = (
     "adapters",
     "benchmark",
     "calibration",
+    "dask",
     "datasets",
     "estimators",
     "exceptions",

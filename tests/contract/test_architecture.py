@@ -38,7 +38,7 @@ LAYERS = (
     {"training", "torch"},
     {"objectives"},
     {"estimators"},
-    {"inspection"},
+    {"dask", "inspection"},
     {"plotting"},
     {"benchmark"},
     {"report"},
@@ -173,6 +173,17 @@ def test_the_torch_part_is_imported_inside_functions_of_estimators_and_benchmark
 @pytest.mark.parametrize("path", **named([p for p in MODULES if part_of(p) != "torch"]))
 def test_only_the_torch_part_imports_torch(path):
     assert not [m for m, _ in imports(path) if m.split(".")[0] == "torch"]
+
+
+@pytest.mark.parametrize("path", **named([p for p in MODULES if part_of(p) != "dask"]))
+def test_only_the_dask_part_imports_dask(path):
+    # The benchmark names the package it needs for a backend, and imports it by that name.
+    assert not [m for m, _ in imports(path) if m.split(".")[0] in ("dask", "distributed")]
+
+
+@pytest.mark.parametrize("path", **named([p for p in MODULES if part_of(p) != "dask"]))
+def test_no_other_part_needs_the_dask_part(path):
+    assert "dask" not in {part for part, _ in of_censquant(path)}
 
 
 @pytest.mark.parametrize("path", **named(MODULES))

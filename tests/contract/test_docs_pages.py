@@ -241,6 +241,18 @@ def test_code_of_the_page_on_inspection_runs_and_shows_what_the_page_says(tmp_pa
         assert not missing
 
 
+def test_code_of_the_page_on_clusters_runs_and_shows_what_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run_page((DOCS / "clusters.md").read_text(encoding="utf-8"), "clusters")
+    assert list(found["some"].columns) == ["q0.1", "q0.5"]
+    new = found["machines"](99)
+    truth = np.exp(2.0 - new["load"])
+    assert np.abs(found["median"] / truth - 1.0).mean() < 0.05
+    restored = censquant.load("machines.cq")
+    np.testing.assert_array_equal(restored.predict(new[["load", "age"]]), found["median"])
+    assert found["same"]
+
+
 def test_the_benchmark_page_names_every_suite():
     page = (DOCS / "benchmark.md").read_text(encoding="utf-8")
     table = page.split("## The experiments")[1].split("##")[0]

@@ -2,7 +2,7 @@
 
 from censquant.training._callbacks import Callback, ProgressBar
 from censquant.training._checkpoint import Checkpoint
-from censquant.training._engine import Run, TrainingConfig, train
+from censquant.training._engine import Run, TrainingConfig, train, validation_loss
 from censquant.training._objective import Objective
 from censquant.training._parallel import side_by_side
 from censquant.training._rows import Rows
@@ -32,5 +32,6 @@ __all__ = [
     "WarmupCosine",
     "side_by_side",
     "train",
+    "validation_loss",
     "write_shards",
 ]

@@ -195,7 +195,9 @@ class Run:
     def _record(self, loss: float, rate: float) -> None:
         record: dict[str, Any] = {"epoch": self.n_epochs, "loss": loss, "learning_rate": rate}
         if self.validation is not None:
-            record["validation_loss"] = self._validation_loss(self.validation)
+            record["validation_loss"] = validation_loss(
+                self.network, self.objective, self.validation
+            )
             if record["validation_loss"] < self.best_loss:
                 self.best_loss = record["validation_loss"]
                 self.best_epoch = self.n_epochs
@@ -212,12 +214,38 @@ class Run:
                 "extreme values."
             )
 
-    def _validation_loss(self, rows: RowSource) -> float:
-        total = 0.0
-        for block in rows.blocks(_VALIDATION_ROWS):
-            output = self.network.forward(block.x, training=False)
-            total += self.objective.validation_loss(output, block) * len(block)
-        return total / len(rows)
+
+def validation_loss(network: Network, objective: Objective, rows: RowSource) -> float:
+    """Return the mean validation loss of some rows, computed block by block.
+
+    Parameters
+    ----------
+    network : Network
+    objective : Objective
+        Bound to the training rows.
+    rows : RowSource
+        Prepared by the objective.
+
+    Returns
+    -------
+    loss : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.networks import DenseNetwork
+    >>> from censquant.objectives import Pinball
+    >>> from censquant.training import Rows, validation_loss
+    >>> rows = Rows.from_arrays(np.zeros((3, 1)), time=np.ones(3), event=np.ones(3, bool))
+    >>> network = DenseNetwork([1, 4, 1], rng=np.random.default_rng(0))
+    >>> validation_loss(network, Pinball((0.5,)), rows) > 0
+    True
+    """
+    total = 0.0
+    for block in rows.blocks(_VALIDATION_ROWS):
+        output = network.forward(block.x, training=False)
+        total += objective.validation_loss(output, block) * len(block)
+    return total / len(rows)
 
 
 def train(

@@ -3,6 +3,7 @@
 from censquant.estimators.meta._adapted import AdaptedModel, adapt
 from censquant.estimators.meta._bounds import CoverageRow, CoverageTable, ShiftTest
 from censquant.estimators.meta._conformal import ConformalSurvivalRegressor
+from censquant.estimators.meta._network_parts import encoded_features, untrained_networks
 from censquant.estimators.meta._pipeline import QuantilePipeline, make_quantile_pipeline
 from censquant.estimators.meta._pool import CandidateRow, CandidateTable, PoolSummary
 from censquant.estimators.meta._pooled import PooledQuantileRegressor
@@ -21,5 +22,7 @@ __all__ = [
     "QuantilePipeline",
     "ShiftTest",
     "adapt",
+    "encoded_features",
     "make_quantile_pipeline",
+    "untrained_networks",
 ]

@@ -11,6 +11,13 @@ from censquant.estimators.neural._parametric import (
 )
 from censquant.estimators.neural._sequential_grid import SequentialGridNN
 from censquant.estimators.neural._shape import ShapeNN
+from censquant.estimators.neural._split_fit import (
+    RowSummary,
+    RowUnits,
+    SplitFit,
+    check_splittable,
+    number_columns,
+)
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.estimators.neural._uncensored_only import UncensoredOnlyNN
 from censquant.estimators.neural._y_star import y_star_factor
@@ -22,10 +29,15 @@ __all__ = [
     "LogNormalNN",
     "NeuralRegressor",
     "ParametricRegressor",
+    "RowSummary",
+    "RowUnits",
     "SequentialGridNN",
     "ShapeNN",
+    "SplitFit",
     "TrainedModel",
     "UncensoredOnlyNN",
     "WeibullNN",
+    "check_splittable",
+    "number_columns",
     "y_star_factor",
 ]

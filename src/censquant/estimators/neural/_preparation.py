@@ -57,7 +57,7 @@ class FeatureScale:
     def of_moments(
         cls, center: NDArray[np.float64], variance: NDArray[np.float64]
     ) -> "FeatureScale":
-        """Take mean and variance of each feature."""
+        """Take means and variances that are known; a constant feature is only centred."""
         scale = np.sqrt(variance)
         scale[scale <= _NO_SPREAD * np.abs(center)] = 1.0
         scale[scale == 0.0] = 1.0

@@ -95,6 +95,21 @@ class TrainsOnRows(FeatureModel):
             for bar in progress:
                 bar.close()
 
+        self._keep(networks, histories, follow_up, facts, objective, taus)
+        if self._stands_alone:
+            warn_of_failed_training(self, some, rows.sample(), objective, stacklevel=5)
+        return self
+
+    def _keep(
+        self,
+        networks: Sequence[Network],
+        histories: Sequence[History],
+        follow_up: FollowUp | None,
+        facts: DataFacts,
+        objective: Objective,
+        taus: NDArray[np.float64],
+    ) -> None:
+        """Set everything that predictions and files need."""
         self.quantiles_ = self._fitted_levels(taus, networks)
         self.time_transform_ = facts.transform
         self.follow_up_ = facts.follow_up
@@ -115,9 +130,6 @@ class TrainsOnRows(FeatureModel):
         self._fit_parameters = self.get_params(deep=False)
         self._feature_range = facts.feature_range
         self._follow_up = follow_up
-        if self._stands_alone:
-            warn_of_failed_training(self, some, rows.sample(), objective, stacklevel=5)
-        return self
 
     def _fit_transform(
         self, target: Target, weight: NDArray[np.float64], *, mirror: bool

@@ -1,0 +1,98 @@
+"""Sums over partitions are those of all rows together."""
+
+import numpy as np
+import pytest
+
+from censquant.dask._statistics import Statistics, merged
+from censquant.dask._time_sketch import MOST_TIMES, TimeSketch
+from censquant.exceptions import NoEventsError
+from censquant.survival import Target, TimeTransform, kaplan_meier
+
+
+def drawn(n, rng):
+    time = rng.gamma(2.0, size=n)
+    return rng.normal(3.0, 2.0, (n, 3)), Target(time, rng.random(n) < 0.6), rng.random(n) + 0.5
+
+
+def in_parts(x, target, weight, ends):
+    parts = [slice(a, b) for a, b in zip([0, *ends], [*ends, len(x)], strict=True)]
+    return [Statistics.of(x[part], target.take(part), weight[part]) for part in parts]
+
+
+class TestStatistics:
+    @pytest.mark.parametrize("ends", [[300], [0, 10, 10, 999], [1, 2, 3]])
+    def test_merged_parts_have_the_moments_of_all_rows(self, ends):
+        x, target, weight = drawn(1_000, np.random.default_rng(0))
+        together = merged(in_parts(x, target, weight, ends)).summary()
+        mean = np.average(x, axis=0, weights=weight)
+        np.testing.assert_allclose(together.mean, mean, rtol=1e-12)
+        variance = np.average((x - mean) ** 2, axis=0, weights=weight)
+        np.testing.assert_allclose(together.variance, variance, rtol=1e-12)
+        np.testing.assert_array_equal(together.low, x.min(axis=0))
+        np.testing.assert_array_equal(together.high, x.max(axis=0))
+        assert together.n_rows == 1_000
+        assert together.weight.sum() == pytest.approx(1_000)
+
+    def test_far_features_keep_their_spread(self):
+        x, target, weight = drawn(1_000, np.random.default_rng(0))
+        together = merged(in_parts(x + 1e9, target, weight, [300])).summary()
+        np.testing.assert_allclose(together.variance, np.cov(x.T, aweights=weight).diagonal(), 0.01)
+
+    def test_partitions_without_rows_change_nothing(self):
+        x, target, weight = drawn(50, np.random.default_rng(0))
+        (alone,) = in_parts(x, target, weight, [])
+        empty = Statistics.of(x[:0], target.take(slice(0)), weight[:0])
+        together = merged([empty, alone, empty])
+        assert together.sizes == (0, 50, 0)
+        np.testing.assert_array_equal(together.mean, alone.mean)
+        np.testing.assert_array_equal(together.low, alone.low)
+        assert merged([empty, empty]).n_rows == 0
+
+    def test_rows_without_an_event_are_refused(self):
+        none = Target(np.arange(3.0), np.zeros(3, bool))
+        found = merged([Statistics.of(np.zeros((3, 1)), none, np.ones(3))] * 2)
+        with pytest.raises(NoEventsError) as error:
+            found.summary()
+        assert str(error.value) == (
+            "The data have no event: all 6 rows of 2 partitions are censored, so no quantile can "
+            "be fitted."
+        )
+
+
+class TestTimeSketch:
+    def test_few_distinct_times_are_kept_exactly(self):
+        rng = np.random.default_rng(0)
+        time, event = rng.integers(0, 3_000, 20_000).astype(float), rng.random(20_000) < 0.5
+        half = [TimeSketch.of(Target(time[k::2], event[k::2]), np.ones(10_000)) for k in (0, 1)]
+        sketch = half[0].merge(half[1])
+        exact = kaplan_meier(time, event)
+        curve = kaplan_meier(sketch.target.time, sketch.target.event, sketch.weight)
+        np.testing.assert_array_equal(curve.time, exact.time)
+        np.testing.assert_allclose(curve.survival, exact.survival, rtol=1e-10)
+
+    def test_many_times_keep_mean_ends_and_levels(self):
+        rng = np.random.default_rng(0)
+        time, event = rng.gamma(2.0, size=100_000), rng.random(100_000) < 0.5
+        parts = [TimeSketch.of(Target(time[k::8], event[k::8]), np.ones(12_500)) for k in range(8)]
+        sketch = parts[0].merge(*parts[1:])
+        target, weight = sketch.target, sketch.weight
+        assert len(target) <= 2 * MOST_TIMES
+        assert (np.diff(target.time) >= 0).all()
+        assert (target.time[0], target.time[-1]) == (time.min(), time.max())
+        assert weight @ target.time / weight.sum() == pytest.approx(time.mean(), rel=1e-12)
+        grid = np.quantile(time, np.linspace(0.01, 0.99, 50))
+        exact, curve = kaplan_meier(time, event), kaplan_meier(target.time, target.event, weight)
+        np.testing.assert_allclose(curve(grid), exact(grid), atol=2 / MOST_TIMES)
+
+    @pytest.mark.parametrize("kind", ["standardize", "log", "tobit", "log-tobit"])
+    def test_transforms_of_times_are_those_of_all_rows(self, kind):
+        rng = np.random.default_rng(1)
+        time, event = rng.gamma(2.0, size=50_000), rng.random(50_000) < 0.5
+        sketch = TimeSketch.of(Target(time, event), np.ones(50_000))
+        exact = TimeTransform.fit(time, event, kind)
+        found = TimeTransform.fit(
+            sketch.target.time, sketch.target.event, kind, sample_weight=sketch.weight
+        )
+        assert found.center == pytest.approx(exact.center, abs=1e-3)
+        assert found.scale == pytest.approx(exact.scale, rel=1e-3)
+        assert found.floor == exact.floor
