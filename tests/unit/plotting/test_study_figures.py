@@ -138,6 +138,22 @@ def test_wrong_arguments_of_survival_are_refused(options, message):
         plot_survival(**options)
 
 
+def test_censored_rows_are_marked_unless_told_otherwise():
+    marked, bare = plot_survival(Y), plot_survival(Y, mark_censored=False)
+    ticks = [line for line in marked.lines if line.get_marker() == "|"]
+    assert len(ticks) == 1
+    assert not [line for line in bare.lines if line.get_marker() == "|"]
+
+
+def test_very_many_steps_are_drawn_by_some_that_lie_on_the_curve():
+    rng = np.random.default_rng(0)
+    time, event = rng.weibull(1.5, 5_000), rng.uniform(size=5_000) < 0.7
+    x, y = plot_survival((time, event), mark_censored=False).lines[0].get_data()
+    assert 300 < len(x) <= 601
+    assert_allclose(y, kaplan_meier(time, event)(x))
+    assert x[-1] == time.max()
+
+
 # Calibration
 
 

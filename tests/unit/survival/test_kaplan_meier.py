@@ -218,3 +218,15 @@ def test_the_standard_error_without_censoring_is_that_of_a_share():
         curve.standard_error([0.5, 1.0, 2.5, 4.0, np.nan]),
         [0.0, np.sqrt(0.75 * 0.25 / 4), 0.25, 0.0, np.nan],
     )
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_limits_are_those_of_lifelines_and_close_where_nothing_is_uncertain(confidence):
+    rng = np.random.default_rng(3)
+    time, event = rng.weibull(1.5, 80).round(2) + 0.01, rng.uniform(size=80) < 0.6
+    curve, other = kaplan_meier(time, event), KaplanMeierFitter(alpha=1 - confidence)
+    expected = other.fit(time, event).confidence_interval_.to_numpy()[1:]
+    inside = (curve.survival > 0) & (curve.survival < 1)
+    low, high = curve.limits(curve.time, confidence)
+    np.testing.assert_allclose(np.column_stack((low, high))[inside], expected[inside], rtol=1e-9)
+    assert curve.limits(0.0) == (1.0, 1.0)
