@@ -77,7 +77,7 @@ class RoundPlan:
     --------
     >>> from censquant.dask._rounds import RoundPlan
     >>> [window.stop for window in RoundPlan(30, 60).windows()]
-    [4, 9, 16, 30, 41, 60]
+    [4, 9, 16, 25, 30, 45, 60]
     """
 
     steps_per_pass: int
