@@ -50,6 +50,8 @@ SHOWN = (
     "quickstart",
     "report",
     "scale",
+    "walk-clinic",
+    "walk-deploy",
 )
 
 
