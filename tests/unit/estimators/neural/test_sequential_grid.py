@@ -8,7 +8,7 @@ import pytest
 import censquant
 from censquant import Checkpoint, LinearCQR, SequentialGridNN
 from censquant.datasets import make_norm_linear
-from censquant.estimators.neural import _neural
+from censquant.estimators.neural import _trains_on_rows
 from censquant.estimators.neural._sequential_grid import _CensoringLevels
 from censquant.networks import DenseNetwork, StackedNetwork
 from censquant.objectives import Pinball
@@ -33,6 +33,17 @@ def small(quantiles=TAUS, **parameters):
 
 def quantiles(model, rows=X, levels=None):
     return model.predict_quantiles(rows, levels, beyond="extrapolate")
+
+
+class Predicting:
+    """A network that predicts given values for the rows."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def predict(self, x):
+        assert len(x) == len(self.values)
+        return self.values[:, None]
 
 
 def assert_same_states(one, other):
@@ -75,7 +86,7 @@ def test_levels_follow_the_rule_step_by_step(crossed, at_second, at_third, after
     seen = []
     for tau, value in PATH:
         seen.append(levels.at(tau))
-        assert levels.advance(np.full(4, value), tau)
+        assert levels.advance(Predicting(np.full(4, value)), tau)
     # Nothing is known at first: at level 0 a row that is passed exerts no force.
     np.testing.assert_array_equal(seen[0], 0)
     np.testing.assert_allclose(seen[1][1:3], at_second)
@@ -89,31 +100,31 @@ def test_levels_follow_the_rule_step_by_step(crossed, at_second, at_third, after
 )
 def test_a_row_that_the_first_fit_passes_lies_below_it(crossed, expected):
     levels = _CensoringLevels(four_rows(), crossed)
-    levels.advance(np.full(4, 2.5), 0.25)
+    levels.advance(Predicting(np.full(4, 2.5)), 0.25)
     assert levels.at(0.5)[1] == np.float32(expected)
 
 
 def test_a_level_once_given_stays():
     levels = _CensoringLevels(four_rows(), "lower")
     for tau, value in ((0.25, 1.5), (0.5, 3.0), (0.6, 1.8), (0.7, 3.5)):
-        levels.advance(np.full(4, value), tau)
+        levels.advance(Predicting(np.full(4, value)), tau)
     assert levels.at(0.8)[1] == np.float32(0.25)
 
 
 def test_interpolation_survives_fits_that_do_not_rise():
     levels = _CensoringLevels(four_rows(), "interpolate")
-    levels.advance(np.array([1.5, 1.5, 1.5, 1.5]), 0.25)
+    levels.advance(Predicting(np.array([1.5, 1.5, 1.5, 1.5])), 0.25)
     levels._predicted = np.full(4, 3.0)  # crossed fits: the one before lay above the row
-    levels.advance(np.full(4, 3.0), 0.5)
+    levels.advance(Predicting(np.full(4, 3.0)), 0.5)
     assert levels.at(0.75)[1] == np.float32(0.25)
 
 
 def test_it_goes_on_while_an_event_or_a_split_row_lies_above():
     levels = _CensoringLevels(four_rows(), "lower")
-    assert levels.advance(np.full(4, 5.0), 0.25)
+    assert levels.advance(Predicting(np.full(4, 5.0)), 0.25)
     # No event above, but the row censored at 4 was split before and lies above this fit.
-    assert levels.advance(np.array([7.0, 7.0, 3.0, 7.0]), 0.5)
-    assert not levels.advance(np.full(4, 6.0), 0.75)
+    assert levels.advance(Predicting(np.array([7.0, 7.0, 3.0, 7.0])), 0.5)
+    assert not levels.advance(Predicting(np.full(4, 6.0)), 0.75)
 
 
 def test_it_ends_where_only_waiting_censored_rows_lie_above():
@@ -121,8 +132,8 @@ def test_it_ends_where_only_waiting_censored_rows_lie_above():
         np.zeros((3, 1)), time=np.array([1.0, 2.0, 9.0]), event=np.array([True, True, False])
     )
     levels = _CensoringLevels(rows, "lower")
-    assert levels.advance(np.full(3, 1.5), 0.25)
-    assert not levels.advance(np.full(3, 2.0), 0.5)
+    assert levels.advance(Predicting(np.full(3, 1.5)), 0.25)
+    assert not levels.advance(Predicting(np.full(3, 2.0)), 0.5)
 
 
 # Fitting
@@ -209,8 +220,8 @@ def test_members_are_cut_to_the_levels_they_share(monkeypatch):
     answers = iter([True, True, True, True, False])
     advance = _CensoringLevels.advance
 
-    def scripted(self, predicted, tau):
-        advance(self, predicted, tau)
+    def scripted(self, network, tau):
+        advance(self, network, tau)
         return next(answers)
 
     monkeypatch.setattr(_CensoringLevels, "advance", scripted)
@@ -309,7 +320,7 @@ def test_the_progress_bar_is_closed_however_many_levels_came(monkeypatch, capsys
             bars.append(self)
             super().__init__(n_runs)
 
-    monkeypatch.setattr(_neural, "ProgressBar", Spy)
+    monkeypatch.setattr(_trains_on_rows, "ProgressBar", Spy)
     small(n_members=2, verbose=1).fit(X, Y, callbacks=callbacks)
     (bar,) = bars
     assert bar._n_runs == 6

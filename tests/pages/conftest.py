@@ -14,7 +14,7 @@ except ImportError:  # the tests of the oldest versions and of the wheel run wit
     sync_playwright = None
 
 REASON = (
-    "" if CHROMIUM and sync_playwright else "tests/browser are left out: no chromium or playwright"
+    "" if CHROMIUM and sync_playwright else "tests/pages are left out: no chromium or playwright"
 )
 
 
