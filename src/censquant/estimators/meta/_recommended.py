@@ -78,7 +78,7 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         Of the test of A-calibration on held-out rows.
     tail_rule_ : str
         What predictions rest on where the data cannot speak.
-    feature_kinds_ : ndarray of str of shape (n_features_in_,)
+    feature_kinds_ : ndarray of str of shape (n_features,)
         What each column is used as: "number", "category" or "left out".
     quantiles_, follow_up_, horizon_, unique_times_, time_transform_
         As of every estimator here.

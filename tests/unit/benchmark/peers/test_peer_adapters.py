@@ -108,6 +108,7 @@ def test_methods_that_ignore_censoring_are_too_low_where_most_is_censored(name):
     assert abs(reads[:, 1].mean()) < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_gives_the_same_predictions(name):
     np.testing.assert_array_equal(predicted(name, X_SMALL, Y_SMALL), of_small_sample(name))

@@ -60,6 +60,7 @@ def test_the_estimate_is_near_portnoys_whose_weights_are_its_expectation():
     assert (gap < portnoy.standard_errors_[:, 1:]).all()
 
 
+@pytest.mark.slow
 def test_the_spread_of_rounds_is_that_of_estimates():
     found, errors = [], []
     for seed in range(25):

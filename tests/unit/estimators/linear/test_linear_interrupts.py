@@ -39,7 +39,9 @@ print(json.dumps(raised))
 """
 
 
-@pytest.mark.parametrize(("n_rows", "n_jobs"), [(4000, 1), (2000, 2)])
+@pytest.mark.parametrize(
+    ("n_rows", "n_jobs"), [pytest.param(4000, 1, marks=pytest.mark.slow), (2000, 2)]
+)
 def test_ctrl_c_stays_a_keyboard_interrupt(n_rows, n_jobs):
     moments = [0.02 + 0.25 * place for place in range(6)]
     done = subprocess.run(

@@ -90,6 +90,7 @@ def spreads():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "bootstrap"), [*(("portnoy", b) for b in BOOTSTRAPS), ("peng-huang", "weights")]
 )
