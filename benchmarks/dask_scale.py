@@ -21,24 +21,22 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from distributed import Client, LocalCluster
+from wave_rows import N_FEATURES, check_loss, draw, observe
 
 from censquant import CQRNN
 from censquant._files import read_arrays
 from censquant.dask import DaskCQRNN
 
-N_FEATURES, N_PARTS, EMPTY, TESTED = 10, 40, 7, 100_000
+N_PARTS, EMPTY, TESTED = 40, 7, 100_000
 FEATURES = [f"x{k}" for k in range(N_FEATURES)]
 SETTINGS = {"time_transform": "log", "level_rule": "interpolate", "random_state": 0}
 
 
 def make_rows(n_rows, seed):
-    """Features in single precision, times under observation, and the times of all events."""
+    """Return features, times under observation, which are events, and the times of all events."""
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
-    location = 0.5 * x[:, 0] + 0.3 * np.sin(3 * x[:, 1]) + 0.2 * x[:, 2] * x[:, 3]
-    event_time = np.exp(location + 0.5 * rng.normal(size=n_rows))
-    end = rng.exponential(3, size=n_rows)
-    return x, np.minimum(event_time, end), event_time <= end, event_time
+    x, event_time = draw(n_rows, rng)
+    return x, *observe(event_time, rng), event_time
 
 
 def make_partition(number, n_rows):
@@ -76,12 +74,6 @@ def kill_in_the_middle(client, folder, passes, seen):
                 os.kill(victim, signal.SIGKILL)
                 seen["killed after rounds"] = header["n_rounds"]
                 return
-
-
-def check_loss(time_of_event, predicted, levels):
-    """Return the mean check loss over rows and levels."""
-    short = time_of_event[:, None] - predicted
-    return float(np.maximum(levels * short, (levels - 1.0) * short).mean())
 
 
 def compare(n_rows, passes):

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from wave_rows import N_FEATURES, draw, observe
 
 from censquant import CQRNN, CensoredQuantileRegressor
 from censquant.torch.plain_loop import plain_module, plain_portnoy, plain_training
@@ -34,14 +35,11 @@ PREDICTED = 1_000_000
 Data = tuple[Any, tuple[Any, Any]]
 
 
-def make_data(n_rows: int, n_features: int = 10, seed: int = 0) -> Data:
-    """Log-normal times with a wave and an interaction, a third of them censored."""
+def make_data(n_rows: int, n_features: int = N_FEATURES, seed: int = 0) -> Data:
+    """Return features, and times with their events."""
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n_rows, n_features)).astype(np.float32)
-    location = 0.5 * x[:, 0] + 0.3 * np.sin(3 * x[:, 1]) + 0.2 * x[:, 2] * x[:, 3]
-    event_time = np.exp(location + 0.5 * rng.normal(size=n_rows))
-    censoring_time = rng.exponential(3, size=n_rows)
-    return x, (np.minimum(event_time, censoring_time), event_time <= censoring_time)
+    x, event_time = draw(n_rows, rng, n_features)
+    return x, observe(event_time, rng)
 
 
 def plain(data: Data, epochs: int) -> None:

@@ -24,25 +24,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from scipy.stats import norm
 from versions import versions
+from wave_rows import N_FEATURES, check_loss, draw, observe, true_quantiles
 
-N_FEATURES = 10
 FILE_ROWS, PIECE_ROWS = 1_000_000, 100_000
 TAUS = np.arange(1, 20) / 20
 NAMES = [f"x{k}" for k in range(N_FEATURES)]
-SPREAD = 0.5
-
-
-def center(x):
-    """Return the mean of the logarithm of time."""
-    return 0.5 * x[:, 0] + 0.3 * np.sin(3 * x[:, 1]) + 0.2 * x[:, 2] * x[:, 3]
-
-
-def draw(n_rows, rng):
-    """Return features and uncensored times."""
-    x = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
-    return x, np.exp(center(x) + SPREAD * rng.normal(size=n_rows))
 
 
 def generate(folder, n_rows, rng):
@@ -52,9 +39,8 @@ def generate(folder, n_rows, rng):
         for first in range(start, min(start + FILE_ROWS, n_rows), PIECE_ROWS):
             n_piece = min(PIECE_ROWS, n_rows - first)
             x, event_time = draw(n_piece, rng)
-            end = rng.exponential(3.0, n_piece)
             columns = dict(zip(NAMES, x.T, strict=True))
-            columns |= {"time": np.minimum(event_time, end), "event": event_time <= end}
+            columns["time"], columns["event"] = observe(event_time, rng)
             piece = pa.table(columns)
             writer = writer or pq.ParquetWriter(folder / f"{number:05d}.parquet", piece.schema)
             writer.write_table(piece)
@@ -89,12 +75,6 @@ class Watch:
         self._thread.join()
 
 
-def pinball(predicted, times):
-    """Return the mean check loss over rows and levels."""
-    error = times[:, None] - predicted
-    return float(np.maximum(TAUS * error, (TAUS - 1) * error).mean())
-
-
 def estimator():
     """Return the model of all measurements."""
     from censquant import CQRNN
@@ -125,15 +105,14 @@ def fit(folder, model_path):
     model.save(model_path)
     x, times = draw(100_000, np.random.default_rng(1))
     predicted = model.predict_quantiles(pd.DataFrame(x, columns=NAMES), TAUS, beyond="extrapolate")
-    true = np.exp(center(x)[:, None] + SPREAD * norm.ppf(TAUS))
     return {
         "wall": watch.wall,
         "processor": watch.processor,
         "writing": writing["processor"],
         "peak": watch.peak,
         "start": watch.start,
-        "loss": pinball(predicted, times),
-        "true": pinball(true, times),
+        "loss": check_loss(times, predicted, TAUS),
+        "true": check_loss(times, true_quantiles(x, TAUS), TAUS),
     }
 
 
