@@ -1,6 +1,7 @@
 """Set-up shared by all tests."""
 
 import os
+import signal
 
 # Lets scikit-learn run its check of array-API input instead of skipping it; read when scipy loads.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -14,6 +15,10 @@ from hypothesis import settings
 settings.register_profile("same_examples", derandomize=True, deadline=None)
 settings.register_profile("new_examples", deadline=None)
 settings.load_profile("same_examples")
+
+# A shell starts background jobs with Ctrl-C ignored, which the tests of Ctrl-C would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
