@@ -1,6 +1,7 @@
 """Time, memory and accuracy of fits to files, and of predictions of files, by the number of rows.
 
-    python benchmarks/scale.py [--fit ROWS ...] [--predict ROWS ...] [--folder FOLDER]
+    python benchmarks/scale.py [--fit ROWS ...] [--predict ROWS ...] [--kill ROWS ...]
+        [--folder FOLDER]
 
 Rows are generated in a stream into Parquet files of a million rows each, and deleted afterwards.
 Each size is fitted, or predicted, by a process of its own. Its anonymous memory is read every 20
@@ -29,6 +30,7 @@ from wave_rows import N_FEATURES, check_loss, draw, observe, true_quantiles
 
 FILE_ROWS, PIECE_ROWS = 1_000_000, 100_000
 TAUS = np.arange(1, 20) / 20
+KEPT = ["x0", "time"]
 NAMES = [f"x{k}" for k in range(N_FEATURES)]
 
 
@@ -133,6 +135,40 @@ def predict(folder, model_path):
     }
 
 
+def predict_parts(folder, model_path):
+    """Predict the files of a folder, with columns to recognise rows by; run to be killed."""
+    import censquant
+
+    out = Path(folder) / "out"
+    censquant.load(model_path).predict_dataset(Path(folder) / "data", out, TAUS, keep=KEPT)
+    return {}
+
+
+def killed(n_rows, place, model_path):
+    """Kill a prediction twice, go on with it, and compare its rows with those of the data."""
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        data, out = Path(folder) / "data", Path(folder) / "out"
+        data.mkdir()
+        generate(data, n_rows, np.random.default_rng(0))
+        n_files = len(list(data.iterdir()))
+        command = [sys.executable, __file__, "--task", "predict_parts", folder, str(model_path)]
+        ended_at = []
+        for goal in (n_files // 3, 2 * n_files // 3, n_files):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+            while process.poll() is None:
+                if goal < n_files and len(list(out.glob("*.parquet"))) >= goal:
+                    process.kill()
+                time.sleep(0.05)
+            ended_at.append(len(list(out.glob("*.parquet"))))
+        parts = sorted(out.glob("*.parquet"))
+        counts = [pq.ParquetFile(part).metadata.num_rows for part in parts]
+        same = all(
+            pq.read_table(path, columns=KEPT).equals(pq.read_table(part, columns=KEPT))
+            for path, part in zip(sorted(data.iterdir()), parts, strict=True)
+        )
+    return {"ended_at": ended_at, "rows": sum(counts), "same": same}
+
+
 def measured(task, n_rows, place, model_path):
     """Return what a task took for so many rows."""
     with tempfile.TemporaryDirectory(dir=place) as folder:
@@ -149,12 +185,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--fit", type=float, nargs="*", default=[1e5, 1e6, 1e7])
     parser.add_argument("--predict", type=float, nargs="*", default=[2e5, 2e6])
+    parser.add_argument("--kill", type=float, nargs="*", default=[])
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--task", nargs=3)
     asked = parser.parse_args()
     if asked.task:
         task, *places = asked.task
-        print(json.dumps({"fit": fit, "predict": predict}[task](*places)))
+        tasks = {"fit": fit, "predict": predict, "predict_parts": predict_parts}
+        print(json.dumps(tasks[task](*places)))
         return
     print(versions(), flush=True)
     place = Path(tempfile.mkdtemp(dir=asked.folder))
@@ -174,7 +212,7 @@ def main():
                 f"{found['true']:.5f} |",
                 flush=True,
             )
-        if asked.predict and not asked.fit:
+        if not asked.fit:
             measured("fit", 100_000, place, model_path)
         print(
             "\n| rows | seconds | processor µs/row | anonymous MB | beyond the start |\n|"
@@ -186,6 +224,13 @@ def main():
             print(
                 f"| {int(rows):,} | {found['wall']:.0f} | {1e6 * found['processor'] / rows:.2f} | "
                 f"{found['peak'] / 1e6:.0f} | {(found['peak'] - found['start']) / 1e6:.0f} |",
+                flush=True,
+            )
+        for rows in asked.kill:
+            found = killed(int(rows), place, model_path)
+            print(
+                f"\nKilled twice, parts at each end: {found['ended_at']}; {found['rows']:,} rows "
+                f"of {int(rows):,}, in order and the same as in the data: {found['same']}.",
                 flush=True,
             )
     finally:
