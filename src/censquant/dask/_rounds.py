@@ -1,6 +1,7 @@
 """Rounds: copies of a network make steps on rows of their own and are then averaged."""
 
 import copy
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -114,6 +115,10 @@ class Replica:
     number: int
     rows: Rows
     validation: Rows
+
+    def __sizeof__(self) -> int:
+        # Without it dask takes all rows for a few bytes, and trains every copy on one worker.
+        return object.__sizeof__(self) + sys.getsizeof(self.rows) + sys.getsizeof(self.validation)
 
 
 @dataclass(frozen=True)

@@ -263,7 +263,7 @@ def adam_step(parameters, gradient, mean, square, step, learning_rate, weight_de
     """Move the parameters by one step of Adam with L2 decay inside the gradient, as in the paper.
 
     ``step`` counts from 1. The decay would shrink the weights of units that no row reaches into
-    subnormal numbers, with which processors are about ten times slower. A shrinking weight therefore
+    subnormal numbers, with which processors are about ten times slower. A shrinking weight so
     stays at 1e-12: too little for any prediction, enough for the unit to grow again when the loss
     asks for it, which a weight of 0 could not. Moments may vanish: beside 1e-8 they are nothing.
     """

@@ -2,9 +2,12 @@
 
 import inspect
 import re
+from collections import Counter
 
+import dask.dataframe as dd
 import distributed
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -31,6 +34,17 @@ def bits(model, frame):
 def error(model, frame):
     predicted = model.predict_quantiles(frame[FEATURES], LEVELS, beyond="extrapolate")
     return float(((predicted - truth(frame)) ** 2).mean())
+
+
+def test_every_worker_trains_the_copy_whose_rows_it_has(client, frame):
+    many = pd.concat([frame] * 20, ignore_index=True)
+    rows = dd.from_pandas(many, npartitions=4)
+    with distributed.get_task_stream(client) as stream:
+        short(max_epochs=4).fit(rows, **COLUMNS)
+    trained = [task for task in stream.data if "train_locally" in task["key"]]
+    shares = Counter(task["worker"] for task in trained)
+    assert len(shares) == 2
+    assert min(shares.values()) > 0.4 * len(trained)
 
 
 class TestRecovery:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from dask.sizeof import sizeof
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,12 @@ def trained(job, replicas, **options):
         return averaged([train_locally(each, job, state, window) for each in replicas])
 
     return train_in_rounds(job, begun(job), run_round, **options)
+
+
+def test_dask_knows_how_much_it_would_move_with_the_rows():
+    copy = replica(1_000, n_held=200)
+    held = sum(a.nbytes for rows in (copy.rows, copy.validation) for a in rows.arrays())
+    assert held < sizeof(copy) < 1.01 * held + 1_000
 
 
 class TestPlan:
