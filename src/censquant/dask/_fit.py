@@ -78,7 +78,7 @@ class ClusterFit:
         preparation = Preparation(
             fit.units,
             fit.objective,
-            self.statistics.n_rows / self.statistics.weight,
+            self.statistics.n_rows / self.statistics.moments.weight,
             estimator.validation_fraction if estimator.early_stopping else 0.0,
             _number(fit.holdout_seed),
         )
@@ -172,10 +172,10 @@ class ClusterFit:
         digest = hashlib.blake2b(digest_size=16)
         settings = {k: v for k, v in estimator.get_params().items() if k != "verbose"}
         digest.update(repr((sorted(settings.items()), member, n_replicas)).encode())
-        statistics = self.statistics
-        digest.update(repr((statistics.sizes, statistics.weight)).encode())
+        statistics, moments = self.statistics, self.statistics.moments
+        digest.update(repr((statistics.sizes, moments.weight)).encode())
         times = statistics.times
-        for array in (statistics.mean, statistics.squares, *times.events, *times.censored):
+        for array in (moments.mean, moments.squares, *times.events, *times.censored):
             digest.update(np.ascontiguousarray(array).tobytes())
         return RoundCheckpoint(self._path(name, member), digest.hexdigest(), n_replicas)
 

@@ -69,7 +69,7 @@ def predict_dataset(
     chunk_rows: int = CHUNK_ROWS,
     progress: Callable[[int], None] | None = None,
 ) -> PredictedDataset:
-    """Predict every row of a data set and write a folder of Parquet files, in constant memory.
+    """Predict every row of a data set and write a folder of Parquet files, in bounded memory.
 
     Each file of predictions holds up to ``part_rows`` rows of one file of the data, in their order,
     and appears under its name only when it is complete. Where a process was killed, the same call

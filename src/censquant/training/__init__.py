@@ -3,6 +3,7 @@
 from censquant.training._callbacks import Callback, ProgressBar
 from censquant.training._checkpoint import Checkpoint
 from censquant.training._engine import Run, TrainingConfig, train, validation_loss
+from censquant.training._moments import FeatureMoments
 from censquant.training._objective import Objective
 from censquant.training._parallel import side_by_side
 from censquant.training._rows import Rows
@@ -17,6 +18,7 @@ __all__ = [
     "BlockStream",
     "Callback",
     "Checkpoint",
+    "FeatureMoments",
     "Objective",
     "ProgressBar",
     "RowSource",

@@ -73,7 +73,7 @@ class ShardFolder:
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        return (len(self.summary.mean),)
+        return (len(self.summary.moments.mean),)
 
     def write_manifest(self) -> None:
         """Write what :meth:`open` reads."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.survival import Target
+from censquant.training._moments import FeatureMoments
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +27,7 @@ class StreamSummary:
     Attributes
     ----------
     n_rows, n_events : int
-    weight_sum : float
-    mean, low, high : ndarray of shape (n_features,)
+    moments : FeatureMoments
 
     Examples
     --------
@@ -37,15 +37,13 @@ class StreamSummary:
     >>> for part in (np.array([[1.0], [2.0]]), np.array([[6.0]])):
     ...     one = np.ones(len(part))
     ...     summary.add(part, 2.0 * one, one > 0, one, np.random.default_rng(0))
-    >>> summary.mean, summary.variance
-    (array([3.]), array([4.66666667]))
+    >>> summary.moments.mean, summary.n_events
+    (array([3.]), 3)
     """
 
     def __init__(self, n_features: int) -> None:
         self.n_rows = self.n_events = 0
-        self.weight_sum = 0.0
-        self.mean, self._squares = np.zeros(n_features), np.zeros(n_features)
-        self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        self.moments = FeatureMoments.of(np.zeros((0, n_features)), np.zeros(0))
         # One row each of the sample: random key, time, event, weight.
         self._drawn: Floats = np.zeros((0, 4))
         self._ends: Floats = np.zeros((0, 4))
@@ -63,17 +61,7 @@ class StreamSummary:
             return
         self.n_rows += len(x)
         self.n_events += int(np.count_nonzero(event))
-        share = float(weight.sum())
-        mean = weight @ x / share
-        squares = weight @ (x - mean) ** 2
-        # Two groups have the squares of each, and those of their means around the common one.
-        total = self.weight_sum + share
-        step = mean - self.mean
-        self._squares += squares + step**2 * (self.weight_sum * share / total)
-        self.mean = self.mean + step * (share / total)
-        self.weight_sum = total
-        np.minimum(self.low, x.min(axis=0), out=self.low)
-        np.maximum(self.high, x.max(axis=0), out=self.high)
+        self.moments = FeatureMoments.merged([self.moments, FeatureMoments.of(x, weight)])
         rows = np.column_stack((rng.random(len(x)), time, event, weight))
         self._ends = _ends(np.concatenate((self._ends, rows)))
         drawn: Floats = np.concatenate((self._drawn, rows))
@@ -82,14 +70,9 @@ class StreamSummary:
         self._drawn = drawn
 
     @property
-    def variance(self) -> Floats:
-        """Weighted variance of each feature."""
-        return self._squares / self.weight_sum
-
-    @property
     def mean_weight(self) -> float:
         """Mean of the weights."""
-        return self.weight_sum / self.n_rows
+        return self.moments.weight / self.n_rows
 
     def target(self) -> tuple[Target, Floats]:
         """Return the sample of times and events, and their weights, 1 on average over all rows."""
@@ -100,10 +83,11 @@ class StreamSummary:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of which :meth:`from_state` makes the same summary."""
+        moments = self.moments
         return {
             "counts": np.array([self.n_rows, self.n_events]),
-            "weight_sum": np.array([self.weight_sum]),
-            "moments": np.stack((self.mean, self._squares, self.low, self.high)),
+            "weight_sum": np.array([moments.weight]),
+            "moments": np.stack((moments.mean, moments.squares, moments.low, moments.high)),
             "drawn": self._drawn,
             "ends": self._ends,
         }
@@ -113,8 +97,9 @@ class StreamSummary:
         """Return the summary of a state."""
         summary = cls(state["moments"].shape[1])
         summary.n_rows, summary.n_events = (int(count) for count in state["counts"])
-        summary.weight_sum = float(state["weight_sum"][0])
-        summary.mean, summary._squares, summary.low, summary.high = state["moments"].copy()
+        summary.moments = FeatureMoments(
+            float(state["weight_sum"][0]), *(values.copy() for values in state["moments"])
+        )
         summary._drawn, summary._ends = state["drawn"], state["ends"]
         return summary
 

@@ -25,18 +25,20 @@ class TestStatistics:
         x, target, weight = drawn(1_000, np.random.default_rng(0))
         together = merged(in_parts(x, target, weight, ends)).summary()
         mean = np.average(x, axis=0, weights=weight)
-        np.testing.assert_allclose(together.mean, mean, rtol=1e-12)
+        np.testing.assert_allclose(together.moments.mean, mean, rtol=1e-12)
         variance = np.average((x - mean) ** 2, axis=0, weights=weight)
-        np.testing.assert_allclose(together.variance, variance, rtol=1e-12)
-        np.testing.assert_array_equal(together.low, x.min(axis=0))
-        np.testing.assert_array_equal(together.high, x.max(axis=0))
+        np.testing.assert_allclose(together.moments.variance, variance, rtol=1e-12)
+        np.testing.assert_array_equal(together.moments.low, x.min(axis=0))
+        np.testing.assert_array_equal(together.moments.high, x.max(axis=0))
         assert together.n_rows == 1_000
         assert together.weight.sum() == pytest.approx(1_000)
 
     def test_far_features_keep_their_spread(self):
         x, target, weight = drawn(1_000, np.random.default_rng(0))
         together = merged(in_parts(x + 1e9, target, weight, [300])).summary()
-        np.testing.assert_allclose(together.variance, np.cov(x.T, aweights=weight).diagonal(), 0.01)
+        np.testing.assert_allclose(
+            together.moments.variance, np.cov(x.T, aweights=weight).diagonal(), 0.01
+        )
 
     def test_partitions_without_rows_change_nothing(self):
         x, target, weight = drawn(50, np.random.default_rng(0))
@@ -44,8 +46,8 @@ class TestStatistics:
         empty = Statistics.of(x[:0], target.take(slice(0)), weight[:0])
         together = merged([empty, alone, empty])
         assert together.sizes == (0, 50, 0)
-        np.testing.assert_array_equal(together.mean, alone.mean)
-        np.testing.assert_array_equal(together.low, alone.low)
+        np.testing.assert_array_equal(together.moments.mean, alone.moments.mean)
+        np.testing.assert_array_equal(together.moments.low, alone.moments.low)
         assert merged([empty, empty]).n_rows == 0
 
     def test_rows_without_an_event_are_refused(self):

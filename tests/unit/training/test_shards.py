@@ -194,7 +194,7 @@ def test_shards_that_are_there_are_opened_without_reading_the_data(tmp_path):
     opened = written(tmp_path, again)
     assert again.n_read == 0
     assert opened.digests == first.digests
-    np.testing.assert_array_equal(opened.summary.mean, first.summary.mean)
+    np.testing.assert_array_equal(opened.summary.moments.mean, first.summary.moments.mean)
 
 
 def test_shards_of_other_data_are_refused(tmp_path):

@@ -26,11 +26,13 @@ def columns(n, seed=0):
 def test_moments_and_ranges_do_not_depend_on_the_parts(n, n_parts, seed):
     x, time, event, weight = columns(n, seed)
     found = summary_of(x, time, event, weight, min(n, n_parts))
-    np.testing.assert_allclose(found.mean, np.average(x, axis=0, weights=weight), rtol=1e-12)
-    variance = np.average((x - found.mean) ** 2, axis=0, weights=weight)
-    np.testing.assert_allclose(found.variance, variance, rtol=1e-6, atol=1e-12)
-    np.testing.assert_array_equal(found.low, x.min(axis=0))
-    np.testing.assert_array_equal(found.high, x.max(axis=0))
+    np.testing.assert_allclose(
+        found.moments.mean, np.average(x, axis=0, weights=weight), rtol=1e-12
+    )
+    variance = np.average((x - found.moments.mean) ** 2, axis=0, weights=weight)
+    np.testing.assert_allclose(found.moments.variance, variance, rtol=1e-6, atol=1e-12)
+    np.testing.assert_array_equal(found.moments.low, x.min(axis=0))
+    np.testing.assert_array_equal(found.moments.high, x.max(axis=0))
     assert (found.n_rows, found.n_events) == (n, event.sum())
 
 

@@ -133,7 +133,7 @@ class FitsDatasets(TrainsOnRows):
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
         self._input_shape = (len(names),)
-        ends = np.stack((summary.low, summary.high))
+        ends = np.stack((summary.moments.low, summary.moments.high))
         warn_of_constant_features(ends, feature_names(self), stacklevel=3)
         target, weight = summary.target()
         transform = self._fit_transform(target, weight, mirror=left)
@@ -163,5 +163,5 @@ def _scaling(blocks: "SurvivalBlocks", summary: StreamSummary, *, standardize: b
         raise blocks.no_events()
     if not standardize:
         return None, None, FeatureScale().apply
-    scale = FeatureScale.of_moments(summary.mean, summary.variance)
+    scale = FeatureScale.of_moments(summary.moments.mean, summary.moments.variance)
     return scale.center, np.asarray(scale.scale), scale.apply

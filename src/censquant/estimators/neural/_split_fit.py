@@ -21,7 +21,7 @@ from censquant.estimators.neural._tasks import History
 from censquant.networks import Network
 from censquant.quantiles import check_quantiles
 from censquant.survival import Target, TimeTransform
-from censquant.training import Rows, TrainingConfig
+from censquant.training import FeatureMoments, Rows, TrainingConfig
 
 Floats = NDArray[np.float64]
 
@@ -37,17 +37,13 @@ class RowSummary:
         Times that stand for all, among them the smallest and the largest.
     weight : ndarray
         How many rows each of them stands for.
-    mean, variance, low, high : ndarray of shape (n_features,)
-        Of each feature.
+    moments : FeatureMoments
     """
 
     n_rows: int
     target: Target
     weight: Floats
-    mean: Floats
-    variance: Floats
-    low: Floats
-    high: Floats
+    moments: FeatureMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +127,7 @@ class SplitFit:
         transform = estimator._fit_transform(summary.target, summary.weight, mirror=left)
         scale = FeatureScale()
         if estimator.standardize:
-            scale = FeatureScale.of_moments(summary.mean, summary.variance)
+            scale = FeatureScale.of_moments(summary.moments.mean, summary.moments.variance)
         self.units = RowUnits(scale, transform)
         inner = tuple(transform.levels(self._taus).tolist())
         self._unbound = estimator._make_objective(inner, summary.target, transform)
@@ -148,7 +144,7 @@ class SplitFit:
 
     def new_network(self, member: int) -> Network:
         """Return the network of a member as it begins."""
-        n, p = self._summary.n_rows, len(self._summary.mean)
+        n, p = self._summary.n_rows, len(self._summary.moments.mean)
 
         def same(value: Any, *shape: int) -> NDArray[Any]:
             return np.broadcast_to(value, shape)  # takes no memory
@@ -195,7 +191,7 @@ class SplitFit:
                 rows.weight,
                 np.random.default_rng(self._follow_up_seed),
             )
-        ends = np.stack((summary.low, summary.high))
+        ends = np.stack((summary.moments.low, summary.moments.high))
         facts = DataFacts.of(
             summary.target,
             summary.weight,
