@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,13 @@ def is_file(module):
     return place.is_dir() or place.with_suffix(".py").is_file()
 
 
+@cache
 def imports(path):
     """Modules that a file names in imports at any depth, and whether each is inside a function."""
+    return list(_imports(path))
+
+
+def _imports(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     inner = {
         id(node)
@@ -86,19 +92,24 @@ def of_censquant(path):
             yield module.split(".")[1], inside
 
 
-def named(paths):
-    return {"argvalues": paths, "ids": [str(p.relative_to(PACKAGE)) for p in paths]}
+def offenders(find, part=None):
+    """What is found in files, by their names; those of one part may be left out."""
+    found = {
+        str(path.relative_to(PACKAGE)): list(find(path))
+        for path in MODULES
+        if part_of(path) != part
+    }
+    return {name: what for name, what in found.items() if what}
 
 
-@pytest.mark.parametrize("path", **named([p for p in MODULES if RANK.get(part_of(p))]))
-def test_imports_point_down(path):
-    own = part_of(path)
-    bad = [
-        part
-        for part, _ in of_censquant(path)
-        if part != own and part != "torch" and not RANK[part] < RANK[own]
-    ]
-    assert not bad, f"{path} imports from its own or a higher layer: {bad}"
+def test_imports_point_down():
+    def upward(path):
+        own = part_of(path)
+        for part, _ in of_censquant(path):
+            if RANK.get(own) and part not in (own, "torch") and not RANK[part] < RANK[own]:
+                yield part
+
+    assert offenders(upward) == {}
 
 
 def private_imports(path):
@@ -112,9 +123,8 @@ def private_imports(path):
                 yield module
 
 
-@pytest.mark.parametrize("path", **named(MODULES))
-def test_private_modules_are_imported_inside_their_own_package_only(path):
-    assert not list(private_imports(path))
+def test_private_modules_are_imported_inside_their_own_package_only():
+    assert offenders(private_imports) == {}
 
 
 @pytest.mark.parametrize("part", ["paper", "field", "coverage"])
@@ -170,25 +180,28 @@ def test_the_torch_part_is_imported_inside_functions_of_estimators_and_benchmark
     assert users <= {("estimators", True), ("benchmark", True)}
 
 
-@pytest.mark.parametrize("path", **named([p for p in MODULES if part_of(p) != "torch"]))
-def test_only_the_torch_part_imports_torch(path):
-    assert not [m for m, _ in imports(path) if m.split(".")[0] == "torch"]
+def imported_from(*packages):
+    """Return what finds the imports of other packages in a file."""
+    return lambda path: [m for m, _ in imports(path) if m.split(".")[0] in packages]
 
 
-@pytest.mark.parametrize("path", **named([p for p in MODULES if part_of(p) != "dask"]))
-def test_only_the_dask_part_imports_dask(path):
+def test_only_the_torch_part_imports_torch():
+    assert offenders(imported_from("torch"), part="torch") == {}
+
+
+def test_only_the_dask_part_imports_dask():
     # The benchmark names the package it needs for a backend, and imports it by that name.
-    assert not [m for m, _ in imports(path) if m.split(".")[0] in ("dask", "distributed")]
+    assert offenders(imported_from("dask", "distributed"), part="dask") == {}
 
 
-@pytest.mark.parametrize("path", **named([p for p in MODULES if part_of(p) != "dask"]))
-def test_no_other_part_needs_the_dask_part(path):
-    assert "dask" not in {part for part, _ in of_censquant(path)}
+def test_no_other_part_needs_the_dask_part():
+    users = offenders(lambda path: [p for p, _ in of_censquant(path) if p == "dask"], part="dask")
+    assert users == {}
 
 
-@pytest.mark.parametrize("path", **named(MODULES))
-def test_no_file_is_longer_than_four_hundred_lines(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_no_file_is_longer_than_four_hundred_lines():
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {path: length for path, length in lengths.items() if length > 400} == {}
 
 
 def run(code, **environment):
