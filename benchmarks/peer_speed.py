@@ -47,7 +47,6 @@ PEERS = (
     "pycox_deepsurv",
     "pycox_deephit",
     "pycox_coxtime",
-    "hazardous_boosting",
 )
 
 
@@ -231,7 +230,8 @@ def main() -> None:
     if asked.measure:
         print(json.dumps(measure(asked.measure, sizes[0])))
         return
-    others = ("xgboost", "scikit-survival", "lifelines", "pycox", "hazardous")
+    owners = metadata.packages_distributions()
+    others = [owners[module][0] for module in ("xgboost", "sksurv", "lifelines", "pycox")]
     print(versions() + "".join(f", {name} {metadata.version(name)}" for name in others))
     found = compare(sizes, asked.limit)
     if asked.picture:
