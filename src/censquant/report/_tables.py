@@ -323,4 +323,4 @@ def _costs(facts: ReportFacts) -> PageTable:
         )
         for row in facts.costs
     ]
-    return _table("costs", "Early or late replacement", columns, rows)
+    return _table("costs", "Rules of replacement, from early to late", columns, rows)
