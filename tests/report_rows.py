@@ -45,6 +45,15 @@ def calibrated():
 
 
 @cache
+def calibrated_fleet():
+    """A calibrated model of numbers whose censoring depends on the features."""
+    frame, time, event = machines()
+    cox = CoxQuantileRegressor()
+    model = ConformalSurvivalRegressor(cox, cv=2, censoring_estimator=cox, random_state=0)
+    return model.fit(frame[["temp", "load"]][:N_TRAIN], (time[:N_TRAIN], event[:N_TRAIN]))
+
+
+@cache
 def calibrated_by_load():
     """A model whose bounds are calibrated in two subgroups, which cannot run in a page."""
     frame, time, event = machines()

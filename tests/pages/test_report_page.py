@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from report_rows import Page, calibrated, new_rows, plain
+from report_rows import Page, calibrated, calibrated_fleet, new_rows, plain
 
 SHOWN = [0.1, 0.25, 0.5, 0.75, 0.9]
 
@@ -22,7 +22,7 @@ def answer(page):
     )
 
 
-def assert_is_pythons(page, model, row):
+def assert_is_pythons(page, model, row, confidence=0.9):
     found, times = answer(page)
     expected = model.predict_quantiles(row, SHOWN, beyond="extrapolate")[0]
     np.testing.assert_allclose(found["quantiles"], expected, rtol=1e-5)
@@ -30,6 +30,18 @@ def assert_is_pythons(page, model, row):
     np.testing.assert_allclose(found["survival"], survival, rtol=1e-5, atol=1e-8)
     reach = model.identified_level(row)[0]
     assert found["identified"] == pytest.approx(reach, rel=1e-5)
+    if "lowerBound" in found:
+        bound = model.predict_lower_bound(row, confidence)[0]
+        assert found["lowerBound"] == pytest.approx(bound, rel=1e-5)
+        interval = model.predict_interval(row, 0.8)[0]
+        np.testing.assert_allclose(found["interval"], interval, rtol=1e-5)
+        said = page.locator("#wi-bounds tbody td:nth-child(2)").all_inner_texts()
+        low, _, high = said[1].partition(" to ")
+        for text, time in zip((said[0], low, high), (bound, *interval), strict=True):
+            if np.isfinite(time):
+                assert float(text.replace(",", "")) == pytest.approx(time, rel=0.005)
+            else:
+                assert text == "no upper end"
     cells = page.locator("#wi-table tbody tr td:nth-child(2)").all_inner_texts()
     for text, level, time in zip(cells, SHOWN, expected, strict=True):
         if level <= reach:
@@ -99,6 +111,27 @@ def test_an_empty_number_that_the_model_does_not_know_changes_nothing(opened):
     assert_is_pythons(page, plain(), X[["temp", "load"]].iloc[[0]].assign(temp=66.0, load=load))
     page.get_by_role("button", name="Back to the start").click()
     assert answer(page)[0] == before
+
+
+def test_bounds_follow_the_controls_where_censoring_depends_on_features(opened):
+    page, (X, _) = opened("calibrated_fleet.html"), new_rows()
+    bounds = set()
+    for temp, load in [(45.5, 1), (60.0, 4), (75.25, 8)]:
+        page.get_by_label("temp", exact=True).fill(str(temp))
+        page.get_by_label("load", exact=True).fill(str(load))
+        row = X[["temp", "load"]].iloc[[0]].assign(temp=temp, load=load)
+        assert_is_pythons(page, calibrated_fleet(), row, confidence=0.95)
+        bounds.add(page.locator("#wi-bounds tbody td").first.inner_text())
+    assert len(bounds) == 3
+    assert "95" in page.locator("#wi-bounds tbody th").first.inner_text()
+    assert "With 95\u00a0% confidence" in page.locator("#wi-said").inner_text()
+
+
+def test_a_model_that_is_not_calibrated_shows_no_bounds(opened):
+    page = opened("fleet.html")
+    assert "lowerBound" not in answer(page)[0]
+    assert page.locator("#wi-bounds").count() == 0
+    assert "confidence" not in page.locator("#wi-said").inner_text()
 
 
 def values(page, key, column):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from censquant.report._calibration import SHOWN
 from censquant.report._facts import ReportFacts
-from censquant.report._individuals import CONFIDENCE
 from censquant.report._numbers import UNKNOWN, percent, shown
 
 _LONG = 40  # characters
@@ -245,7 +244,8 @@ def _importance(facts: ReportFacts) -> PageTable:
 def _individuals(facts: ReportFacts) -> PageTable:
     levels = [f"{percent(level)} by" for level in SHOWN]
     horizons = [f"risk by {shown(horizon)}" for horizon in facts.settings.horizons]
-    columns = ("individual", f"{percent(CONFIDENCE)} lower bound", *levels, "identified up to",
+    bound = f"{percent(facts.settings.confidence)} lower bound"
+    columns = ("individual", bound, *levels, "identified up to",
                *horizons, _in("observed", facts), "event")  # fmt: skip
     rows = [
         (

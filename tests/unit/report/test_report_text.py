@@ -7,9 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from censquant import CensoredQuantileForest
+from censquant import (
+    CensoredQuantileForest,
+    ConformalSurvivalRegressor,
+    CoxQuantileRegressor,
+)
 from censquant.report import MOST_BYTES, _write, write_report
-from report_rows import Page, calibrated, new_rows, plain
+from report_rows import Page, calibrated, calibrated_fleet, machines, new_rows, plain
 
 SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -223,6 +227,40 @@ def test_a_model_that_cannot_be_exported_has_a_page_without_the_panel(tmp_path):
     X, y = new_rows(60)
     written = write_report(Uniform(), X, y, tmp_path / "page.html", n_resamples=2)
     assert written.panel_reason.startswith("AdaptedModel cannot be exported")
+
+
+class Foreign(CoxQuantileRegressor):
+    """A model of the censoring times that the export does not know."""
+
+    def _curve_of_numbers(self, numbers):
+        raise TypeError("Foreign cannot be exported.")
+
+
+def test_a_censoring_model_that_cannot_be_exported_leaves_a_panel_without_bounds(tmp_path):
+    X, time, event = machines()
+    X, y = X[["temp", "load"]], (time, event)
+    model = ConformalSurvivalRegressor(
+        CoxQuantileRegressor(), cv=2, censoring_estimator=Foreign(), random_state=0
+    ).fit(X, y)
+    written = write_report(model, X, y, tmp_path / "page.html", n_resamples=2)
+    assert written.has_panel
+    words = Page((tmp_path / "page.html").read_text(encoding="utf-8")).words
+    assert (
+        "The calibrated bounds of the model are not shown here: Foreign cannot be exported."
+        in words
+    )
+
+
+def test_a_page_that_is_too_large_with_bounds_has_a_panel_without_them(tmp_path, monkeypatch):
+    X, y = new_rows()
+    X, place = X[["temp", "load"]], tmp_path / "page.html"
+    whole = write_report(calibrated_fleet(), X, y, place, n_resamples=2)
+    monkeypatch.setattr(_write, "MOST_BYTES", whole.n_bytes - 1)
+    written = write_report(calibrated_fleet(), X, y, place, n_resamples=2)
+    assert written.has_panel
+    assert written.n_bytes < whole.n_bytes
+    words = Page(place.read_text(encoding="utf-8")).words
+    assert "the page would be too large with the model of the censoring times." in words
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
