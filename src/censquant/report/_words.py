@@ -75,13 +75,15 @@ def _discrimination(facts: ReportFacts) -> list[str]:
         f"right one in {100 * row.value:.0f} of 100 pairs (95 % interval {100 * row.lower:.0f} to "
         f"{100 * row.upper:.0f}); guessing names it in 50."
     )
-    found = [said, facts.evaluation.verdict]
-    if facts.evaluation.n_rows < facts.cohort.n_rows:
-        found.append(
-            f"Scores and the test of calibration are those of {facts.evaluation.n_rows:,} {who} "
-            "drawn at random."
-        )
-    return found
+    return [said, facts.evaluation.verdict, *_scored(facts, "Scores are")]
+
+
+def _scored(facts: ReportFacts, what: str) -> list[str]:
+    """Return the rows that scores rest on, where these are not all."""
+    n_scored, n_rows = facts.evaluation.n_rows, facts.cohort.n_rows
+    if n_scored == n_rows:
+        return []
+    return [f"{what} those of {n_scored:,} of {n_rows:,} {facts.settings.who}, drawn at random."]
 
 
 def _calibration(facts: ReportFacts) -> list[str]:
@@ -102,7 +104,8 @@ def _calibration(facts: ReportFacts) -> list[str]:
         said = "The test finds that predicted probabilities and events disagree"
     else:
         said = "The test finds no disagreement between predicted probabilities and events"
-    return [*found, f"{said} ({p_text(p_value)})."]
+    rows = _scored(facts, "The test and the bars are")
+    return [*found, f"{said} ({p_text(p_value)}).", *rows]
 
 
 def _coverage(facts: ReportFacts) -> list[str]:
@@ -163,11 +166,21 @@ def _importance(facts: ReportFacts) -> list[str]:
     found = facts.importance
     if found is None:
         return []
-    best = found.features[int(found.order[0])]
+    place, n_repeats = int(found.order[0]), found.importances.shape[1]
+    said = "Shuffling the values of no feature makes predictions worse."
+    if found.mean[place] > 0:
+        said = (
+            f"Shuffling the values of {found.features[place]!r} among the individuals makes "
+            "predictions worse than shuffling any other feature."
+        )
+    some = f"all {facts.n_shuffled:,} individuals"
+    if facts.n_shuffled < facts.cohort.n_rows:
+        some = f"{facts.n_shuffled:,} of {facts.cohort.n_rows:,} individuals, drawn at random"
     return [
-        f"Shuffling the values of {best!r} among the individuals makes predictions worse than "
-        "shuffling any other feature. Importance is not causation: a feature that shares its "
-        "information with another one can look unimportant."
+        said,
+        f"Each feature was shuffled {n_repeats} times among {some}.",
+        "Importance is not causation: a feature that shares its information with another one can "
+        "look unimportant.",
     ]
 
 

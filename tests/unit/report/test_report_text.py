@@ -12,7 +12,7 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
 )
-from censquant.report import MOST_BYTES, _write, write_report
+from censquant.report import MOST_BYTES, _facts, _write, write_report
 from report_rows import Page, calibrated, calibrated_fleet, machines, new_rows, plain
 
 SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -115,6 +115,23 @@ def test_sentences_tell_the_numbers(clinical, fleet):
     assert "Bounds are calibrated: " in words
     best = min(fleet[0].facts.costs, key=lambda row: row.rate)
     assert f"a risk of {100 * best.risk:g} % is the cheapest" in Page(fleet[1]).words
+
+
+def test_the_page_says_which_numbers_rest_on_a_sample(tmp_path, monkeypatch, clinical):
+    every = Page(clinical[1]).words
+    assert "Each feature was shuffled 3 times among all 100 individuals." in every
+    assert "drawn at random" not in every
+    monkeypatch.setattr(_facts, "_MOST_SCORED", 60)
+    monkeypatch.setattr(_facts, "_MOST_SHUFFLED", 40)
+    X, y = new_rows()
+    write_report(plain(), X[["temp", "load"]], y, tmp_path / "page.html", n_resamples=2)
+    words = Page((tmp_path / "page.html").read_text(encoding="utf-8")).words
+    for said in (
+        "Scores are those of 60 of 100 individuals, drawn at random.",
+        "The test and the bars are those of 60 of 100 individuals, drawn at random.",
+        "Each feature was shuffled 3 times among 40 of 100 individuals, drawn at random.",
+    ):
+        assert said in words
 
 
 def test_a_model_without_calibrated_bounds_is_called_so(tmp_path):
