@@ -9,6 +9,12 @@ ALL_NAMES = [*NAMES, "clinical_without_panel.html", "fleet_without_panel.html"]
 WIDTHS = {"desktop": 1100, "phone": 360}
 VIOLATIONS = """async () => (await axe.run()).violations.map((one) =>
   [one.id, one.help, one.nodes.map((node) => node.target.join(" "))])"""
+# Which element has the focus, and how wide its outline is.
+FOCUSED = """() => {
+  const node = document.activeElement, style = getComputedStyle(node);
+  const place = Array.from(document.querySelectorAll("*")).indexOf(node);
+  return [place, style.outlineStyle === "none" ? 0 : parseFloat(style.outlineWidth)];
+}"""
 # Contrast of each text with what is behind it, by the formula of WCAG 2.
 CONTRAST = """() => {
   const parsed = (text) => text.match(/[\\d.]+/g).map(Number);
@@ -63,6 +69,33 @@ def test_text_stands_out_from_what_is_behind_it(opened, name, scheme):
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_every_control_and_figure_has_a_name(opened, name):
     assert opened(name).evaluate(UNNAMED) == []
+
+
+def test_tab_reaches_every_control_with_a_visible_focus(opened):
+    for name in NAMES:
+        page = opened(name)
+        n_controls = page.locator("a, button, input, select, [tabindex='0']").count()
+        reached, unmarked = set(), []
+        for _ in range(n_controls):
+            page.keyboard.press("Tab")
+            place, outline = page.evaluate(FOCUSED)
+            reached.add(place)
+            if outline < 2:
+                unmarked.append(place)
+        assert len(reached) == n_controls
+        assert unmarked == []
+
+
+def test_a_focused_control_is_not_behind_the_fan_of_a_phone(opened):
+    page = opened("clinical.html", viewport={"width": 360, "height": 740})
+    page.get_by_role("button", name="Back to the start").focus()
+    for _ in range(page.locator(".controls input, .controls select").count()):
+        page.keyboard.press("Shift+Tab")
+        top, bottom = page.evaluate(
+            """() => [document.activeElement.getBoundingClientRect().top,
+                      document.querySelector(".fan").getBoundingClientRect().bottom]"""
+        )
+        assert top >= bottom
 
 
 def test_the_keyboard_reaches_the_content_first(opened):

@@ -189,7 +189,7 @@ def facts_of(
             random_state=settings.seed,
         )
         step("calibration")
-        levels, covered = level_rows(study), coverage_facts(study)
+        levels, covered = level_rows(study), coverage_facts(study, settings)
         risks = risk_rows(study, settings)
         step("units" if is_fleet else "importance")
         return ReportFacts(

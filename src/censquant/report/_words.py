@@ -4,7 +4,7 @@ import math
 
 from censquant.report._costs import cheapest
 from censquant.report._facts import ReportFacts
-from censquant.report._fleet import MOST_UNITS
+from censquant.report._fleet import B_LEVELS, MOST_UNITS
 from censquant.report._numbers import NO_BREAK, p_text, percent, shown, time_text
 
 _RANKING = "concordance_restricted_mean"
@@ -111,12 +111,12 @@ def _calibration(facts: ReportFacts) -> list[str]:
 def _coverage(facts: ReportFacts) -> list[str]:
     found = []
     for row in facts.coverage:
-        if row.kind != "lower bound" or row.promised != 0.9:
+        if row.kind != "lower bound" or row.promised != facts.settings.confidence:
             continue
         found.append(
-            f"Nine in ten {facts.settings.who} should outlive their {percent(row.promised)} lower "
-            f"bound; an estimated {percent(row.estimate)} do ({percent(row.low)} to "
-            f"{percent(row.high)})."
+            f"Of the {facts.settings.who}, {percent(row.promised)} should outlive their lower "
+            f"bound of that confidence; an estimated {percent(row.estimate)} do "
+            f"({percent(row.low)} to {percent(row.high)})."
         )
         if row.n_past:
             found.append(
@@ -126,6 +126,14 @@ def _coverage(facts: ReportFacts) -> list[str]:
             )
         if row.note:
             found.append(f"{row.note[0].upper()}{row.note[1:]}")
+    endless = [row for row in facts.coverage if row.kind == "interval" and row.finite < 1]
+    if endless:
+        row = endless[-1]
+        found.append(
+            f"Of the {percent(row.promised)} intervals, {percent(row.finite)} have an upper end; "
+            "for the others follow-up is too short. They hold every late event, so that intervals "
+            "may cover more than they promise."
+        )
     calibrated = (
         "Bounds are calibrated: the model corrected them on rows that it had not seen."
         if facts.model.is_calibrated
@@ -211,6 +219,12 @@ def _fleet(facts: ReportFacts) -> list[str]:
             f"The table has the {MOST_UNITS} most urgent of {fleet.n_asked:,} units; censquant "
             "predict writes all of them to a file."
         )
+    n_failed = sum(one.event for one in facts.individuals)
+    if n_failed:
+        found.append(
+            f"{n_failed:,} of the {len(facts.individuals):,} units that were asked for have failed "
+            "already: the table says what was predicted at that age."
+        )
     (low10, high10), (low50, high50) = (
         [percent(end) if 0 < end < 1 else "no limit" for end in limit] for limit in fleet.limits
     )
@@ -220,6 +234,17 @@ def _fleet(facts: ReportFacts) -> list[str]:
         f"to {low10} and {high10}, {percent(0.1)} may have failed, and {percent(0.5)} by those of "
         f"{low50} and {high50} (95{NO_BREAK}% limits)."
     )
+    for when, side in (("later", 0), ("earlier", 1)):
+        outside = [
+            f"B{100 * level:.0f}"
+            for level, limit in zip(B_LEVELS, fleet.limits, strict=True)
+            if (limit[0] > level, limit[1] < level)[side]
+        ]
+        if outside:
+            found.append(
+                f"On these rows failures came {when} than predicted, outside of the limits of "
+                f"{' and '.join(outside)}."
+            )
     return found
 
 
@@ -233,9 +258,14 @@ def _costs(facts: ReportFacts) -> list[str]:
     best, settings = cheapest(facts.costs), facts.settings
     if best is None:
         return [*found, "Give the costs of an early and a late replacement to compare the rules."]
+    risks = [row.risk for row in facts.costs]
+    end = "."
+    if best.risk in (min(risks), max(risks)):
+        when = "an earlier replacement" if best.risk == min(risks) else "a later one, or none,"
+        end = f"; {when} may be cheaper still."
     return [
         *found,
         f"With {shown(settings.early_cost or 0)} for a planned replacement and "
         f"{shown(settings.late_cost or 0)} for a failure, a risk of {percent(best.risk)} is the "
-        "cheapest of these per time in service.",
+        f"cheapest of these per time in service{end}",
     ]

@@ -55,8 +55,8 @@
   const FLOOR = bounds ? 80 : 60;
   let width = 560;
   const measure = () => {
-    width = Math.max(260, Math.min(640, Math.round(document.querySelector(".answers").clientWidth)));
-    for (const [id, height] of [["wi-fan", FLOOR + 24], ["wi-survival", 250]]) {
+    width = Math.max(260, Math.min(640, Math.round(document.querySelector(".fan").clientWidth)));
+    for (const [id, height] of [["wi-fan", FLOOR + 24], ["wi-survival", 268]]) {
       find(id).setAttribute("viewBox", `0 0 ${width} ${height}`);
       find(id).style.maxWidth = `${width}px`;
     }
@@ -139,6 +139,8 @@
           percent(share)));
     }
     axis(picture, y(1), y(0));
+    picture.append(svg("text", { class: "small-text", x: (LEFT + width - RIGHT) / 2, y: y(0) + 36,
+      "text-anchor": "middle" }, unit ? `time (${unit})` : "time"));
     if (answer.survival.some((share, k) => share !== start.survival[k])) picture.append(
       svg("path", { class: "begin", d: line(start.survival, 0, times.length) }));
     const beyond = answer.survival.findIndex((share) => !known(answer, 1 - share));
@@ -165,9 +167,8 @@
     }));
   };
 
-  const NONE = "no upper end";
   const between = ([low, high]) => (high === Infinity
-    ? `${shown(low)} to ${NONE}` : `${shown(low)} to ${shown(high)}`);
+    ? `${shown(low)} or later` : `${shown(low)} to ${shown(high)}`);
 
   const fillBounds = (answer, start) => {
     const cells = find("wi-bounds").tBodies[0].rows;
