@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 
 _MOST_FANS = 30
 _WIDEST = 4.6  # inches
+_WIDEST_FANS = 5.4  # their legend has more entries
 _HEIGHT = 4.0
 # Characters that such a figure has room for: below its axis, and in the table of numbers at risk.
 _MOST_CHARACTERS, _TABLE_CHARACTERS = 46, 54
@@ -82,13 +83,15 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
         drawn["fans"] = fans
     for name in ("survival", "levels", "calibration"):
         drawn[name][0].figure.set_figheight(_HEIGHT)
-    return {name: inline_svg(_narrowed(ax), name, words) for name, (ax, words) in drawn.items()}
+    return {
+        name: inline_svg(_narrowed(ax, name), name, words) for name, (ax, words) in drawn.items()
+    }
 
 
-def _narrowed(ax: Any) -> Any:
+def _narrowed(ax: Any, name: str) -> Any:
     """Return axes whose figure can be read on a phone, where a wide one would be shrunk."""
     width, height = ax.figure.get_size_inches()
-    ax.figure.set_size_inches(min(width, _WIDEST), height)
+    ax.figure.set_size_inches(min(width, _WIDEST_FANS if name == "fans" else _WIDEST), height)
     ax.set_xlabel(textwrap.fill(ax.get_xlabel(), _MOST_CHARACTERS))
     return ax
 

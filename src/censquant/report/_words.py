@@ -126,13 +126,15 @@ def _coverage(facts: ReportFacts) -> list[str]:
             )
         if row.note:
             found.append(f"{row.note[0].upper()}{row.note[1:]}")
-    endless = [row for row in facts.coverage if row.kind == "interval" and row.finite < 1]
-    if endless:
-        row = endless[-1]
+    row = [one for one in facts.coverage if one.kind == "interval"][-1]
+    found.append(
+        f"The {percent(row.promised)} intervals hold an estimated {percent(row.estimate)} of the "
+        f"events ({percent(row.low)} to {percent(row.high)})."
+    )
+    if row.finite < 1 and row.low > row.promised:
         found.append(
-            f"Of the {percent(row.promised)} intervals, {percent(row.finite)} have an upper end; "
-            "for the others follow-up is too short. They hold every late event, so that intervals "
-            "may cover more than they promise."
+            f"They may hold more than promised, since {percent(1 - row.finite)} of them have no "
+            "upper end, for want of follow-up, and hold every late event."
         )
     calibrated = (
         "Bounds are calibrated: the model corrected them on rows that it had not seen."

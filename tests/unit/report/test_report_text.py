@@ -134,6 +134,31 @@ def test_the_page_says_which_numbers_rest_on_a_sample(tmp_path, monkeypatch, cli
         assert said in words
 
 
+def test_failed_units_that_were_asked_for_are_called_so(tmp_path):
+    X, (time, event) = new_rows()
+    rows = [*np.flatnonzero(event)[:2], *np.flatnonzero(~event)[:3]]
+    numbers, place = X[["temp", "load"]], tmp_path / "page.html"
+    options = {"preset": "reliability", "individuals": rows, "n_resamples": 2, "risk": 0.03}
+    write_report(plain(), numbers, (time, event), place, **options)
+    page = Page(place.read_text(encoding="utf-8"))
+    assert "2 of the 5 units that were asked for have failed already" in page.words
+    # The bounds of the table are judged, whatever their confidence is.
+    assert "Of the units, 97 % should outlive their lower bound" in page.words
+    assert [row[0] for row in page.tables["coverage"]][3] == "lower bound 97\u00a0%"
+
+
+def test_failures_outside_of_the_limits_of_the_model_are_said(tmp_path):
+    X, (time, event) = new_rows()
+    numbers, place = X[["temp", "load"]], tmp_path / "page.html"
+    options = {"preset": "reliability", "n_resamples": 2, "early_cost": 1.0}
+    for factor, when in ((3.0, "later"), (0.3, "earlier")):
+        write_report(plain(), numbers, (factor * time, event), place, late_cost=1.0, **options)
+        words = Page(place.read_text(encoding="utf-8")).words
+        said = f"failures came {when} than predicted, outside of the limits of B10 and B50."
+        assert said in words
+        assert "a later one, or none, may be cheaper still." in words
+
+
 def test_a_model_without_calibrated_bounds_is_called_so(tmp_path):
     X, y = new_rows()
     write_report(plain(), X[["temp", "load"]], y, tmp_path / "page.html", n_resamples=2,
