@@ -157,7 +157,7 @@ def _what_if(
     controls.sort(key=lambda control: order[control.name])
     starts: list[tuple[str, dict[str, Any]]] = [
         (
-            f"a typical one of the {settings.who}",
+            f"a typical {settings.who.removesuffix('s')}",
             {control.name: control.start for control in controls},
         )
     ]
