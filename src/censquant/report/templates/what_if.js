@@ -107,8 +107,11 @@
     band(picture, answer, 0.25, 0.75, 14, 36, "narrow");
     const tick = (one, name) => svg("line", {
       class: name, x1: x(timeOf(one, 0.5)), x2: x(timeOf(one, 0.5)), y1: 9, y2: 55 });
-    picture.append(tick(start, "begin"));
-    picture.append(tick(answer, known(answer, 0.5) ? "median" : "median unknown"));
+    const inside = (one) => timeOf(one, 0.5) <= END;
+    if (inside(start)) picture.append(tick(start, "begin"));
+    if (inside(answer)) {
+      picture.append(tick(answer, known(answer, 0.5) ? "median" : "median unknown"));
+    }
     if (bounds) drawBounds(picture, answer);
   };
 
