@@ -40,9 +40,33 @@ def new_rows(n_rows=None):
 def calibrated():
     """A model with calibrated bounds around one that takes frames as they are."""
     frame, time, event = machines()
-    pool = CensoredQuantileRegressor(candidates=[("cox", CoxQuantileRegressor())], cv=2)
-    model = ConformalSurvivalRegressor(pool, random_state=0)
+    model = ConformalSurvivalRegressor(_pool(), random_state=0)
     return model.fit(frame[:N_TRAIN], (time[:N_TRAIN], event[:N_TRAIN]))
+
+
+@cache
+def calibrated_fleet():
+    """A calibrated model of numbers whose censoring depends on the features."""
+    frame, time, event = machines()
+    cox = CoxQuantileRegressor()
+    model = ConformalSurvivalRegressor(cox, cv=2, censoring_estimator=cox, random_state=0)
+    return model.fit(frame[["temp", "load"]][:N_TRAIN], (time[:N_TRAIN], event[:N_TRAIN]))
+
+
+@cache
+def calibrated_by_load():
+    """A model whose bounds are calibrated in two subgroups, which cannot run in a page."""
+    frame, time, event = machines()
+    model = ConformalSurvivalRegressor(_pool(), by=_is_heavy, random_state=0)
+    return model.fit(frame[:N_TRAIN], (time[:N_TRAIN], event[:N_TRAIN]))
+
+
+def _is_heavy(frame):
+    return frame["load"] > 4
+
+
+def _pool():
+    return CensoredQuantileRegressor(candidates=[("cox", CoxQuantileRegressor())], cv=2)
 
 
 @cache

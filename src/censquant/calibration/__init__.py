@@ -4,6 +4,12 @@ from importlib import import_module
 from typing import Any
 
 from censquant.calibration._aipcw import Aipcw
+from censquant.calibration._bounds_graph import (
+    CommonCensoringGraph,
+    GraphCensoring,
+    ModelledCensoringGraph,
+    bounds_graph,
+)
 from censquant.calibration._candes import Candes
 from censquant.calibration._censoring import CensoringCurves, CommonCensoring, ModelledCensoring
 from censquant.calibration._chance import chance_before
@@ -41,16 +47,20 @@ __all__ = [
     "Candes",
     "CensoringCurves",
     "CommonCensoring",
+    "CommonCensoringGraph",
     "ConformalSurvivalRegressor",
     "DrCosarc",
+    "GraphCensoring",
     "Gui",
     "IndexRule",
     "Ipcw",
     "KmPit",
     "ModelledCensoring",
+    "ModelledCensoringGraph",
     "Recalibration",
     "Side",
     "Split",
+    "bounds_graph",
     "censoring_dependence",
     "chance_before",
     "estimated_coverage",

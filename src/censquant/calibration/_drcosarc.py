@@ -77,13 +77,13 @@ class _NeverAboveTheModel:
 
     scores: MiscoverageCurve
 
-    def rule(self, missed: float) -> "_SmallerOfTwo":
+    def rule(self, missed: float) -> "SmallerOfTwo":
         """Return the rule for one confidence."""
-        return _SmallerOfTwo(self.scores.rule(missed), missed)
+        return SmallerOfTwo(self.scores.rule(missed), missed)
 
 
 @dataclass(frozen=True, eq=False)
-class _SmallerOfTwo:
+class SmallerOfTwo:
     """The smaller of a calibrated bound and the model's own quantile."""
 
     calibrated: BoundRule

@@ -1,8 +1,6 @@
 """Recalibrated curves in a graph: what `Recalibration.curve` computes, as operations."""
 
-import numpy as np
-
-from censquant.calibration._family import HIGHEST, LOWEST, BoundFamily
+from censquant.calibration._family_graph import family_graph
 from censquant.calibration._recalibration import LEVELS, Recalibration
 from censquant.export import Value, interpolate
 from censquant.quantiles import GridCurve
@@ -38,14 +36,7 @@ def recalibrated_graph(
     >>> new.at([0.5]).shape, reach.shape
     ((None, 1), (None, 1))
     """
-    index = recalibration.index_at(LEVELS)
-    # The indices are constants, and so is how far times are stretched past the outermost levels.
-    times = curve.at(np.clip(index, LOWEST, HIGHEST))
-    stretch = BoundFamily.stretch(index, is_anchored=np.isfinite(curve.lower))
-    anchor = curve.lower if np.isfinite(curve.lower) else curve.at([0.5])
-    if (stretch != 1.0).any():
-        flags = times.graph.constant(stretch != 1.0)
-        times = flags.where((times - anchor) * stretch + anchor, times)
+    times = family_graph(curve, recalibration.index_at(LEVELS))
     result = GridCurve.of_predictions(times, LEVELS, curve.lower)
     left = interpolate(reach, *recalibration.level_steps).minimum(recalibration.highest)
     return result, (reach >= 1.0).where(recalibration.highest, left)

@@ -77,9 +77,20 @@ class Exports(ReadsCurves):
     def _graph(self, quantiles: ArrayLike | None, times: ArrayLike | None = None) -> Graph:
         """Return the model as a graph from features to quantiles at some levels."""
         check_is_fitted(self)
-        levels = self._levels(quantiles)
         graph = Graph()
-        curve, reach = self._graph_curve(graph)
+        self._add_outputs(graph, *self._graph_curve(graph), quantiles, times)
+        return graph
+
+    def _add_outputs(
+        self,
+        graph: Graph,
+        curve: GraphCurve,
+        reach: Value,
+        quantiles: ArrayLike | None,
+        times: ArrayLike | None,
+    ) -> None:
+        """Make curves and their reach ``(n, 1)`` the outputs of a graph."""
+        levels = self._levels(quantiles)
         graph.outputs["quantiles"] = curve.at(levels)
         if len(curve.taus) > 1 or 0.5 in curve.taus:
             graph.outputs["median"] = curve.at([0.5]).reshape()
@@ -90,7 +101,6 @@ class Exports(ReadsCurves):
             asked = graph.repeated(at, next(iter(graph.inputs.values())))
             graph.outputs["survival"] = 1.0 - curve.levels_of(asked)
             graph.facts["times"] = at.tolist()
-        return graph
 
     def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
         """Return the curves and their reach ``(n, 1)`` in a graph, whose inputs it declares."""

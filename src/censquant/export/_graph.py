@@ -53,7 +53,10 @@ class Graph:
     # Inputs and constants
 
     def numbers(self, n_columns: int, names: Sequence[str] = (), name: str = "X") -> Value:
-        """Declare an input of numbers, one row per individual."""
+        """Declare an input of numbers, one row per individual.
+
+        A second model in a graph is given those columns that the first one has declared.
+        """
         return self._input(name, FLOAT, n_columns, names)
 
     def texts(self, n_columns: int, names: Sequence[str], name: str) -> Value:
@@ -61,11 +64,26 @@ class Graph:
         return self._input(name, TEXT, n_columns, names)
 
     def _input(self, name: str, kind: str, n_columns: int, names: Sequence[str]) -> Value:
+        if name in self.inputs:
+            return self._declared(name, n_columns, list(names))
         value = self._new(kind, (None, n_columns))
         self.inputs[name] = value
         self.columns[name] = list(names)
         self.top.inputs.append(value)
         return value
+
+    def _declared(self, name: str, n_columns: int, names: list[str]) -> Value:
+        """Return the columns of an input that another model has declared."""
+        value, known = self.inputs[name], self.columns[name]
+        if names == known and n_columns == value.shape[1]:
+            return value
+        other = [column for column in names if column not in known]
+        if other or value.kind == TEXT:
+            raise TypeError(
+                f"Two models in one graph must take the same columns of the input {name}, got "
+                f"{', '.join(other or names)} beside {', '.join(known)}."
+            )
+        return value.columns([known.index(column) for column in names])
 
     def constant(self, array: ArrayLike) -> Value:
         """Return an array as a value; equal arrays are stored once."""

@@ -102,7 +102,7 @@ def plot_calibration(
         if which.any():
             centre = left[which] + width[which] / 2
             marks[name] = ax.bar(centre, heights[which], _BAR * width[which], color=color, zorder=2)
-    marks[f"{100 * level:g} % of right models"] = ax.bar(
+    marks[f"{100 * level:g} % of calibrated models"] = ax.bar(
         left[known],
         (high - low)[known],
         width[known],

@@ -64,7 +64,7 @@ def plot_reliability(
     >>> truth = data.true_quantiles(taus)
     >>> ax = plot_reliability(data.y, 0.9 * truth, taus, calibrated=truth)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['before calibration', 'after', 'right']
+    ['before calibration', 'after', 'ideal']
     """
     levels = check_quantiles(taus, name="taus")
     values = read_quantiles(predicted, (None, len(levels)), name="predicted")
@@ -83,7 +83,7 @@ def plot_reliability(
         ax.fill_between(nominal, low, high, color=color, alpha=0.16, linewidth=0, zorder=2)
         style: dict[str, Any] = {"color": color, "linewidth": 1.8, "markersize": 4, "zorder": 3}
         legend[name] = ax.plot(nominal, observed, "o-", **style)[0]
-    legend["right"] = ax.plot([0, 1], [0, 1], color="black", linewidth=1.0, dashes=(5, 3))[0]
+    legend["ideal"] = ax.plot([0, 1], [0, 1], color="black", linewidth=1.0, dashes=(5, 3))[0]
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
     ax.set_aspect("equal")

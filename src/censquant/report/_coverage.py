@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from censquant.estimators import ConformalSurvivalRegressor
 from censquant.exceptions import FewEventsWarning, TruncationWarning
 from censquant.metrics import coverage
+from censquant.report._settings import Settings
 from censquant.report._study import Study
 
 Floats = NDArray[np.float64]
@@ -33,6 +34,8 @@ class CoverageFact:
         Shares whatever the censored rows hide.
     n_past, n_kept : int
         Observed events, and those that kept the promise; events that censoring hid are missing.
+    finite : float
+        Share of individuals with an upper end; 1 for lower bounds, which need none.
     note : str
         Why the estimate is not to be trusted, if so.
     """
@@ -46,15 +49,16 @@ class CoverageFact:
     possible: float
     n_past: int
     n_kept: int
+    finite: float
     note: str
 
 
-def coverage_facts(study: Study) -> tuple[CoverageFact, ...]:
-    """Return what happened to lower bounds and intervals."""
+def coverage_facts(study: Study, settings: Settings) -> tuple[CoverageFact, ...]:
+    """Return what happened to lower bounds, also those of the settings, and to intervals."""
     n_rows = len(study)
     facts = [
         _judged(study, "lower bound", share, lower_bound(study, share), np.full(n_rows, np.inf))
-        for share in CONFIDENCES
+        for share in sorted({*CONFIDENCES, settings.confidence})
     ]
     for share in _INTERVALS:
         low, high = interval(study, share)
@@ -110,5 +114,6 @@ def _judged(study: Study, kind: str, promised: float, low: Floats, high: Floats)
         found.bound_high,
         int(event.sum()),
         int(kept.sum()),
+        1.0 if kind == "lower bound" else float(np.isfinite(high).mean()),
         "; ".join(str(one.message) for one in caught),
     )

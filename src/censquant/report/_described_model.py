@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from censquant.estimators import ConformalSurvivalRegressor
+from censquant.estimators import CQRNN, ConformalSurvivalRegressor
 from censquant.estimators.meta import CandidateRow, CoverageRow
 from censquant.report._study import Study
 
@@ -24,6 +24,8 @@ class DescribedModel:
         Coverage on rows held out of the fit, of a calibrated model; empty for others.
     is_calibrated : bool
     n_features : int
+    uses_cqrnn : bool
+        Whether it is a CQRNN, or a pool with one.
     """
 
     name: str
@@ -32,6 +34,7 @@ class DescribedModel:
     promises: tuple[CoverageRow, ...]
     is_calibrated: bool
     n_features: int
+    uses_cqrnn: bool
 
 
 def described_model(study: Study) -> DescribedModel:
@@ -53,9 +56,21 @@ def described_model(study: Study) -> DescribedModel:
     else:
         changed = ", ".join(f"{key}={value!r}" for key, value in _own_settings(inner).items())
         sentences.insert(0, f"{type(inner).__name__} with {changed or 'its default settings'}.")
+    members = [inner, *(one for models in _pooled(inner).values() for one in models)]
     return DescribedModel(
-        name, tuple(sentences), candidates, promises, study.is_calibrated, study.table.n_columns
+        name,
+        tuple(sentences),
+        candidates,
+        promises,
+        study.is_calibrated,
+        study.table.n_columns,
+        any(isinstance(one, CQRNN) for one in members),
     )
+
+
+def _pooled(model: Any) -> dict[str, list[Any]]:
+    """Return the fitted candidates of a pool by name; none of any other model."""
+    return model.estimators_ if hasattr(model, "candidates_") else {}
 
 
 def _own_settings(model: Any) -> dict[str, Any]:

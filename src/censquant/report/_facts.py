@@ -56,6 +56,8 @@ class ReportFacts:
         Risk by the horizons.
     importance : PermutationImportance or None
         Of a clinical report.
+    n_shuffled : int
+        Rows behind the importance: all, or some drawn at random where there are very many.
     individuals : tuple of Individual
         Those that were asked for.
     fleet : Fleet or None
@@ -87,6 +89,7 @@ class ReportFacts:
     coverage: tuple[CoverageFact, ...]
     risks: tuple[RiskRow, ...]
     importance: PermutationImportance | None
+    n_shuffled: int
     individuals: tuple[Individual, ...]
     fleet: Fleet | None
     costs: tuple[CostRow, ...]
@@ -186,7 +189,7 @@ def facts_of(
             random_state=settings.seed,
         )
         step("calibration")
-        levels, covered = level_rows(study), coverage_facts(study)
+        levels, covered = level_rows(study), coverage_facts(study, settings)
         risks = risk_rows(study, settings)
         step("units" if is_fleet else "importance")
         return ReportFacts(
@@ -198,6 +201,7 @@ def facts_of(
             covered,
             risks,
             None if is_fleet else _importance(study, settings),
+            0 if is_fleet else min(len(study), _MOST_SHUFFLED),
             individuals_of(study, settings),
             fleet_of(study, settings) if is_fleet else None,
             cost_rows(study, settings) if is_fleet else (),

@@ -1,8 +1,10 @@
 """The figures of a report."""
 
+import textwrap
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from censquant.estimators.meta import CoverageTable
 from censquant.plotting import (
@@ -14,12 +16,18 @@ from censquant.plotting import (
     plot_survival,
 )
 from censquant.report._facts import ReportFacts, scored_study
-from censquant.report._numbers import percent
+from censquant.report._numbers import percent, round_times
 from censquant.report._study import LEVELS, Study
 from censquant.report._svg import inline_svg
 
+Floats = NDArray[np.float64]
+
 _MOST_FANS = 30
-_WIDEST = 5.2  # inches
+_WIDEST = 4.6  # inches
+_WIDEST_FANS = 5.4  # their legend has more entries
+_HEIGHT = 4.0
+# Characters that such a figure has room for: below its axis, and in the table of numbers at risk.
+_MOST_CHARACTERS, _TABLE_CHARACTERS = 46, 54
 
 
 def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
@@ -33,6 +41,7 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
             y,
             model=_Predicted(study),
             X=np.arange(len(study))[:, None],
+            at=_table_times(study),
             mark_censored=False,  # ticks would tell of individuals
             unit=unit,
         ),
@@ -46,7 +55,7 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
     )
     drawn["calibration"] = (
         plot_calibration(scored.y, scored.curve.at(judged), judged, kind="a"),
-        "Observed over expected events by predicted level, with the band of right models.",
+        "Observed over expected events by predicted level, with the band of calibrated models.",
     )
     drawn["coverage"] = (
         plot_coverage(
@@ -72,14 +81,26 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
     fans = _fans(study, facts, unit)
     if fans is not None:
         drawn["fans"] = fans
-    return {name: inline_svg(_narrowed(ax), name, words) for name, (ax, words) in drawn.items()}
+    for name in ("survival", "levels", "calibration"):
+        drawn[name][0].figure.set_figheight(_HEIGHT)
+    return {
+        name: inline_svg(_narrowed(ax, name), name, words) for name, (ax, words) in drawn.items()
+    }
 
 
-def _narrowed(ax: Any) -> Any:
+def _narrowed(ax: Any, name: str) -> Any:
     """Return axes whose figure can be read on a phone, where a wide one would be shrunk."""
     width, height = ax.figure.get_size_inches()
-    ax.figure.set_size_inches(min(width, _WIDEST), height)
+    ax.figure.set_size_inches(min(width, _WIDEST_FANS if name == "fans" else _WIDEST), height)
+    ax.set_xlabel(textwrap.fill(ax.get_xlabel(), _MOST_CHARACTERS))
     return ax
+
+
+def _table_times(study: Study) -> Floats:
+    """Return times at which the numbers at risk have room beside each other below a figure."""
+    longest = len(f"{len(study)} ({study.target.n_events})")
+    n_columns = max(2, _TABLE_CHARACTERS // (longest + 2))
+    return np.array([0.0, *round_times(float(study.target.time.max()), n_columns - 1)])
 
 
 class _Predicted:

@@ -82,7 +82,7 @@ class Fleet:
 def fleet_of(study: Study, settings: Settings) -> Fleet:
     """Return the units that were asked for, sorted by their lower bound."""
     rows = np.array(settings.listed, dtype=np.intp)
-    confidence = round(1.0 - settings.risk, 12)
+    confidence = settings.confidence
     limits = tuple(level_limits(study, level) for level in B_LEVELS)
     if not len(rows):
         return Fleet((), 0, confidence, limits)

@@ -9,9 +9,6 @@ from censquant.report._coverage import lower_bound
 from censquant.report._settings import Settings
 from censquant.report._study import Study
 
-CONFIDENCE = 0.9
-"""Of the lower bound of an individual."""
-
 
 @dataclass(frozen=True)
 class Individual:
@@ -25,7 +22,7 @@ class Individual:
     quantiles : tuple of float
         Times at the levels 0.1, 0.25, 0.5, 0.75 and 0.9; NaN where the data cannot speak.
     lower_bound : float
-        With a confidence of 0.9.
+        With the confidence of the settings.
     identified : float
         Highest level that the data can speak for.
     risks : tuple of float
@@ -52,7 +49,7 @@ def individuals_of(study: Study, settings: Settings) -> tuple[Individual, ...]:
     if not rows:
         return ()
     part = study.take(rows)
-    quantiles, bound = part.known_quantiles(SHOWN), lower_bound(part, CONFIDENCE)
+    quantiles, bound = part.known_quantiles(SHOWN), lower_bound(part, settings.confidence)
     risks = np.empty((len(rows), 0))
     if settings.horizons:
         risks = 1.0 - part.curve.survival(settings.horizons)

@@ -30,6 +30,20 @@ def shown(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def fixed(value: float, digits: int = 4) -> str:
+    """Return a finite number with some significant digits, zeros at the end included.
+
+    Examples
+    --------
+    >>> fixed(17.0), fixed(0.18), fixed(12345.6), fixed(2e-7)
+    ('17.00', '0.1800', '12,346', '2.000e-07')
+    """
+    if 0 < abs(value) < 1e-4:
+        return f"{value:.{digits - 1}e}"
+    size = math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{max(0, digits - 1 - size)}f}"
+
+
 def percent(share: float) -> str:
     """Return a share in per cent, with a decimal where it is near 0 or 1.
 

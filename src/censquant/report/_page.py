@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 from censquant.report._facts import ReportFacts
-from censquant.report._numbers import UNKNOWN
+from censquant.report._numbers import UNKNOWN, percent
 from censquant.report._settings import CLINICAL, RELIABILITY
 from censquant.report._tables import tables_of
 from censquant.report._what_if import WhatIf
@@ -73,6 +73,7 @@ def rendered(
             sections=_SECTIONS[preset],
             who=facts.settings.who,
             unknown=UNKNOWN,
+            percent=percent,
             today=date.today().isoformat(),
             panel=panel,
             panel_reason=panel_reason,

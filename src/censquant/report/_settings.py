@@ -18,6 +18,9 @@ CLINICAL, RELIABILITY = "clinical", "reliability"
 PRESETS = (CLINICAL, RELIABILITY)
 """The kinds of report."""
 
+CONFIDENCE = 0.9
+"""Of the lower bounds of individuals; those of units follow from the accepted risk."""
+
 RUNNING = "running"
 """Stands for all units without an event in place of row numbers."""
 
@@ -75,6 +78,11 @@ class Settings:
     def who(self) -> str:
         """What individuals are called."""
         return "units" if self.preset == RELIABILITY else "individuals"
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the lower bounds of individuals and units."""
+        return round(1.0 - self.risk, 12) if self.preset == RELIABILITY else CONFIDENCE
 
     def date_after(self, time: float) -> str:
         """Return the day that lies so long after the day of the ages; empty if there is none."""

@@ -21,6 +21,8 @@ _COLORS = {
     "#737373": "--soft",
     "#262626": "--ink",
 }
+# Pixels per point on a wide screen, where text is then a little smaller than that of the page.
+_SCALE = 1.45
 _TAG = re.compile(r"<[^>]*>")
 _NUMBER = re.compile(r"(\d+\.\d{2})\d+")
 
@@ -56,7 +58,7 @@ def inline_svg(ax: Any, name: str, description: str) -> str:
     width = float(box[1].split()[2])
     label = escape(description)
     start = (
-        f'<svg class="figure" viewBox="{box[1]}" style="max-width: {width * 4 / 3:.0f}px" '
+        f'<svg class="figure" viewBox="{box[1]}" style="max-width: {width * _SCALE:.0f}px" '
         f'role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
     return start + text[opening.end() :].strip()

@@ -6,10 +6,22 @@ from dataclasses import dataclass
 
 from censquant.report._calibration import SHOWN
 from censquant.report._facts import ReportFacts
-from censquant.report._individuals import CONFIDENCE
-from censquant.report._numbers import UNKNOWN, percent, shown
+from censquant.report._numbers import UNKNOWN, fixed, percent, shown
 
 _LONG = 40  # characters
+_MOST_ROWS = 20
+_P_VALUE = "a_calibration_p_value"
+_SCORE_NAMES = {
+    "concordance_index_ipcw": "concordance index, IPCW",
+    "concordance_restricted_mean": "concordance, restricted mean",
+    "pinball_loss_censored": "pinball loss, censored",
+    "pinball_loss_ipcw": "pinball loss, IPCW",
+    "crps_censored": "CRPS, censored",
+    "integrated_brier_score": "integrated Brier score",
+    "mean_absolute_error_censored": "mean absolute error, censored",
+    "pit_deviation": "PIT deviation",
+    _P_VALUE: "A-calibration, p-value",
+}
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,11 @@ class PageTable:
     rows: tuple[tuple[Cell, ...], ...]
 
     @property
+    def is_long(self) -> bool:
+        """Whether the table is scrolled inside of the page."""
+        return len(self.rows) > _MOST_ROWS
+
+    @property
     def headings(self) -> list[tuple[str, bool]]:
         """Names of the columns, and whether they hold numbers."""
         first = self.rows[0] if self.rows else (Cell("", ""),) * len(self.columns)
@@ -110,7 +127,7 @@ def _number(value: float) -> Cell:
 
 
 def _score(value: float) -> Cell:
-    return Cell("" if math.isnan(value) else f"{value:.4g}", value)
+    return Cell("" if math.isnan(value) else fixed(value), value)
 
 
 def _share(value: float) -> Cell:
@@ -163,7 +180,7 @@ def _promises(facts: ReportFacts) -> PageTable:
             _text(row.side),
             _share(row.confidence),
             _share(row.estimate),
-            _score(row.standard_error),
+            _share(row.standard_error),
             _share(row.uncalibrated),
             _share(row.finite),
             _text(row.group or "all"),
@@ -178,11 +195,11 @@ def _scores(facts: ReportFacts) -> PageTable:
     columns = ("score", "value", "95 % from", "to", "better", "what it says")
     rows = [
         (
-            _text(row.metric.replace("_", " ")),
+            _text(_SCORE_NAMES.get(row.metric, row.metric.replace("_", " "))),
             _score(row.value),
             _score(row.lower),
             _score(row.upper),
-            _text(row.direction),
+            _text("" if row.metric == _P_VALUE else row.direction),
             _text(row.note),
         )
         for row in facts.evaluation.rows
@@ -201,13 +218,14 @@ def _levels(facts: ReportFacts) -> PageTable:
 
 def _coverage(facts: ReportFacts) -> PageTable:
     columns = ("promise", "promised", "coverage", "95 % from", "to", "at least", "at most",
-               "observed events", "of these kept")  # fmt: skip
+               "observed events", "of these kept", "with upper end")  # fmt: skip
     rows = [
         (
             _text(f"{row.kind} {percent(row.promised)}"),
             *map(_share, (row.promised, row.estimate, row.low, row.high, row.sure, row.possible)),
             _count(row.n_past),
             _count(row.n_kept),
+            Cell("", math.nan) if row.kind == "lower bound" else _share(row.finite),
         )
         for row in facts.coverage
     ]
@@ -215,7 +233,7 @@ def _coverage(facts: ReportFacts) -> PageTable:
 
 
 def _risks(facts: ReportFacts) -> PageTable:
-    columns = (_in("by time", facts), "individuals", "number", "mean predicted risk",
+    columns = (_in("by time", facts), "group", facts.settings.who, "mean predicted risk",
                "one in ten below", "one in ten above", "observed", "95 % from", "to",
                "identified for")  # fmt: skip
     rows = [
@@ -245,7 +263,8 @@ def _importance(facts: ReportFacts) -> PageTable:
 def _individuals(facts: ReportFacts) -> PageTable:
     levels = [f"{percent(level)} by" for level in SHOWN]
     horizons = [f"risk by {shown(horizon)}" for horizon in facts.settings.horizons]
-    columns = ("individual", f"{percent(CONFIDENCE)} lower bound", *levels, "identified up to",
+    bound = f"{percent(facts.settings.confidence)} lower bound"
+    columns = ("individual", bound, *levels, "identified up to",
                *horizons, _in("observed", facts), "event")  # fmt: skip
     rows = [
         (
@@ -269,8 +288,9 @@ def _features(facts: ReportFacts) -> PageTable:
         (_text(one.label), *(_feature(one.features[name]) for name in names))
         for one in facts.individuals
     ]
-    caption = "Features of the individuals that were asked for"
-    return _table("features", caption, ("individual", *names), rows)
+    who = facts.settings.who
+    caption = f"Features of the {who} that were asked for"
+    return _table("features", caption, (who.removesuffix("s"), *names), rows)
 
 
 def _feature(text: str) -> Cell:
@@ -285,7 +305,7 @@ def _fleet(facts: ReportFacts) -> PageTable:
     assert fleet is not None
     dates = ("replace by date",) if settings.as_of is not None else ()
     replace_by = f"replace by age, risk {percent(settings.risk)}"
-    columns = ("unit", _in("age", facts), f"left with {percent(fleet.confidence)}",
+    columns = ("unit", _in("age", facts), f"time left, {percent(fleet.confidence)} confidence",
                "10 % fail within", "50 % fail within", replace_by, *dates,
                "B10", "B10 from", "B10 to", "B50", "B50 from", "B50 to")  # fmt: skip
     rows = [
@@ -311,7 +331,8 @@ def _bound(value: float) -> str:
 
 def _costs(facts: ReportFacts) -> PageTable:
     priced = facts.settings.early_cost is not None
-    extra = ("cost per unit", _in("cost per time in service", facts)) if priced else ()
+    unit = f" (1/{facts.settings.unit})" if facts.settings.unit else ""
+    extra = ("cost per unit", f"cost per time in service{unit}") if priced else ()
     columns = ("replace at a risk of", "past units that would have failed before", "95 % from",
                "to", _in("mean time in service", facts), "identified for", *extra)  # fmt: skip
     rows = [
@@ -323,4 +344,4 @@ def _costs(facts: ReportFacts) -> PageTable:
         )
         for row in facts.costs
     ]
-    return _table("costs", "Early or late replacement", columns, rows)
+    return _table("costs", "Rules of replacement, from early to late", columns, rows)

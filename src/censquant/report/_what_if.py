@@ -3,17 +3,22 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
 
+from censquant.estimators import ConformalSurvivalRegressor
 from censquant.export import PageModel
 from censquant.report._calibration import SHOWN
 from censquant.report._numbers import rounded
 from censquant.report._settings import Settings
 from censquant.report._study import Study
+
+COVERAGE = 0.8
+"""Of the interval of the panel."""
 
 MISSING, OTHER = "", "(another)"
 _N_TIMES = 61
@@ -51,6 +56,27 @@ class Control:
     levels: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class LiveBounds:
+    """Promises that the panel shows for the individual of its controls.
+
+    Parameters
+    ----------
+    confidence : float
+        Of the lower bound, the first one that the model in the page returns.
+    coverage : float
+        Of the interval, whose ends are the second bounds.
+    """
+
+    confidence: float
+    coverage: float = COVERAGE
+
+    @property
+    def exported(self) -> tuple[float, float]:
+        """Confidences of the bounds that the model in the page returns."""
+        return self.confidence, round((1.0 + self.coverage) / 2.0, 12)
+
+
 @dataclass(frozen=True, eq=False)
 class WhatIf:
     """A model for the page, its controls, and the individuals to start from.
@@ -64,6 +90,10 @@ class WhatIf:
         asked for.
     who, unit : str
         What individuals are called, and the unit of time.
+    bounds : LiveBounds or None
+        What is promised for each; None for a model that is not calibrated.
+    without_bounds : str
+        Why the bounds of a calibrated model are missing; empty if they are not.
     """
 
     model: PageModel
@@ -71,6 +101,8 @@ class WhatIf:
     starts: tuple[tuple[str, dict[str, Any]], ...]
     who: str
     unit: str
+    bounds: LiveBounds | None
+    without_bounds: str = ""
 
     @property
     def described(self) -> str:
@@ -80,14 +112,38 @@ class WhatIf:
             "starts": [{"name": name, "values": values} for name, values in self.starts],
             "who": self.who,
             "unit": self.unit,
+            "bounds": None if self.bounds is None else asdict(self.bounds),
         }
         return json.dumps(content, allow_nan=False).replace("<", "\\u003c")
 
 
-def what_if_of(study: Study, settings: Settings) -> WhatIf:
-    """Return the panel of a study; TypeError says why a model cannot run in a page."""
-    end = float(study.target.time.max())
-    model = study.model.to_javascript(SHOWN, np.linspace(0.0, end, _N_TIMES))
+def what_ifs_of(study: Study, settings: Settings) -> Iterator[WhatIf]:
+    """Return the panels of a study, the largest first; TypeError says why there is none.
+
+    The censoring model that bounds need may be large, or may be one that cannot be exported: then a
+    panel without bounds is left.
+    """
+    times = np.linspace(0.0, float(study.target.time.max()), _N_TIMES)
+    reason = ""
+    if isinstance(study.model, ConformalSurvivalRegressor):
+        bounds = LiveBounds(settings.confidence)
+        try:
+            model = study.model.to_javascript(SHOWN, times, confidence=bounds.exported)
+        except TypeError as error:
+            reason = str(error)
+        else:
+            yield _what_if(study, settings, model, bounds)
+            reason = "the page would be too large with the model of the censoring times."
+    yield _what_if(study, settings, study.model.to_javascript(SHOWN, times), None, reason)
+
+
+def _what_if(
+    study: Study,
+    settings: Settings,
+    model: PageModel,
+    bounds: LiveBounds | None,
+    without_bounds: str = "",
+) -> WhatIf:
     described = json.loads(model.json)
     names = {name: entry["columns"] for name, entry in described["inputs"].items()}
     levels = _levels(described["nodes"])
@@ -101,14 +157,22 @@ def what_if_of(study: Study, settings: Settings) -> WhatIf:
     controls.sort(key=lambda control: order[control.name])
     starts: list[tuple[str, dict[str, Any]]] = [
         (
-            f"a typical one of the {settings.who}",
+            f"a typical {settings.who.removesuffix('s')}",
             {control.name: control.start for control in controls},
         )
     ]
     for row in settings.individuals:
         values = {control.name: _value(study, control, row) for control in controls}
         starts.append((settings.labels[row], values))
-    return WhatIf(model, tuple(controls), tuple(starts), settings.who, settings.unit)
+    return WhatIf(
+        model,
+        tuple(controls),
+        tuple(starts),
+        settings.who,
+        settings.unit,
+        bounds,
+        without_bounds,
+    )
 
 
 def _levels(nodes: list[dict[str, Any]]) -> dict[int, list[str]]:

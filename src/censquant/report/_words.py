@@ -4,7 +4,7 @@ import math
 
 from censquant.report._costs import cheapest
 from censquant.report._facts import ReportFacts
-from censquant.report._fleet import MOST_UNITS
+from censquant.report._fleet import B_LEVELS, MOST_UNITS
 from censquant.report._numbers import NO_BREAK, p_text, percent, shown, time_text
 
 _RANKING = "concordance_restricted_mean"
@@ -75,13 +75,15 @@ def _discrimination(facts: ReportFacts) -> list[str]:
         f"right one in {100 * row.value:.0f} of 100 pairs (95 % interval {100 * row.lower:.0f} to "
         f"{100 * row.upper:.0f}); guessing names it in 50."
     )
-    found = [said, facts.evaluation.verdict]
-    if facts.evaluation.n_rows < facts.cohort.n_rows:
-        found.append(
-            f"Scores and the test of calibration are those of {facts.evaluation.n_rows:,} {who} "
-            "drawn at random."
-        )
-    return found
+    return [said, facts.evaluation.verdict, *_scored(facts, "Scores are")]
+
+
+def _scored(facts: ReportFacts, what: str) -> list[str]:
+    """Return the rows that scores rest on, where these are not all."""
+    n_scored, n_rows = facts.evaluation.n_rows, facts.cohort.n_rows
+    if n_scored == n_rows:
+        return []
+    return [f"{what} those of {n_scored:,} of {n_rows:,} {facts.settings.who}, drawn at random."]
 
 
 def _calibration(facts: ReportFacts) -> list[str]:
@@ -102,18 +104,19 @@ def _calibration(facts: ReportFacts) -> list[str]:
         said = "The test finds that predicted probabilities and events disagree"
     else:
         said = "The test finds no disagreement between predicted probabilities and events"
-    return [*found, f"{said} ({p_text(p_value)})."]
+    rows = _scored(facts, "The test and the bars are")
+    return [*found, f"{said} ({p_text(p_value)}).", *rows]
 
 
 def _coverage(facts: ReportFacts) -> list[str]:
     found = []
     for row in facts.coverage:
-        if row.kind != "lower bound" or row.promised != 0.9:
+        if row.kind != "lower bound" or row.promised != facts.settings.confidence:
             continue
         found.append(
-            f"Nine in ten {facts.settings.who} should outlive their {percent(row.promised)} lower "
-            f"bound; an estimated {percent(row.estimate)} do ({percent(row.low)} to "
-            f"{percent(row.high)})."
+            f"Of the {facts.settings.who}, {percent(row.promised)} should outlive their lower "
+            f"bound of that confidence; an estimated {percent(row.estimate)} do "
+            f"({percent(row.low)} to {percent(row.high)})."
         )
         if row.n_past:
             found.append(
@@ -123,6 +126,16 @@ def _coverage(facts: ReportFacts) -> list[str]:
             )
         if row.note:
             found.append(f"{row.note[0].upper()}{row.note[1:]}")
+    row = [one for one in facts.coverage if one.kind == "interval"][-1]
+    found.append(
+        f"The {percent(row.promised)} intervals hold an estimated {percent(row.estimate)} of the "
+        f"events ({percent(row.low)} to {percent(row.high)})."
+    )
+    if row.finite < 1 and row.low > row.promised:
+        found.append(
+            f"They may hold more than promised, since {percent(1 - row.finite)} of them have no "
+            "upper end, for want of follow-up, and hold every late event."
+        )
     calibrated = (
         "Bounds are calibrated: the model corrected them on rows that it had not seen."
         if facts.model.is_calibrated
@@ -163,11 +176,21 @@ def _importance(facts: ReportFacts) -> list[str]:
     found = facts.importance
     if found is None:
         return []
-    best = found.features[int(found.order[0])]
+    place, n_repeats = int(found.order[0]), found.importances.shape[1]
+    said = "Shuffling the values of no feature makes predictions worse."
+    if found.mean[place] > 0:
+        said = (
+            f"Shuffling the values of {found.features[place]!r} among the individuals makes "
+            "predictions worse than shuffling any other feature."
+        )
+    some = f"all {facts.n_shuffled:,} individuals"
+    if facts.n_shuffled < facts.cohort.n_rows:
+        some = f"{facts.n_shuffled:,} of {facts.cohort.n_rows:,} individuals, drawn at random"
     return [
-        f"Shuffling the values of {best!r} among the individuals makes predictions worse than "
-        "shuffling any other feature. Importance is not causation: a feature that shares its "
-        "information with another one can look unimportant."
+        said,
+        f"Each feature was shuffled {n_repeats} times among {some}.",
+        "Importance is not causation: a feature that shares its information with another one can "
+        "look unimportant.",
     ]
 
 
@@ -198,6 +221,12 @@ def _fleet(facts: ReportFacts) -> list[str]:
             f"The table has the {MOST_UNITS} most urgent of {fleet.n_asked:,} units; censquant "
             "predict writes all of them to a file."
         )
+    n_failed = sum(one.event for one in facts.individuals)
+    if n_failed:
+        found.append(
+            f"{n_failed:,} of the {len(facts.individuals):,} units that were asked for have failed "
+            "already: the table says what was predicted at that age."
+        )
     (low10, high10), (low50, high50) = (
         [percent(end) if 0 < end < 1 else "no limit" for end in limit] for limit in fleet.limits
     )
@@ -207,6 +236,17 @@ def _fleet(facts: ReportFacts) -> list[str]:
         f"to {low10} and {high10}, {percent(0.1)} may have failed, and {percent(0.5)} by those of "
         f"{low50} and {high50} (95{NO_BREAK}% limits)."
     )
+    for when, side in (("later", 0), ("earlier", 1)):
+        outside = [
+            f"B{100 * level:.0f}"
+            for level, limit in zip(B_LEVELS, fleet.limits, strict=True)
+            if (limit[0] > level, limit[1] < level)[side]
+        ]
+        if outside:
+            found.append(
+                f"On these rows failures came {when} than predicted, outside of the limits of "
+                f"{' and '.join(outside)}."
+            )
     return found
 
 
@@ -220,9 +260,14 @@ def _costs(facts: ReportFacts) -> list[str]:
     best, settings = cheapest(facts.costs), facts.settings
     if best is None:
         return [*found, "Give the costs of an early and a late replacement to compare the rules."]
+    risks = [row.risk for row in facts.costs]
+    end = "."
+    if best.risk in (min(risks), max(risks)):
+        when = "an earlier replacement" if best.risk == min(risks) else "a later one, or none,"
+        end = f"; {when} may be cheaper still."
     return [
         *found,
         f"With {shown(settings.early_cost or 0)} for a planned replacement and "
         f"{shown(settings.late_cost or 0)} for a failure, a risk of {percent(best.risk)} is the "
-        "cheapest of these per time in service.",
+        f"cheapest of these per time in service{end}",
     ]

@@ -15,7 +15,7 @@ from censquant.report._figures import figures_of
 from censquant.report._page import check_installed, rendered
 from censquant.report._settings import Settings, read_settings
 from censquant.report._study import Study
-from censquant.report._what_if import WhatIf, what_if_of
+from censquant.report._what_if import what_ifs_of
 from censquant.survival import read_target
 
 MOST_BYTES = 2_000_000
@@ -180,22 +180,20 @@ def _within_limit(
     study: Study, settings: Settings, facts: ReportFacts, figures: dict[str, str]
 ) -> tuple[bytes, str]:
     """Return the page, and why it is without its panel if it is."""
-    panel: WhatIf | None = None
     reason = ""
     try:
-        panel = what_if_of(study, settings)
+        for panel in what_ifs_of(study, settings):
+            content = rendered(facts, figures, panel).encode()
+            if len(content) <= MOST_BYTES:
+                return content, ""
+            reason = (
+                f"with its model the page would have {len(content) / 1e6:.1f} MB, and a page must "
+                f"not exceed {MOST_BYTES / 1e6:.0f} MB. A forest holds its training rows; models "
+                "of the methods cox, boosted, shape, lognormal or weibull, also pooled, take tens "
+                "to hundreds of kilobytes."
+            )
     except TypeError as error:
         reason = str(error)
-    if panel is not None:
-        content = rendered(facts, figures, panel).encode()
-        if len(content) <= MOST_BYTES:
-            return content, ""
-        reason = (
-            f"with its model the page would have {len(content) / 1e6:.1f} MB, and a page must not "
-            f"exceed {MOST_BYTES / 1e6:.0f} MB. A forest holds its training rows; models of the "
-            "methods cox, boosted, shape, lognormal or weibull, also pooled, take tens to hundreds "
-            "of kilobytes."
-        )
     return rendered(facts, figures, None, reason).encode(), reason
 
 

@@ -34,12 +34,12 @@ def test_the_line_is_the_observed_share_and_the_band_its_limits():
     assert_allclose(ax.lines[0].get_xydata(), np.column_stack((nominal, observed)))
     low, high = pit_band(DATA.y, TRUTH, TAUS, confidence=0.8)
     assert_allclose(band(ax.collections[0]), np.column_stack((low, high)))
-    assert legend(ax) == ["predicted", "right"]
+    assert legend(ax) == ["predicted", "ideal"]
 
 
 def test_calibrated_levels_are_nearer_to_the_diagonal_than_early_ones():
     ax = plot_reliability(DATA.y, 0.8 * TRUTH, TAUS, calibrated=TRUTH)
-    assert legend(ax) == ["before calibration", "after", "right"]
+    assert legend(ax) == ["before calibration", "after", "ideal"]
     before, after = (np.abs(line.get_ydata() - line.get_xdata()).max() for line in ax.lines[:2])
     assert after < 0.08 < 0.2 < before
 

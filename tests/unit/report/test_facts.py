@@ -226,9 +226,11 @@ def test_very_many_rows_are_scored_by_a_sample_that_the_facts_name(monkeypatch):
     from censquant.report import _facts
 
     monkeypatch.setattr(_facts, "_MOST_SCORED", 60)
+    monkeypatch.setattr(_facts, "_MOST_SHUFFLED", 40)
     X, y = new_rows()
     facts = report_facts(plain(), X[["temp", "load"]], y, n_resamples=2)
     assert facts.evaluation.n_rows == 60
+    assert facts.n_shuffled == 40
     assert facts.cohort.n_rows == len(X)
 
 

@@ -7,9 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from censquant import CensoredQuantileForest
-from censquant.report import MOST_BYTES, _write, write_report
-from report_rows import Page, calibrated, new_rows, plain
+from censquant import (
+    CensoredQuantileForest,
+    ConformalSurvivalRegressor,
+    CoxQuantileRegressor,
+)
+from censquant.report import MOST_BYTES, _facts, _write, write_report
+from report_rows import Page, calibrated, calibrated_fleet, machines, new_rows, plain
 
 SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -111,6 +115,48 @@ def test_sentences_tell_the_numbers(clinical, fleet):
     assert "Bounds are calibrated: " in words
     best = min(fleet[0].facts.costs, key=lambda row: row.rate)
     assert f"a risk of {100 * best.risk:g} % is the cheapest" in Page(fleet[1]).words
+
+
+def test_the_page_says_which_numbers_rest_on_a_sample(tmp_path, monkeypatch, clinical):
+    every = Page(clinical[1]).words
+    assert "Each feature was shuffled 3 times among all 100 individuals." in every
+    assert "drawn at random" not in every
+    monkeypatch.setattr(_facts, "_MOST_SCORED", 60)
+    monkeypatch.setattr(_facts, "_MOST_SHUFFLED", 40)
+    X, y = new_rows()
+    write_report(plain(), X[["temp", "load"]], y, tmp_path / "page.html", n_resamples=2)
+    words = Page((tmp_path / "page.html").read_text(encoding="utf-8")).words
+    for said in (
+        "Scores are those of 60 of 100 individuals, drawn at random.",
+        "The test and the bars are those of 60 of 100 individuals, drawn at random.",
+        "Each feature was shuffled 3 times among 40 of 100 individuals, drawn at random.",
+    ):
+        assert said in words
+
+
+def test_failed_units_that_were_asked_for_are_called_so(tmp_path):
+    X, (time, event) = new_rows()
+    rows = [*np.flatnonzero(event)[:2], *np.flatnonzero(~event)[:3]]
+    numbers, place = X[["temp", "load"]], tmp_path / "page.html"
+    options = {"preset": "reliability", "individuals": rows, "n_resamples": 2, "risk": 0.03}
+    write_report(plain(), numbers, (time, event), place, **options)
+    page = Page(place.read_text(encoding="utf-8"))
+    assert "2 of the 5 units that were asked for have failed already" in page.words
+    # The bounds of the table are judged, whatever their confidence is.
+    assert "Of the units, 97 % should outlive their lower bound" in page.words
+    assert [row[0] for row in page.tables["coverage"]][3] == "lower bound 97\u00a0%"
+
+
+def test_failures_outside_of_the_limits_of_the_model_are_said(tmp_path):
+    X, (time, event) = new_rows()
+    numbers, place = X[["temp", "load"]], tmp_path / "page.html"
+    options = {"preset": "reliability", "n_resamples": 2, "early_cost": 1.0}
+    for factor, when in ((3.0, "later"), (0.3, "earlier")):
+        write_report(plain(), numbers, (factor * time, event), place, late_cost=1.0, **options)
+        words = Page(place.read_text(encoding="utf-8")).words
+        said = f"failures came {when} than predicted, outside of the limits of B10 and B50."
+        assert said in words
+        assert "a later one, or none, may be cheaper still." in words
 
 
 def test_a_model_without_calibrated_bounds_is_called_so(tmp_path):
@@ -223,6 +269,40 @@ def test_a_model_that_cannot_be_exported_has_a_page_without_the_panel(tmp_path):
     X, y = new_rows(60)
     written = write_report(Uniform(), X, y, tmp_path / "page.html", n_resamples=2)
     assert written.panel_reason.startswith("AdaptedModel cannot be exported")
+
+
+class Foreign(CoxQuantileRegressor):
+    """A model of the censoring times that the export does not know."""
+
+    def _curve_of_numbers(self, numbers):
+        raise TypeError("Foreign cannot be exported.")
+
+
+def test_a_censoring_model_that_cannot_be_exported_leaves_a_panel_without_bounds(tmp_path):
+    X, time, event = machines()
+    X, y = X[["temp", "load"]], (time, event)
+    model = ConformalSurvivalRegressor(
+        CoxQuantileRegressor(), cv=2, censoring_estimator=Foreign(), random_state=0
+    ).fit(X, y)
+    written = write_report(model, X, y, tmp_path / "page.html", n_resamples=2)
+    assert written.has_panel
+    words = Page((tmp_path / "page.html").read_text(encoding="utf-8")).words
+    assert (
+        "The calibrated bounds of the model are not shown here: Foreign cannot be exported."
+        in words
+    )
+
+
+def test_a_page_that_is_too_large_with_bounds_has_a_panel_without_them(tmp_path, monkeypatch):
+    X, y = new_rows()
+    X, place = X[["temp", "load"]], tmp_path / "page.html"
+    whole = write_report(calibrated_fleet(), X, y, place, n_resamples=2)
+    monkeypatch.setattr(_write, "MOST_BYTES", whole.n_bytes - 1)
+    written = write_report(calibrated_fleet(), X, y, place, n_resamples=2)
+    assert written.has_panel
+    assert written.n_bytes < whole.n_bytes
+    words = Page(place.read_text(encoding="utf-8")).words
+    assert "the page would be too large with the model of the censoring times." in words
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])

@@ -12,10 +12,9 @@ from censquant._validation import check_choice, check_number
 from censquant.estimators._frames import labelled
 from censquant.estimators._parts import Part
 from censquant.estimators.meta._bounds import (
-    CalibratesBounds,
     CrossFitted,
+    ExportsBounds,
     base_model,
-    conformal_graph,
     conformal_part,
     cross_fitted,
     curve_table,
@@ -24,14 +23,13 @@ from censquant.estimators.meta._bounds import (
     restored_conformal,
     subgroup_labels,
 )
-from censquant.export import Graph, Value
-from censquant.quantiles import GraphCurve, QuantileCurve
+from censquant.quantiles import QuantileCurve
 from censquant.survival import require_events
 
 Floats = NDArray[np.float64]
 
 
-class ConformalSurvivalRegressor(CalibratesBounds):
+class ConformalSurvivalRegressor(ExportsBounds):
     """Calibrated quantiles and bounds with the promised coverage, around any model.
 
     A lower bound of confidence 0.9 promises that nine in ten individuals outlive theirs. Rows that
@@ -322,13 +320,7 @@ class ConformalSurvivalRegressor(CalibratesBounds):
             ends = np.where(np.isfinite(ends), ends, np.nan)
         return labelled(ends, [low, 1.0 - low], X, output)
 
-    # Exporting and saving
-
-    def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:
-        return conformal_graph(self, *self.estimator_._graph_curve(graph))
-
-    def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
-        return conformal_graph(self, *self.estimator_._curve_of_numbers(numbers))
+    # Saving
 
     def _to_part(self) -> Part:
         return conformal_part(self)

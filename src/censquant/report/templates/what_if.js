@@ -3,14 +3,25 @@
 (() => {
   const read = (id) => document.getElementById(id).textContent;
   const model = censquant.load(read("page-model"));
-  const { controls, starts, who, unit } = JSON.parse(read("page-panel"));
+  const { controls, starts, who, unit, bounds } = JSON.parse(read("page-panel"));
   const { quantiles: levels, times } = model.facts;
   const find = (id) => document.getElementById(id);
-  const percent = (level) => `${Math.round(100 * level)} %`;
+  const SPACE = "\u00a0";
   const BEYOND = "beyond the data";
   const ROUNDING = 1e-12;
 
-  const shown = (x) => x.toLocaleString("en", { maximumSignificantDigits: x >= 1000 ? 4 : 3 });
+  // Numbers as the tables of the page have them.
+  const shown = (x) => {
+    const decimals = x === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(x))));
+    return x.toLocaleString("en", { maximumFractionDigits: Math.min(decimals, 20) });
+  };
+  const percent = (share) => {
+    const digits = share >= 0.0195 && share <= 0.9805 ? 0 : 1;
+    if (share > 0 && share < 0.0005) return `below 0.1${SPACE}%`;
+    if (share < 1 && share > 0.9995) return `above 99.9${SPACE}%`;
+    return `${Number((100 * share).toFixed(digits))}${SPACE}%`;
+  };
+  const timed = (x) => `${shown(x)}${unit && SPACE + unit}`;
 
   const answerOf = (values) => {
     const inputs = {};
@@ -22,6 +33,10 @@
       quantiles: answer.quantiles[0],
       survival: answer.survival[0],
       identified: answer.identified[0],
+      ...(bounds && {
+        lowerBound: answer.lower_bound[0][0],
+        interval: [answer.lower_bound[0][1], answer.upper_bound[0][1]],
+      }),
     };
   };
 
@@ -36,10 +51,12 @@
 
   // As wide as the page allows, so that text keeps its size on a phone.
   const [LEFT, RIGHT, END] = [46, 22, times[times.length - 1]];
+  // Calibrated bounds are drawn between the fan and its axis.
+  const FLOOR = bounds ? 80 : 60;
   let width = 560;
   const measure = () => {
-    width = Math.max(260, Math.min(640, Math.round(document.querySelector(".answers").clientWidth)));
-    for (const [id, height] of [["wi-fan", 84], ["wi-survival", 250]]) {
+    width = Math.max(260, Math.min(640, Math.round(document.querySelector(".fan").clientWidth)));
+    for (const [id, height] of [["wi-fan", FLOOR + 24], ["wi-survival", 268]]) {
       find(id).setAttribute("viewBox", `0 0 ${width} ${height}`);
       find(id).style.maxWidth = `${width}px`;
     }
@@ -85,13 +102,29 @@
   const drawFan = (answer, start) => {
     const picture = find("wi-fan");
     picture.replaceChildren();
-    axis(picture, 4, 60);
+    axis(picture, 4, FLOOR);
     band(picture, answer, 0.1, 0.9, 20, 24, "wide");
     band(picture, answer, 0.25, 0.75, 14, 36, "narrow");
     const tick = (one, name) => svg("line", {
       class: name, x1: x(timeOf(one, 0.5)), x2: x(timeOf(one, 0.5)), y1: 9, y2: 55 });
-    picture.append(tick(start, "begin"));
-    picture.append(tick(answer, known(answer, 0.5) ? "median" : "median unknown"));
+    const inside = (one) => timeOf(one, 0.5) <= END;
+    if (inside(start)) picture.append(tick(start, "begin"));
+    if (inside(answer)) {
+      picture.append(tick(answer, known(answer, 0.5) ? "median" : "median unknown"));
+    }
+    if (bounds) drawBounds(picture, answer);
+  };
+
+  // An interval without an upper end goes on past the picture.
+  const drawBounds = (picture, { lowerBound, interval: [low, high] }) => {
+    const [from, to, end] = [x(low), x(high), high === Infinity ? width - 4 : x(high)];
+    picture.append(
+      svg("line", { class: "promise", x1: from, x2: end, y1: 68, y2: 68 }),
+      svg("line", { class: "promise", x1: from, x2: from, y1: 62, y2: 74 }),
+      high === Infinity
+        ? svg("path", { class: "promise", d: `M${end - 7} 63L${end} 68L${end - 7} 73` })
+        : svg("line", { class: "promise", x1: to, x2: to, y1: 62, y2: 74 }),
+      svg("path", { class: "bound", d: `M${x(lowerBound)} 61l9 7l-9 7Z` }));
   };
 
   const y = (share) => 12 + (1 - share) * 214;
@@ -109,6 +142,8 @@
           percent(share)));
     }
     axis(picture, y(1), y(0));
+    picture.append(svg("text", { class: "small-text", x: (LEFT + width - RIGHT) / 2, y: y(0) + 36,
+      "text-anchor": "middle" }, unit ? `time (${unit})` : "time"));
     if (answer.survival.some((share, k) => share !== start.survival[k])) picture.append(
       svg("path", { class: "begin", d: line(start.survival, 0, times.length) }));
     const beyond = answer.survival.findIndex((share) => !known(answer, 1 - share));
@@ -135,13 +170,33 @@
     }));
   };
 
+  const between = ([low, high]) => (high === Infinity
+    ? `${shown(low)} or later` : `${shown(low)} to ${shown(high)}`);
+
+  const fillBounds = (answer, start) => {
+    const cells = find("wi-bounds").tBodies[0].rows;
+    [answer, start].forEach((one, place) => {
+      cells[0].cells[place + 1].textContent = shown(one.lowerBound);
+      cells[1].cells[place + 1].textContent = between(one.interval);
+    });
+  };
+
+  const promised = ({ lowerBound, interval: [low, high] }) => {
+    const rest = high === Infinity
+      ? "Follow-up is too short for an upper bound."
+      : `With ${percent(bounds.coverage)} it comes between ${shown(low)} and ${timed(high)}.`;
+    return ` With ${percent(bounds.confidence)} confidence the event comes no earlier than `
+      + `${timed(lowerBound)} (calibrated). ${rest}`;
+  };
+
   const say = (answer) => {
     const half = levels.indexOf(0.5);
     const median = known(answer, 0.5)
-      ? `Half of such ${who} have the event by ${shown(answer.quantiles[half])}${unit && ` ${unit}`}.`
+      ? `Half of such ${who} have the event by ${timed(answer.quantiles[half])}.`
       : "The median lies beyond the data.";
     find("wi-said").textContent =
-      `${median} The data can speak up to the level ${percent(answer.identified)}.`;
+      `${median}${bounds ? promised(answer) : ""} `
+      + `The data can speak up to the level ${percent(answer.identified)}.`;
   };
 
   // Controls
@@ -166,6 +221,7 @@
     drawFan(answer, startAnswer);
     drawSurvival(answer, startAnswer);
     fillTable(answer, startAnswer);
+    if (bounds) fillBounds(answer, startAnswer);
     say(answer);
     api.answer = answer;
   };

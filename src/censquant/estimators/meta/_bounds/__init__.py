@@ -1,6 +1,5 @@
 """Bounds around any model: cross-fitting, censoring model, subgroups, coverage, files."""
 
-from censquant.estimators.meta._bounds._calibrates import CalibratesBounds
 from censquant.estimators.meta._bounds._coverage_table import CoverageRow, CoverageTable
 from censquant.estimators.meta._bounds._cross_fit import (
     CrossFitted,
@@ -9,19 +8,18 @@ from censquant.estimators.meta._bounds._cross_fit import (
     curve_table,
     prefitted,
 )
+from censquant.estimators.meta._bounds._exporting import ExportsBounds
 from censquant.estimators.meta._bounds._files import conformal_part, restored_conformal
-from censquant.estimators.meta._bounds._graph import conformal_graph
 from censquant.estimators.meta._bounds._shift import ShiftTest, numbers_of
 from censquant.estimators.meta._bounds._subgroups import subgroup_labels
 
 __all__ = [
-    "CalibratesBounds",
     "CoverageRow",
     "CoverageTable",
     "CrossFitted",
+    "ExportsBounds",
     "ShiftTest",
     "base_model",
-    "conformal_graph",
     "conformal_part",
     "cross_fitted",
     "curve_table",

@@ -28,7 +28,9 @@ CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 # Ages that are calibrated one by one; more are interpolated between so many.
 _MOST_AGES = 32
-_OTHER: dict[Side, Side] = {"lower": "upper", "upper": "lower"}
+
+OTHER_SIDE: dict[Side, Side] = {"lower": "upper", "upper": "lower"}
+"""Sides of right-censored times by those of mirrored ones."""
 
 
 @dataclass(eq=False)
@@ -125,7 +127,7 @@ class Calibration:
         elapsed: Floats | None,
     ) -> tuple[Floats, list[str]]:
         """Return the bounds of rows in the user's units, and what is to be said of them."""
-        own = _OTHER[side] if self.mirror else side
+        own = OTHER_SIDE[side] if self.mirror else side
         result, notes = np.empty(len(curve)), list[str]()
         for label, rows in self.members(labels):
             part, limits = curve.take(rows, reach=False), censoring.take(rows)
@@ -191,7 +193,7 @@ class Calibration:
         return found
 
     def _coverage_rows(self, group: Group, side: Side) -> list[CoverageRow]:
-        own = _OTHER[side] if self.mirror else side
+        own = OTHER_SIDE[side] if self.mirror else side
         rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
         bounds = [group.rule(share, own).bounds(rows.curve, rows.censoring) for share in missed]
         plain = rows.curve.at(missed if own == "lower" else CONFIDENCES)

@@ -1,0 +1,161 @@
+"""Calibrated bounds in a graph: what a `BoundRule` computes from curves, as operations."""
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, Protocol
+
+import numpy as np
+
+from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
+from censquant.calibration._candes import CutoffRule
+from censquant.calibration._censoring import CommonCensoring
+from censquant.calibration._drcosarc import SmallerOfTwo
+from censquant.calibration._family_graph import family_graph
+from censquant.calibration._rules import IndexRule
+from censquant.export import Value, count_in_table
+from censquant.quantiles import GridCurve
+
+
+class GraphCensoring(Protocol):
+    """What bounds need of the censoring times: constants, or values ``(n, 1)`` of a graph."""
+
+    def followed_until(self, share: float) -> Value | float:
+        """Last time up to which at least a share of rows like each one is uncensored."""
+        ...
+
+    def before(self, time: float) -> Value | float:
+        """Chance to be uncensored just before a time, never below the floor."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CommonCensoringGraph:
+    """One Kaplan-Meier curve of the censoring time, whose answers are constants.
+
+    Parameters
+    ----------
+    censoring : CommonCensoring
+
+    Examples
+    --------
+    >>> from censquant.calibration import CommonCensoring, CommonCensoringGraph
+    >>> from censquant.survival import censoring_kaplan_meier
+    >>> curve = censoring_kaplan_meier([1.0, 2.0, 3.0, 4.0], [True, False, True, False])
+    >>> CommonCensoringGraph(CommonCensoring(curve, 1)).before(2.0)
+    1.0
+    """
+
+    censoring: CommonCensoring
+
+    def followed_until(self, share: float) -> float:
+        """Return the last time at which at least a share is uncensored; infinite if all are."""
+        return float(self.censoring.followed_until(share)[0])
+
+    def before(self, time: float) -> float:
+        """Return the chance to be uncensored just before a time."""
+        return float(self.censoring.before(np.array([time]))[0])
+
+
+@dataclass(frozen=True, eq=False)
+class ModelledCensoringGraph:
+    """Censoring times whose distribution depends on the features.
+
+    Parameters
+    ----------
+    curve : GridCurve
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.calibration import ModelledCensoringGraph
+    >>> from censquant.export import Graph
+    >>> from censquant.quantiles import GridCurve
+    >>> curve = GridCurve.of_predictions(Graph().numbers(2), np.array([0.25, 0.75]), 0.0)
+    >>> ModelledCensoringGraph(curve).followed_until(0.1).shape
+    (None, 1)
+    """
+
+    curve: GridCurve
+
+    def followed_until(self, share: float) -> Value:
+        """Return the last time at which at least a share of rows like each one is uncensored."""
+        return self.curve.at([1.0 - share])
+
+    def before(self, time: float) -> Value:
+        """Return the chance to be uncensored just before a time."""
+        asked = self.curve.values.graph.repeated(np.array([time]), self.curve.values)
+        return (1.0 - self.curve.levels_of(asked)).maximum(SMALLEST_CENSORING_CHANCE)
+
+
+@singledispatch
+def bounds_graph(rule: Any, curve: GridCurve, censoring: GraphCensoring) -> Value:
+    """Return the bounds of a rule in a graph, of shape (n, 1).
+
+    Parameters
+    ----------
+    rule : BoundRule
+        As a method of `METHODS` makes it.
+    curve : GridCurve
+        Right-censored, on the levels of `censquant.quantiles.CURVE_QUANTILES`.
+    censoring : GraphCensoring
+
+    Returns
+    -------
+    bounds : Value of shape (n, 1)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.calibration import IndexRule, ModelledCensoringGraph, bounds_graph
+    >>> from censquant.export import Graph
+    >>> from censquant.quantiles import CURVE_QUANTILES, GridCurve
+    >>> x, levels = Graph().numbers(26), np.array(CURVE_QUANTILES)
+    >>> curve = GridCurve.of_predictions(x, levels, 0.0)
+    >>> bounds_graph(IndexRule(0.1, "lower"), curve, ModelledCensoringGraph(curve)).shape
+    (None, 1)
+    """
+    raise TypeError(f"Bounds of the rule {type(rule).__name__} cannot be exported.")
+
+
+@bounds_graph.register
+def _(rule: IndexRule, curve: GridCurve, censoring: GraphCensoring) -> Value:
+    if np.isinf(rule.index):
+        trivial = curve.lower if rule.index < 0 else np.inf
+        bound = curve.values.graph.repeated(np.array([trivial]), curve.values)
+    else:
+        bound = _not_below(family_graph(curve, np.array([rule.index])), curve.lower)
+    if rule.share <= 0:
+        return bound
+    until = censoring.followed_until(rule.share)
+    end = _not_below(until, curve.lower) if isinstance(until, Value) else max(until, curve.lower)
+    if rule.side == "lower":
+        return bound.minimum(end)
+    return (bound <= end).where(bound, np.inf)
+
+
+@bounds_graph.register
+def _(rule: SmallerOfTwo, curve: GridCurve, censoring: GraphCensoring) -> Value:
+    return bounds_graph(rule.calibrated, curve, censoring).minimum(_own(curve, rule.level))
+
+
+@bounds_graph.register
+def _(rule: CutoffRule, curve: GridCurve, censoring: GraphCensoring) -> Value:
+    graph, chance = curve.values.graph, censoring.before(rule.cutoff)
+    if not isinstance(chance, Value):
+        chance = graph.repeated(np.array([chance]), curve.values)
+    passed = np.cumsum(rule.weight)
+    wanted = (1.0 / chance + float(passed[-1])) * (1.0 - rule.missed)
+    # The tolerance is in the table: onnxruntime takes a factor this close to 1 for none.
+    place = count_in_table(passed / (1.0 - 1e-12), wanted, strictly=True)
+    shift = graph.lookup(np.append(rule.score, np.inf), place)
+    return _not_below(_own(curve, rule.missed) - shift, curve.lower).minimum(rule.cutoff)
+
+
+def _own(curve: GridCurve, level: float) -> Value:
+    """Return the model's quantile of a level."""
+    return _not_below(family_graph(curve, np.array([level])), curve.lower)
+
+
+def _not_below(times: Value, lower: float) -> Value:
+    """Return times that are not below the smallest possible one."""
+    return times if lower == -np.inf else times.maximum(lower)
