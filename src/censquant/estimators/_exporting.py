@@ -90,6 +90,7 @@ class Exports(ReadsCurves):
             asked = graph.repeated(at, next(iter(graph.inputs.values())))
             graph.outputs["survival"] = 1.0 - curve.levels_of(asked)
             graph.facts["times"] = at.tolist()
+        graph.drop_unused()
         return graph
 
     def _graph_curve(self, graph: Graph) -> tuple[GraphCurve, Value]:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pandas as pd
 import pytest
 from sklearn.impute import SimpleImputer
@@ -123,6 +124,40 @@ def test_numeric_steps_of_a_pipeline_are_exported(tmp_path):
     model = make_quantile_pipeline(*steps, LinearCQR([0.1, 0.3])).fit(x, y)
     model.to_onnx(tmp_path / "model.onnx", dtype="float64")
     assert_same(onnx_answers(tmp_path / "model.onnx", X=x), model, x, None)
+
+
+class TestLoading:
+    """A runtime's time to load a file grows with operations, and faster with unknown sizes."""
+
+    def body(self, name, folder):
+        fitted(name).to_onnx(folder / "model.onnx", LEVELS)
+        made = onnx.shape_inference.infer_shapes(onnx.load(folder / "model.onnx"), data_prop=True)
+        (loop,) = (node for node in made.graph.node if node.op_type == "Loop")
+        return next(a.g for a in loop.attribute if a.name == "body")
+
+    @pytest.mark.parametrize("name", ["pool, right", "recommended, left", "calibrated, right"])
+    def test_nothing_is_computed_that_no_output_depends_on(self, name, tmp_path):
+        body = self.body(name, tmp_path)
+        inside = [a.g for node in body.node for a in node.attribute if a.name == "body"]
+        used = {name for graph in (body, *inside) for node in graph.node for name in node.input}
+        used |= {value.name for value in body.output}
+        idle = [node.op_type for node in body.node if not used.intersection(node.output)]
+        assert idle == []
+
+    @pytest.mark.parametrize("name", ["pool, right", "recommended, left", "ensemble, right"])
+    def test_sizes_of_arrays_are_known_but_for_few(self, name, tmp_path):
+        body = self.body(name, tmp_path)
+        known = {
+            value.name
+            for value in body.value_info
+            if value.type.tensor_type.HasField("shape")
+            and all(
+                length.dim_param == "block" or length.HasField("dim_value")
+                for length in value.type.tensor_type.shape.dim
+            )
+        }
+        made = [name for node in body.node for name in node.output]
+        assert len(known.intersection(made)) > 0.9 * len(made)
 
 
 class TestCategories:
