@@ -30,6 +30,7 @@ REACHES = {
     "peers": "lifelines",
     "test_docs_pages": "torch",
     "test_methods": "torch",
+    "test_mlflow_page": "mlflow",
     "test_production_page": "onnxruntime",
     "test_public_api": "torch",
     "test_run": "torch",

@@ -1,5 +1,6 @@
 """Every estimator as an ONNX file says what it says itself."""
 
+import inspect
 import subprocess
 import sys
 
@@ -7,14 +8,18 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
+import censquant
 from censquant import (
     CensoredQuantileForest,
     CensoredQuantileRegressor,
     CoxQuantileRegressor,
     LinearCQR,
+    QuantilePipeline,
+    QuantileRegressor,
     load,
     make_quantile_pipeline,
 )
@@ -76,21 +81,46 @@ def test_a_level_other_than_the_median_alone_has_no_median(tmp_path):
         model.to_onnx(tmp_path / "other.onnx", [0.5])
 
 
+def test_every_estimator_is_exported_by_these_tests():
+    public = (getattr(censquant, name) for name in censquant.__all__)
+    classes = {each for each in public if inspect.isclass(each) and issubclass(each, BaseEstimator)}
+    here = {type(model) for model in MODELS.values()} | {QuantilePipeline}
+    assert here == classes - {QuantileRegressor}
+
+
+@pytest.mark.parametrize("name", ["ensemble, right", "forest, left", "pool, right"])
+def test_rows_alone_are_answered_as_in_a_batch(name, tmp_path):
+    fitted(name).to_onnx(tmp_path / "model.onnx", LEVELS)
+    runs, rows = session(tmp_path / "model.onnx"), new_rows(30).astype(np.float32)
+    (batch,) = runs.run(["quantiles"], {"X": rows})
+    alone = np.concatenate([runs.run(["quantiles"], {"X": row[None]})[0] for row in rows])
+    np.testing.assert_allclose(alone, batch, rtol=2e-7)
+
+
 def test_a_file_runs_without_this_package(tmp_path):
-    fitted("cox, right").to_onnx(tmp_path / "model.onnx", LEVELS)
+    model, rows = fitted("cox, right"), new_rows(2).astype(np.float32)
+    model.to_onnx(tmp_path / "model.onnx", LEVELS)
+    np.save(tmp_path / "rows.npy", rows)
+    # A module of None cannot be imported, wherever it is installed.
     program = """
 import sys
+sys.modules["censquant"] = None
 import numpy as np
 import onnxruntime
 session = onnxruntime.InferenceSession("model.onnx")
-answer = session.run(["quantiles"], {"X": np.zeros((2, 3), np.float32)})[0]
-assert "censquant" not in sys.modules
-print(answer.shape, session.get_modelmeta().custom_metadata_map["quantiles"])
+np.save("answer.npy", session.run(["quantiles"], {"X": np.load("rows.npy")})[0])
+print(session.get_modelmeta().custom_metadata_map["quantiles"])
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.stdout.strip() == f"(2, 6) {SIX_LEVELS}", done.stderr
+    assert done.stdout.strip() == SIX_LEVELS, done.stderr
+    expected = model.predict_quantiles(rows.astype(np.float64), LEVELS, beyond="extrapolate")
+    np.testing.assert_allclose(np.load(tmp_path / "answer.npy"), expected, rtol=2e-7)
 
 
 def test_a_model_that_was_loaded_is_exported_like_the_fitted_one(tmp_path):
