@@ -28,6 +28,7 @@ REACHES = {
     "_converters": "skl2onnx",
     "_onnx": "onnx",
     "peers": "lifelines",
+    "test_console_blocks": "onnx",
     "test_docs_pages": "torch",
     "test_methods": "torch",
     "test_mlflow_page": "mlflow",
