@@ -1,6 +1,7 @@
 """``censquant predict`` and ``evaluate``: the answers are those of the library, in any format."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,36 @@ def test_predictions_are_those_of_the_model_beside_the_columns_it_does_not_use(s
     share = np.isnan(expected).mean()
     assert 0 < share < 1
     assert f"{share:.0%} of the times are empty" in done.out
+
+
+class TestFolder:
+    @pytest.fixture
+    def parts(self, shell):
+        """The new rows in two files."""
+        Path("parts").mkdir()
+        shell[:25].to_parquet("parts/a.parquet", index=False)
+        shell[25:].to_parquet("parts/b.parquet", index=False)
+        return shell
+
+    def test_a_folder_of_tables_is_predicted_into_a_folder_and_resumed(self, parts):
+        for _ in range(2):
+            done = run("predict", "model", "parts", "-o", "times", "--quantiles", "0.1,0.5")
+            assert done.code == 0, done.err
+            assert "Predicted 60 rows: q0.1, q0.5, identified" in done.out
+        found = pd.read_parquet(sorted(Path("times").glob("*.parquet")))
+        X = parts[["temp", "site"]]
+        expected = load("model").predict_quantiles(X, [0.1, 0.5], beyond="nan")
+        np.testing.assert_allclose(found[["q0.1", "q0.5"]], expected, rtol=1e-12)
+        assert list(found["unit"]) == list(parts["unit"])
+
+    @pytest.mark.parametrize("wrong", [("-o", "times", "--force"), ("-o", "-")])
+    def test_a_folder_is_neither_replaced_nor_printed(self, parts, wrong):
+        said = run("predict", "model", "parts", *wrong).error
+        assert said == (
+            f"{'--force' if '--force' in wrong else '-o -'} must not be given with a folder of "
+            "tables: its predictions are a folder that the same command resumes; name one that "
+            "is new."
+        )
 
 
 @pytest.mark.parametrize("suffix", ["tsv", "csv.gz", "parquet", "feather"])

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 import censquant
 from data_folder import empty_folder
+from engine_records import add_engines
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -77,30 +78,12 @@ def test_blocks_of_a_page_print_what_the_page_shows(name, tmp_path, monkeypatch,
     assert any(output for _, output in shown)
 
 
-def engines(lives, rng):
-    """Text of records in NASA's form: two sensors that drift towards the failure, and noise."""
-    for unit, (life, recorded) in enumerate(lives, start=1):
-        for cycle in range(1, recorded + 1):
-            wear = max(0.0, 1.0 - (life - cycle) / 100.0)
-            sensors = np.concatenate([[600.0 + wear, 40.0 - wear], np.full(19, 5.0)])
-            sensors[:14] += rng.normal(0.0, 0.2, 14)
-            yield " ".join(map(str, [unit, cycle, 0.0, 0.0, 100.0, *sensors]))
-
-
 # The sensors of made-up engines follow a simpler law than NASA's, which the pool does not match.
 @pytest.mark.filterwarnings("ignore:Held-out rows reject the calibration")
 def test_code_of_the_reliability_page_runs_on_engines_of_the_same_form(tmp_path, monkeypatch):
     folder = empty_folder(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    failed, others = rng.integers(120, 260, (2, 100))
-    recorded = (others * rng.uniform(0.5, 0.95, 100)).astype(int)
-    lives = {"train": zip(failed, failed, strict=True), "test": zip(others, recorded, strict=True)}
-    for part, pairs in lives.items():
-        rows = "\n".join(engines(pairs, rng))
-        folder.add(f"cmapss_fd001/{part}_FD001.txt", f"{rows}\n")
-    left = "\n".join(map(str, others - recorded))
-    folder.add("cmapss_fd001/RUL_FD001.txt", f"{left}\n")
+    add_engines(folder, 120, 260)
     page = (DOCS / "reliability.md").read_text(encoding="utf-8")
     assert "every tenth" in page
     found = run_page(page.replace("age % 10 == 0", "age % 40 == 0"), "reliability")

@@ -79,6 +79,7 @@ class Exports(ReadsCurves):
         check_is_fitted(self)
         graph = Graph()
         self._add_outputs(graph, *self._graph_curve(graph), quantiles, times)
+        graph.drop_unused()
         return graph
 
     def _add_outputs(

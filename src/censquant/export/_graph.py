@@ -185,6 +185,25 @@ class Graph:
 
     # Bookkeeping
 
+    def drop_unused(self) -> None:
+        """Leave out the operations that no output depends on.
+
+        Models write down more than is asked of them: a candidate of a pool, for example, has a
+        reach of its own, which the pool does not use. Runtimes compute whatever a file says.
+
+        Examples
+        --------
+        >>> from censquant.export import Graph
+        >>> graph = Graph()
+        >>> x = graph.numbers(2)
+        >>> graph.outputs["total"], unused = x.sum(), x.exp()
+        >>> graph.drop_unused()
+        >>> [node.operation for node in graph.top.nodes]
+        ['sum']
+        """
+        needed = {value.number for value in self.outputs.values()}
+        _keep_needed(self.top, needed)
+
     def add(
         self,
         operation: str,
@@ -212,6 +231,19 @@ class Graph:
     def _new(self, kind: str, shape: Shape) -> Value:
         self._n_values += 1
         return Value(self, self._n_values - 1, kind, shape)
+
+
+def _keep_needed(block: Block, needed: set[int]) -> None:
+    """Keep the operations of a block that make needed values, to which their inputs are added."""
+    needed.update(value.number for value in block.outputs)
+    kept = []
+    for node in reversed(block.nodes):
+        if any(value.number in needed for value in node.outputs):
+            kept.append(node)
+            needed.update(value.number for value in node.inputs)
+            if node.body is not None:
+                _keep_needed(node.body, needed)
+    block.nodes = kept[::-1]
 
 
 def used_constants(graph: Graph) -> list[int]:

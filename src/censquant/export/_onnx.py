@@ -192,6 +192,7 @@ class GraphNodes:
             else:  # onnxruntime's Gather returns the first of several texts of a row only
                 column = body.add("Reshape", rows, body.integers([-1, 1]))
                 some = body.add("GatherND", name, column)
+            body.declare(some, self._types[value.kind], value.shape)
             self._names[value.number] = some
         self._write_block(self._graph.top, body)
         results = []
@@ -246,6 +247,7 @@ class GraphNodes:
                 for place, (name, kind) in enumerate(zip(inputs, kinds, strict=True))
             ],
             [onnx.helper.make_empty_tensor_value_info(name) for name in made],
+            value_info=body.shapes,
         )
         names = [outer.fresh("after") for _ in outputs[1:]]
         outer.add("Loop", count, self._yes, *initial, outputs=names, body=graph)
@@ -264,6 +266,8 @@ class GraphNodes:
                 made = SIMPLE[node.operation](nodes, inputs, node)
             for value, name in zip(node.outputs, made, strict=True):
                 self._names[value.number] = name
+                if node.operation in _SHAPE_NOT_INFERRED:
+                    nodes.declare(name, self._types[value.kind], value.shape)
 
     def _write_loop(self, node: Node, inputs: list[str], nodes: NodeList) -> list[str]:
         assert node.body is not None
@@ -351,6 +355,10 @@ class GraphNodes:
         return nodes.add("Reshape", flat, nodes.integers([-1, n_codes]))
 
 
+# Operations whose lengths are computed, or given by constants outside of a loop.
+_SHAPE_NOT_INFERRED = frozenset(
+    ("cumprod", "highest", "leaf_sums", "loop", "lowest", "repeat", "reshape", "sort", "sum")
+)
 _NUMPY = {FLOAT: np.float64, INTEGER: np.int64, FLAG: np.bool_}
 
 

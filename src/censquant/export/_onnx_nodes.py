@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.export._value import Node
+from censquant.export._value import Node, Shape
+
+BLOCK = "block"
+"""Name of the number of rows that are computed at a time."""
 
 
 def onnx_package() -> Any:
@@ -28,6 +31,7 @@ class NodeList:
     def __init__(self, prefix: str, parent: "NodeList | None" = None) -> None:
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
+        self.shapes: list[Any] = []
         self._prefix = prefix
         self._n_names = 0
         self._parent = self if parent is None else parent
@@ -62,6 +66,16 @@ class NodeList:
     def scalar(self, name: str) -> str:
         """Return a vector of length 1 as a scalar."""
         return self.add("Reshape", name, self.integers([]))
+
+    def declare(self, name: str, kind: int, shape: Shape) -> None:
+        """Say the shape of a value that a runtime does not infer.
+
+        A runtime reuses the memory of arrays that it knows to be of one size, and for each array
+        looks through those that it could not reuse: without a name for the number of rows, a
+        model of thousands of operations takes many seconds to load.
+        """
+        lengths = [BLOCK if length is None else length for length in shape]
+        self.shapes.append(onnx_package().helper.make_tensor_value_info(name, kind, lengths))
 
     def add(
         self,

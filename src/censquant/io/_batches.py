@@ -12,6 +12,7 @@ from censquant.io._options import TextOptions
 from censquant.io._stream import TableStream, Utf8
 
 _BLOCK_BYTES = 1 << 23
+_PAGE_BYTES = 1 << 20
 _OTHER_SEPARATORS = (";", "\t", "|")
 _LONGEST_HEADER = 1 << 20  # bytes
 _TAB_SUFFIXES = (".tsv", ".tab")
@@ -96,7 +97,8 @@ class TableReader:
 
         try:
             self._jumping = self._stream.seekable()
-            file = pq.ParquetFile(self._jumping)
+            # Fetched ahead, a file stays in memory until its end; unbuffered, a group of rows does.
+            file = pq.ParquetFile(self._jumping, pre_buffer=False, buffer_size=_PAGE_BYTES)
         except (pa.ArrowInvalid, OSError) as error:
             raise unreadable(self.shown, error) from None
         self.names = list(file.schema_arrow.names)

@@ -1,19 +1,25 @@
 """Every estimator as an ONNX file says what it says itself."""
 
+import inspect
 import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
+import censquant
 from censquant import (
     CensoredQuantileForest,
     CensoredQuantileRegressor,
     CoxQuantileRegressor,
     LinearCQR,
+    QuantilePipeline,
+    QuantileRegressor,
     load,
     make_quantile_pipeline,
 )
@@ -75,21 +81,46 @@ def test_a_level_other_than_the_median_alone_has_no_median(tmp_path):
         model.to_onnx(tmp_path / "other.onnx", [0.5])
 
 
+def test_every_estimator_is_exported_by_these_tests():
+    public = (getattr(censquant, name) for name in censquant.__all__)
+    classes = {each for each in public if inspect.isclass(each) and issubclass(each, BaseEstimator)}
+    here = {type(model) for model in MODELS.values()} | {QuantilePipeline}
+    assert here == classes - {QuantileRegressor}
+
+
+@pytest.mark.parametrize("name", ["ensemble, right", "forest, left", "pool, right"])
+def test_rows_alone_are_answered_as_in_a_batch(name, tmp_path):
+    fitted(name).to_onnx(tmp_path / "model.onnx", LEVELS)
+    runs, rows = session(tmp_path / "model.onnx"), new_rows(30).astype(np.float32)
+    (batch,) = runs.run(["quantiles"], {"X": rows})
+    alone = np.concatenate([runs.run(["quantiles"], {"X": row[None]})[0] for row in rows])
+    np.testing.assert_allclose(alone, batch, rtol=2e-7)
+
+
 def test_a_file_runs_without_this_package(tmp_path):
-    fitted("cox, right").to_onnx(tmp_path / "model.onnx", LEVELS)
+    model, rows = fitted("cox, right"), new_rows(2).astype(np.float32)
+    model.to_onnx(tmp_path / "model.onnx", LEVELS)
+    np.save(tmp_path / "rows.npy", rows)
+    # A module of None cannot be imported, wherever it is installed.
     program = """
 import sys
+sys.modules["censquant"] = None
 import numpy as np
 import onnxruntime
 session = onnxruntime.InferenceSession("model.onnx")
-answer = session.run(["quantiles"], {"X": np.zeros((2, 3), np.float32)})[0]
-assert "censquant" not in sys.modules
-print(answer.shape, session.get_modelmeta().custom_metadata_map["quantiles"])
+np.save("answer.npy", session.run(["quantiles"], {"X": np.load("rows.npy")})[0])
+print(session.get_modelmeta().custom_metadata_map["quantiles"])
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.stdout.strip() == f"(2, 6) {SIX_LEVELS}", done.stderr
+    assert done.stdout.strip() == SIX_LEVELS, done.stderr
+    expected = model.predict_quantiles(rows.astype(np.float64), LEVELS, beyond="extrapolate")
+    np.testing.assert_allclose(np.load(tmp_path / "answer.npy"), expected, rtol=2e-7)
 
 
 def test_a_model_that_was_loaded_is_exported_like_the_fitted_one(tmp_path):
@@ -123,6 +154,40 @@ def test_numeric_steps_of_a_pipeline_are_exported(tmp_path):
     model = make_quantile_pipeline(*steps, LinearCQR([0.1, 0.3])).fit(x, y)
     model.to_onnx(tmp_path / "model.onnx", dtype="float64")
     assert_same(onnx_answers(tmp_path / "model.onnx", X=x), model, x, None)
+
+
+class TestLoading:
+    """A runtime's time to load a file grows with operations, and faster with unknown sizes."""
+
+    def body(self, name, folder):
+        fitted(name).to_onnx(folder / "model.onnx", LEVELS)
+        made = onnx.shape_inference.infer_shapes(onnx.load(folder / "model.onnx"), data_prop=True)
+        (loop,) = (node for node in made.graph.node if node.op_type == "Loop")
+        return next(a.g for a in loop.attribute if a.name == "body")
+
+    @pytest.mark.parametrize("name", ["pool, right", "recommended, left", "calibrated, right"])
+    def test_nothing_is_computed_that_no_output_depends_on(self, name, tmp_path):
+        body = self.body(name, tmp_path)
+        inside = [a.g for node in body.node for a in node.attribute if a.name == "body"]
+        used = {name for graph in (body, *inside) for node in graph.node for name in node.input}
+        used |= {value.name for value in body.output}
+        idle = [node.op_type for node in body.node if not used.intersection(node.output)]
+        assert idle == []
+
+    @pytest.mark.parametrize("name", ["pool, right", "recommended, left", "ensemble, right"])
+    def test_sizes_of_arrays_are_known_but_for_few(self, name, tmp_path):
+        body = self.body(name, tmp_path)
+        known = {
+            value.name
+            for value in body.value_info
+            if value.type.tensor_type.HasField("shape")
+            and all(
+                length.dim_param == "block" or length.HasField("dim_value")
+                for length in value.type.tensor_type.shape.dim
+            )
+        }
+        made = [name for node in body.node for name in node.output]
+        assert len(known.intersection(made)) > 0.9 * len(made)
 
 
 class TestCategories:

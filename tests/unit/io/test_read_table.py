@@ -1,9 +1,12 @@
 """Tables are read as they are, whatever their encoding, separators and quotation marks."""
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from censquant.io import (
@@ -181,3 +184,18 @@ def test_columns_that_only_look_like_the_time_are_kept(tmp_path):
 def test_a_model_without_names_cannot_predict_a_file(tmp_path):
     with pytest.raises(ValueError, match="must have been fitted to a data frame"):
         predict_file(object(), "data.csv", "out.csv")
+
+
+def test_a_parquet_file_is_not_held_in_memory_while_it_is_read(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pa.table({f"x{k}": rng.normal(size=100_000) for k in range(10)})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=5_000)
+    before = pa.total_allocated_bytes()
+    reader = TableReader(tmp_path / "rows.parquet")
+    tracemalloc.start()
+    held = [pa.total_allocated_bytes() - before for _ in reader.pieces(range(10), 5_000)]
+    by_python = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    reader.close()
+    assert len(held) == 20
+    assert max(held) + by_python < (tmp_path / "rows.parquet").stat().st_size / 2

@@ -1,6 +1,7 @@
 """``censquant predict``."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +21,7 @@ def predict(
             "-o",
             metavar="OUT",
             help="File for the predictions; its name says the format (.csv, .tsv, .parquet, "
-            ".feather, text also .gz). - writes CSV to standard output.",
+            ".feather, text also .gz). - writes CSV to standard output. A folder if DATA is one.",
         ),
     ],
     quantiles: Annotated[
@@ -69,39 +70,52 @@ def predict(
 ) -> None:
     """Predict when the event will have happened, for every row of a table.
 
-    Rows are read and written in pieces, so that files may be larger than memory.
+    Rows are read and written in pieces, so that files may be larger than memory. DATA may be a
+    folder of tables: OUT is then a folder of Parquet files, and the same command resumes one that
+    was killed.
     """
     from censquant.cli._console import Reporter, bar
     from censquant.cli._target import text_options
     from censquant.estimators import load
-    from censquant.io import predict_file
+    from censquant.io import PredictedDataset, PredictedFile, predict_dataset, predict_file
 
     report = Reporter(as_json=as_json, on_stderr=output == "-")
     if as_json and output == "-":
         raise ValueError("--json and -o - both write to standard output: name a file.")
-    levels = level_list(quantiles)
+    is_folder = Path(data).is_dir()
+    if is_folder and (force or output == "-"):
+        given = "--force" if force else "-o -"
+        raise ValueError(
+            f"{given} must not be given with a folder of tables: its predictions are a folder that "
+            "the same command resumes; name one that is new."
+        )
     fitted = load(model)
     with bar("predicting") as progress, report.noting_warnings():
-        written = predict_file(
-            fitted,
-            data,
-            output,
-            quantiles=levels or [],
-            interval=interval,
-            lower_bound=lower_bound,
-            remaining=remaining,
-            beyond=beyond,
-            keep=_kept(keep),
-            options=text_options(separator, decimal, encoding, missing),
-            overwrite=force,
-            chunk_rows=chunk_rows,
-            progress=progress,
-        )
+        question: dict[str, Any] = {
+            "quantiles": level_list(quantiles) or [],
+            "interval": interval,
+            "lower_bound": lower_bound,
+            "remaining": remaining,
+            "beyond": beyond,
+            "keep": _kept(keep),
+            "options": text_options(separator, decimal, encoding, missing),
+            "chunk_rows": chunk_rows,
+        }
+        written: PredictedFile | PredictedDataset
+        if is_folder:
+            written = predict_dataset(
+                fitted, data, output, progress=lambda done: progress(done, None, "rows"), **question
+            )
+        else:
+            written = predict_file(
+                fitted, data, output, overwrite=force, progress=progress, **question
+            )
     report.line(f"Predicted {written.n_rows:,} rows: {', '.join(written.columns)}")
-    if written.identified_share < 1:
+    share = written.identified_share if isinstance(written, PredictedFile) else None
+    if share is not None and share < 1:
         marks = {"nan": "empty", "inf": "infinite", "extrapolate": "the model's guess"}
         report.line(
-            f"{1 - written.identified_share:.0%} of the times are {marks[beyond]}, because nobody "
+            f"{1 - share:.0%} of the times are {marks[beyond]}, because nobody "
             "like that individual was followed for so long; the column identified has the highest "
             "level that the data can speak for."
         )
@@ -112,7 +126,7 @@ def predict(
             "output": output,
             "rows": written.n_rows,
             "columns": list(written.columns),
-            "identified_share": written.identified_share,
+            "identified_share": share,
         }
     )
 
