@@ -58,9 +58,9 @@ _REJECTED, _DEVIATION, _FEWEST_EVENTS = 0.01, 0.05, 10
 _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 _BLOCK_ROWS = 4_096
 _TAIL_RULE = (
-    "Past the end of its own data a candidate is continued by those that extrapolate, and more "
-    "than a fifth beyond the observed times none goes further than the weighted median of all on "
-    "the side of censoring, and none goes on the other."
+    "Candidates that end with their data follow those that extrapolate. More than a fifth beyond "
+    "the observed times none exceeds the weighted median of all; on the side without censoring "
+    "none extrapolates."
 )
 
 
