@@ -7,6 +7,8 @@ WHEEL := .venv-wheel
 DOCS := .venv-docs
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
+# A file per core at a time: what its tests share is then made once.
+ON_ALL_CORES := --numprocesses auto --dist loadfile --quiet
 
 .PHONY: help demo test test-all test-oldest test-wheel coverage lint format bench docs clean
 .DEFAULT_GOAL := test
@@ -32,10 +34,10 @@ demo: $(VENV)/.demo          ## fit bundled data, judge the model, write a page 
 	$(BIN)/censquant demo
 
 test: $(VENV)/.test          ## the fast tests, on all cores
-	$(BIN)/python -m pytest --numprocesses auto --quiet
+	$(BIN)/python -m pytest $(ON_ALL_CORES)
 
 test-all: $(VENV)/.test      ## also the slow statistical checks, and new examples for property tests
-	$(BIN)/python -m pytest --numprocesses auto --quiet -m "slow or not slow" \
+	$(BIN)/python -m pytest $(ON_ALL_CORES) -m "slow or not slow" \
 	    --hypothesis-profile new_examples
 
 # Without torch and the peers: the plugin installed_only leaves out tests that import them, and lists
@@ -48,7 +50,7 @@ $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 
 test-oldest: $(OLDEST)/.installed  ## the fast tests with the oldest versions that pyproject.toml allows
 	$(OLDEST)/bin/python $(INSTALL) --no-deps --force-reinstall .
-	PYTHONPATH=tests $(OLDEST)/bin/python -m pytest -p installed_only --numprocesses auto --quiet \
+	PYTHONPATH=tests $(OLDEST)/bin/python -m pytest -p installed_only $(ON_ALL_CORES) \
 	    tests --pyargs censquant
 
 # The wheel is built from the sdist, and the tests and README are those of the sdist. Nothing but the
@@ -67,8 +69,8 @@ test-wheel: | $(BIN)/python  ## build sdist and wheel, test the wheel in a clean
 
 # Compiled kernels are invisible to coverage, so a second run interprets them on small inputs.
 coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
-	$(BIN)/python -m pytest --numprocesses auto --quiet --cov --cov-report=
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses auto --quiet --cov --cov-append \
+	$(BIN)/python -m pytest $(ON_ALL_CORES) --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(ON_ALL_CORES) --cov --cov-append \
 		--cov-report=term-missing:skip-covered --cov-fail-under=95 \
 		tests/unit/losses tests/unit/networks tests/unit/metrics/test_concordance.py \
 		tests/unit/quantiles/test_curve.py \

@@ -1,4 +1,4 @@
-"""The benchmark and the data sets from the shell: in processes of their own, also killed ones."""
+"""The benchmark and the data sets from the shell; a run that is killed has its own process."""
 
 import contextlib
 import json
@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from unittest.mock import patch
 
+import in_process
 import pandas as pd
 import pytest
 
@@ -16,15 +18,21 @@ import censquant
 SMALL = ("--datasets", "norm_linear,weibull", "--methods", "cqrnn,excl_censor", "--seeds", "2")
 
 
-def run(*arguments, cwd=None, **environment):
-    return subprocess.run(
+def run(*arguments, cwd=".", **environment):
+    with patch.dict(os.environ, environment), contextlib.chdir(cwd):
+        return in_process.run(*arguments)
+
+
+def run_apart(*arguments, cwd):
+    """Run the command in a process of its own."""
+    done = subprocess.run(
         [sys.executable, "-m", "censquant", *arguments],
         capture_output=True,
         text=True,
         timeout=300,
         cwd=cwd,
-        env={**os.environ, **environment},
     )
+    return in_process.Done(done.returncode, done.stdout, done.stderr)
 
 
 def rows_of(folder):
@@ -40,19 +48,19 @@ def bench(tmp_path_factory):
 
 def test_a_run_prints_its_table_and_says_where_the_files_are(bench):
     result, folder = bench
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     for text in ("CQRNN beside the paper", "Norm linear", "Weibull", "Training time"):
-        assert text in result.stdout
+        assert text in result.out
     for name in ("rows.jsonl", "results.parquet", "table.md", "table.tex", "speed.md", "main.png"):
         path = folder / "bench-results" / "main" / name
         assert path.is_file()
-        assert str(path) in result.stdout
+        assert str(path) in result.out
 
 
 def test_the_tables_fit_a_terminal_of_80_columns_with_nothing_cut(bench):
     result, _ = bench
-    assert "…" not in result.stdout
-    tables = result.stdout.partition("Written, with all tables in full:")[0]
+    assert "…" not in result.out
+    tables = result.out.partition("Written, with all tables in full:")[0]
     assert max(len(line) for line in tables.splitlines()) <= 80
 
 
@@ -73,19 +81,19 @@ def test_rows_are_tidy(bench):
 
 def test_progress_goes_to_stderr_alone(bench):
     result, _ = bench
-    assert "runs" in result.stderr
-    assert "left" not in result.stdout
+    assert "runs" in result.err
+    assert "left" not in result.out
 
 
 def test_a_finished_run_is_not_made_again(bench):
     _, folder = bench
     before = rows_of(folder)
     result = run("bench", *SMALL, "--jobs", "1", cwd=folder)
-    assert result.returncode == 0
+    assert result.code == 0
     assert rows_of(folder) == before
 
 
-@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.slow), "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_killed_run_goes_on_with_no_row_lost_and_none_doubled(tmp_path, jobs):
     command = [sys.executable, "-m", "censquant", "bench", *SMALL, "--jobs", jobs]
     process = subprocess.Popen(
@@ -110,8 +118,8 @@ def test_a_killed_run_goes_on_with_no_row_lost_and_none_doubled(tmp_path, jobs):
     with file.open("ab") as rows:  # as if the kill had come in the middle of a line
         rows.write(b'{"suite": "main", "datas')
 
-    result = run("bench", *SMALL, "--jobs", jobs, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+    result = run_apart("bench", *SMALL, "--jobs", jobs, cwd=tmp_path)
+    assert result.code == 0, result.err
     after = rows_of(tmp_path)
     assert after[: len(before)] == before
     keys = [(row["dataset"], row["method"], row["seed"]) for row in after]
@@ -129,8 +137,8 @@ def test_results_of_another_version_are_not_overwritten(tmp_path):
     content = '{"format": 1, "censquant": "0.0.1"}\n'
     (folder / "rows.jsonl").write_text(content)
     result = run("bench", *SMALL, cwd=tmp_path)
-    assert result.returncode == 2
-    assert "holds results of censquant 0.0.1" in result.stderr
+    assert result.code == 2
+    assert "holds results of censquant 0.0.1" in result.err
     assert (folder / "rows.jsonl").read_text() == content
     assert [path.name for path in folder.iterdir()] == ["rows.jsonl"]
 
@@ -147,17 +155,17 @@ def test_results_of_another_version_are_not_overwritten(tmp_path):
 )
 def test_wrong_words_are_one_sentence_and_exit_code_2(tmp_path, arguments, sentence):
     result = run("bench", *arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert result.stderr.startswith(sentence)
-    assert result.stderr.count("\n") == 1
+    assert result.code == 2
+    assert result.err.startswith(sentence)
+    assert result.err.count("\n") == 1
     assert not (tmp_path / "bench-results").exists()
 
 
 def test_a_file_in_place_of_the_folder_is_kept(tmp_path):
     (tmp_path / "note.txt").write_text("kept")
     result = run("bench", "--out", "note.txt", cwd=tmp_path)
-    assert result.returncode == 2
-    assert result.stderr == "Error: --out must be a folder, but 'note.txt' is a file.\n"
+    assert result.code == 2
+    assert result.err == "Error: --out must be a folder, but 'note.txt' is a file.\n"
     assert (tmp_path / "note.txt").read_text() == "kept"
 
 
@@ -169,17 +177,17 @@ def test_data_that_cannot_be_had_are_named_and_the_rest_is_run(tmp_path):
         "bench", "--datasets", "gbsg,weibull", "--methods", "excl_censor", "--seeds", "1",
         "--jobs", "1", cwd=tmp_path, **nowhere, **proxy,
     )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    text = " ".join(result.stdout.split())
+    assert result.code == 0, result.err
+    text = " ".join(result.out.split())
     assert "GBSG was left out: 'gbsg/gbsg_cancer_train_test.h5' could not be downloaded" in text
     assert [row["dataset"] for row in rows_of(tmp_path)] == ["weibull"]
 
 
 def test_the_list_names_suites_sets_and_methods():
     result = run("bench", "--list")
-    assert result.returncode == 0
+    assert result.code == 0
     for name in ("sequential", "partial_full", "figures", "survmnist", "lognorm_as_run", "cmapss"):
-        assert name in result.stdout
+        assert name in result.out
 
 
 def test_pictures_over_one_feature(tmp_path):
@@ -187,45 +195,45 @@ def test_pictures_over_one_feature(tmp_path):
         "bench", "--suite", "figures", "--datasets", "norm_uniform", "--methods", "excl_censor",
         cwd=tmp_path,
     )  # fmt: skip
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     names = sorted(path.name for path in (tmp_path / "bench-results" / "figures").iterdir())
     assert names == ["quantiles_1d.png", "quantiles_1d.svg"]
 
 
 def test_pictures_of_sets_with_more_features_are_refused(tmp_path):
     result = run("bench", "--suite", "figures", "--datasets", "norm_heavy", cwd=tmp_path)
-    assert result.returncode == 2
-    assert "draws synthetic sets with one feature, got 'norm_heavy'" in result.stderr
+    assert result.code == 2
+    assert "draws synthetic sets with one feature, got 'norm_heavy'" in result.err
 
 
 class TestDatasets:
     def test_all_are_listed_with_their_censoring(self):
         result = run("datasets", "list", COLUMNS="120")
-        assert result.returncode == 0
+        assert result.code == 0
         for text in ("gbsg2", "metabric", "42 %", "norm_uniform", "survmnist"):
-            assert text in result.stdout
+            assert text in result.out
 
     def test_a_description_says_source_licence_and_traps(self):
         result = run("datasets", "describe", "whas")
-        assert result.returncode == 0
+        assert result.code == 0
         for text in ("903 of the 1638 rows", "Groups: exact copies", "Licence:", "Source:"):
-            assert text in result.stdout
+            assert text in result.out
 
     def test_bundled_data_need_no_fetching(self):
-        assert "nothing to fetch" in run("datasets", "fetch", "gbsg2").stdout
+        assert "nothing to fetch" in run("datasets", "fetch", "gbsg2").out
 
     def test_a_file_that_cannot_be_had_is_named(self, tmp_path):
         result = run(
             "datasets", "fetch", "wine", CENSQUANT_DATA="", CENSQUANT_CACHE=str(tmp_path),
             https_proxy="http://127.0.0.1:9", HTTPS_PROXY="http://127.0.0.1:9",
         )  # fmt: skip
-        assert result.returncode == 2
-        assert "'wine/winequality-red.csv' could not be downloaded" in result.stderr
+        assert result.code == 2
+        assert "'wine/winequality-red.csv' could not be downloaded" in result.err
 
     @pytest.mark.parametrize("command", ["describe", "fetch"])
     def test_unknown_names_are_told_the_near_ones(self, command):
         result = run("datasets", command, "metabrik")
-        assert result.returncode == 2
-        assert result.stderr == (
+        assert result.code == 2
+        assert result.err == (
             "Error: There is no data set 'metabrik'; did you mean metabric or field_metabric?\n"
         )

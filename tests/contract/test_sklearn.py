@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 from sksurv.base import SurvivalAnalysisMixin
 from sksurv.metrics import (
     as_integrated_brier_score_scorer,
@@ -55,47 +55,70 @@ def quantiles(model, rows=X):
     return model.predict_quantiles(rows, beyond="extrapolate")
 
 
-@parametrize_with_checks(
-    [
-        CQRNN(),
-        CQRNN(n_members=2),
-        CQRNN(head="increasing"),
-        CQRNN(level_rule="interpolate", y_star=None),
-        CQRNN(early_stopping=True, validation_fraction=0.3),
-        CQRNN(em_epochs=5, crossing_penalty=1.0),
-        SequentialGridNN([0.25, 0.5, 0.75]),
-        UncensoredOnlyNN(),
-        DeepQuantReg(),
-        LogNormalNN(),
-        LogNormalNN(loss="crps", calibration_penalty=1.0),
-        WeibullNN(),
-        WeibullNN(loss="crps"),
-        AsymmetricLaplaceNN(),
-        ShapeNN(),
-        ShapeNN(family="weibull", tail="bounded", n_members=2),
-        LinearCQR(),
-        LinearCQR(method="peng-huang"),
-        LinearCQR(method="powell"),
-        LinearCQR(method="wang-wang"),
-        LinearCQR(method="data-augmentation"),
-        LinearCQR(method="fitzenberger"),
-        CoxQuantileRegressor(),
-        CoxQuantileRegressor(ties="breslow", censoring="left"),
-        BoostedQuantileRegressor(),
-        BoostedQuantileRegressor(max_depth=5, fit_scale=False, cv=2, subsample=1.0, n_jobs=2),
-        CensoredQuantileForest(),
-        CensoredQuantileForest(max_samples=20, max_features=2, n_jobs=2),
-        PooledQuantileRegressor(
-            [
-                ("cox", CoxQuantileRegressor()),
-                ("network", ShapeNN(max_steps=20, hidden_layer_sizes=(8,))),
-            ],
-            cv=2,
-        ),
-        CensoredQuantileRegressor(cv=2, n_jobs=2),
-        ConformalSurvivalRegressor(CoxQuantileRegressor(), cv=2),
-    ]
-)
+ESTIMATORS = [
+    CQRNN(),
+    CQRNN(n_members=2),
+    CQRNN(head="increasing"),
+    CQRNN(level_rule="interpolate", y_star=None),
+    CQRNN(early_stopping=True, validation_fraction=0.3),
+    CQRNN(em_epochs=5, crossing_penalty=1.0),
+    SequentialGridNN([0.25, 0.5, 0.75]),
+    UncensoredOnlyNN(),
+    DeepQuantReg(),
+    LogNormalNN(),
+    LogNormalNN(loss="crps", calibration_penalty=1.0),
+    WeibullNN(),
+    WeibullNN(loss="crps"),
+    AsymmetricLaplaceNN(),
+    ShapeNN(),
+    ShapeNN(family="weibull", tail="bounded", n_members=2),
+    LinearCQR(),
+    LinearCQR(method="peng-huang"),
+    LinearCQR(method="powell"),
+    LinearCQR(method="wang-wang"),
+    LinearCQR(method="data-augmentation"),
+    LinearCQR(method="fitzenberger"),
+    CoxQuantileRegressor(),
+    CoxQuantileRegressor(ties="breslow", censoring="left"),
+    BoostedQuantileRegressor(),
+    BoostedQuantileRegressor(max_depth=5, fit_scale=False, cv=2, subsample=1.0, n_jobs=2),
+    CensoredQuantileForest(),
+    CensoredQuantileForest(n_estimators=20, max_samples=20, max_features=2, n_jobs=2),
+    PooledQuantileRegressor(
+        [
+            ("cox", CoxQuantileRegressor()),
+            ("network", ShapeNN(max_steps=20, hidden_layer_sizes=(8,))),
+        ],
+        cv=2,
+    ),
+    CensoredQuantileRegressor(cv=2, n_jobs=2),
+    ConformalSurvivalRegressor(CoxQuantileRegressor(), cv=2),
+]
+# Each of them fits the recommended estimator many times, or to many columns. Those of a pool of two
+# candidates, which has the same code, are always run.
+LONG_CHECKS = {
+    "check_array_api_input",
+    "check_dtype_object",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimators_dtypes",
+    "check_regressor_data_not_an_array",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
+
+
+def checks():
+    for estimator in ESTIMATORS:
+        is_long = isinstance(estimator, CensoredQuantileRegressor)
+        for each, check in estimator_checks_generator(estimator):
+            name = check.func.__name__
+            marks = [pytest.mark.slow] if is_long and name in LONG_CHECKS else []
+            yield pytest.param(each, check, marks=marks, id=f"{estimator!r}-{name}")
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 # One check has more features than rows, which a linear fit cannot tell apart and says so.
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning")
 # Some have a handful of rows, or targets that do not depend on the features as pools expect.

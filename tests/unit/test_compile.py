@@ -40,6 +40,7 @@ def read_only_copy(path):
         directory.chmod(0o555)
 
 
+@pytest.mark.slow  # everything is compiled anew
 def test_a_read_only_installation_without_a_home_directory_fits(tmp_path):
     installed, temporary = tmp_path / "installed", tmp_path / "temporary"
     read_only_copy(installed)
