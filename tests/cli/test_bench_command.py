@@ -93,7 +93,8 @@ def test_a_finished_run_is_not_made_again(bench):
     assert rows_of(folder) == before
 
 
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_killed_run_goes_on_with_no_row_lost_and_none_doubled(tmp_path, jobs):
     command = [sys.executable, "-m", "censquant", "bench", *SMALL, "--jobs", jobs]
     process = subprocess.Popen(
