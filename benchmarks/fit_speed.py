@@ -5,7 +5,7 @@
 rows on scikit-survival's forest with 100 trees. `scale`: the recommended estimator on many rows:
 time, memory beyond the arrays of the caller as a multiple of the features in single precision,
 and the prediction of a million rows. Rounds alternate between the contenders in one process;
-compare ratios, not times.
+compare ratios, not times. `peer_speed.py` has fits beside other libraries, with what they reach.
 
     python benchmarks/fit_speed.py [--parts network recommended scale] [--rounds 5]
 """

@@ -181,41 +181,31 @@ def compare(sizes: list[int], limit: float) -> dict[int, dict[str, dict[str, Any
 
 
 def draw_picture(found: dict[int, dict[str, dict[str, Any]]], path: str) -> None:
-    """Draw seconds against loss, a panel per size, with the front as steps."""
+    """Draw seconds against loss, a panel per size: letters are methods, steps the front."""
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(4.2 * len(found), 4.4), layout="constrained")
-    axes = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
-    for ax, (n_rows, methods) in zip(axes, found.items(), strict=True):
+    letters = dict(zip(OWN, "ABCDEF", strict=True)) | dict(zip(PEERS, "abcdefghi", strict=True))
+    colors = {name: "C0" if name in OWN else "C1" for name in letters}
+    figure = Figure(figsize=(10, 8), layout="constrained")
+    axes = figure.subplots(-(-len(found) // 2), 2, sharey=True, squeeze=False)
+    for ax, (n_rows, methods) in zip(axes.flat, found.items(), strict=False):
         done = {name: each for name, each in methods.items() if "fit" in each}
         front = sorted(on_front(done), key=lambda name: done[name]["fit"])
-        ax.step(
-            [done[name]["fit"] for name in front],
-            [done[name]["loss"] - 1 for name in front],
-            where="post",
-            color="0.7",
-            zorder=1,
-        )
+        seconds, losses = ([done[name][key] for name in front] for key in ("fit", "loss"))
+        ax.step(seconds, [loss - 1 for loss in losses], where="post", color="0.75", zorder=1)
         for name, each in done.items():
-            own = name in OWN
-            ax.scatter(
-                each["fit"],
-                each["loss"] - 1,
-                color="C0" if own else "C1",
-                marker="o" if own else "s",
-                zorder=2,
-            )
-            ax.annotate(
-                OWN.get(name, name),
-                (each["fit"], each["loss"] - 1),
-                textcoords="offset points",
-                xytext=(4, 3),
-                fontsize=7,
-            )
+            style = {"color": colors[name], "marker": f"${letters[name]}$", "s": 70}
+            ax.scatter(each["fit"], each["loss"] - 1, **style)
         ax.set(xscale="log", yscale="log", title=f"{n_rows:,} rows", xlabel="seconds of one fit")
-        ax.margins(x=0.25)
-    axes[0].set_ylabel("check loss above that of the truth (share)")
-    figure.savefig(path, dpi=110)
+        ax.set_ylabel("check loss above that of the truth")
+    handles = [
+        Line2D([], [], color=colors[name], marker=f"${letter}$", linestyle="", markersize=8)
+        for name, letter in letters.items()
+    ]
+    names = [OWN.get(name, name) for name in letters]
+    figure.legend(handles, names, loc="outside right center", frameon=False)
+    figure.savefig(path, dpi=100)
 
 
 def main() -> None:
