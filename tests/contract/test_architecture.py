@@ -275,7 +275,7 @@ CQRNN({SMALL}, early_stopping=True, validation_fraction=0.3, n_members=2, n_jobs
 @pytest.mark.parametrize(
     "models",
     [
-        pytest.param(NETWORKS, id="networks"),
+        pytest.param(NETWORKS, id="networks", marks=pytest.mark.slow),
         # Compiles every kernel of the package, which takes a minute or two.
         pytest.param(
             "CensoredQuantileRegressor(random_state=0),", id="recommended", marks=pytest.mark.slow
