@@ -199,9 +199,9 @@ def test_no_other_part_needs_the_dask_part():
     assert users == {}
 
 
-def test_no_file_is_longer_than_four_hundred_lines():
+def test_no_file_is_longer_than_eight_hundred_lines():
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    assert {path: length for path, length in lengths.items() if length > 400} == {}
+    assert {path: length for path, length in lengths.items() if length > 800} == {}
 
 
 def run(code, **environment):
