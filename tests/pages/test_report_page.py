@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from report_rows import Page, calibrated, calibrated_fleet, new_rows, plain
+from report_rows import Page, calibrated, calibrated_early, calibrated_fleet, new_rows, plain
 
 SHOWN = [0.1, 0.25, 0.5, 0.75, 0.9]
 
@@ -126,6 +126,22 @@ def test_bounds_follow_the_controls_where_censoring_depends_on_features(opened):
     assert len(bounds) == 3
     assert "95" in page.locator("#wi-bounds tbody th").first.inner_text()
     assert "With 95\u00a0% confidence" in page.locator("#wi-said").inner_text()
+
+
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
+def test_a_bound_that_ends_with_follow_up_is_said_to_hold_at_least_until_then(opened):
+    page, (X, _) = opened("early.html"), new_rows()
+    for temp, is_limited in ((40.0, True), (75.0, False)):
+        page.get_by_label("temp", exact=True).fill(str(temp))
+        page.get_by_label("load", exact=True).fill("4")
+        row = X[["temp", "load"]].iloc[[0]].assign(temp=temp, load=4)
+        assert_is_pythons(page, calibrated_early(), row)
+        assert answer(page)[0]["isLimited"] == is_limited
+        shown = page.locator("#wi-bounds tbody td").first.inner_text()
+        assert shown.endswith(" (end of follow-up)") == is_limited
+        said = page.locator("#wi-said").inner_text()
+        assert ("at least until the end of follow-up" in said) == is_limited
 
 
 def test_a_model_that_is_not_calibrated_shows_no_bounds(opened):

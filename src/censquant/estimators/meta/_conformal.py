@@ -393,7 +393,8 @@ class ConformalSurvivalRegressor(ExportsBounds):
         Returns
         -------
         end : ndarray of shape (n,)
-            Infinite where no training row was censored. Of left-censored times, back to which.
+            Infinite where more are under observation at the last training time, as without
+            censoring. Of left-censored times, back to which.
 
         Examples
         --------
