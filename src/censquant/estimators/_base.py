@@ -101,11 +101,14 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         X : array-like or DataFrame of shape (n, n_features)
         quantiles : array-like of levels in (0, 1), optional
             By default the levels that were fitted. Others are read off the curve through them.
-        beyond : {"warn", "extrapolate", "inf", "nan"}, default "warn"
-            What to return at levels that the data cannot speak for, because nobody like this
-            individual was followed long enough (see :meth:`identified_level`).
-            ``"extrapolate"`` returns the model's guess, ``"warn"`` does so with a warning, the
-            others say infinity or nothing.
+        beyond : {"warn", "extrapolate", "limit", "inf", "nan"}, default "warn"
+            What to return for times after the end of follow-up of individuals like this one (see
+            :meth:`identified_level`). ``"extrapolate"`` returns the extrapolated time, which no
+            data support, ``"warn"`` does so with a warning. ``"limit"`` returns the last supported
+            time: the event comes later than that. ``"inf"`` and ``"nan"`` return infinity or NaN.
+            Extrapolated curves fall at least as fast as an exponential whose mean is the length of
+            follow-up, so that a median is never later than 1.7 times, and no quantile up to level
+            0.95 later than four times the last observed time.
         output : {"array", "frame"}, default "array"
             A frame has the index of ``X`` and one column per level, ``q0.1``, ``q0.5``, ...;
             polars' for polars input, else pandas'.
@@ -218,7 +221,7 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         Returns
         -------
         remaining : ndarray or DataFrame of shape (n, n_levels)
-            Never negative. Long after the highest fitted quantile it rests on an exponential tail.
+            Never negative. After the end of follow-up it rests on an exponential tail.
         """
         levels, fitted = self._levels(quantiles), getattr(self, "quantiles_", None)
         spent = read_elapsed(elapsed, _num_samples(X))
@@ -238,8 +241,11 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         def conditional(curve: QuantileCurve, rows: slice) -> Floats:
             return curve.conditional_levels(of(rows), levels)
 
+        def limits(curve: QuantileCurve, rows: slice) -> Floats:
+            return np.maximum(curve.limit() - of(rows), 0.0)[:, None]
+
         check_choice("beyond", beyond, BEYOND)
-        remaining = self._read(X, values, conditional, beyond, notes=notes)
+        remaining = self._read(X, values, conditional, beyond, limits=limits, notes=notes)
         return labelled(remaining, levels.tolist(), X, output)
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Ask = Callable[[QuantileCurve, slice], NDArray[Any]]
 """What is read off the curves of some rows; the slice says which rows of ``X`` they are."""
 
-BEYOND = ("warn", "extrapolate", "inf", "nan")
+BEYOND = ("warn", "extrapolate", "limit", "inf", "nan")
 _BEYOND_OF_FUNCTIONS = ("warn", "extrapolate", "nan")
 _EXTRAPOLATES = (
     "Some predictions lie beyond what the data can speak for, where the model extrapolates: see "
@@ -120,12 +120,14 @@ class ReadsCurves:
         levels: Ask,
         beyond: str,
         *,
+        limits: Ask = lambda curve, rows: curve.limit()[:, None],
         notes: list[str] | None = None,
         stacklevel: int = 3,
     ) -> NDArray[Any]:
         """Return values read off the curves, with what is not identified treated as asked for.
 
-        ``levels`` returns the levels of the values, in common or for each row.
+        ``levels`` returns the levels of the values, in common or for each row; ``limits`` the
+        values at the limit of support.
         """
         notes = [] if notes is None else notes
         note = f"{_EXTRAPOLATES} {getattr(self, 'tail_rule_', '')}".rstrip()
@@ -139,11 +141,15 @@ class ReadsCurves:
                 if note not in notes and not curve.identifies_all(levels(curve, rows)):
                     notes.append(note)
                 return answer
-            mark = np.nan if beyond == "nan" else -np.inf if curve.reach_is_lowest else np.inf
-            return np.where(curve.is_identified(levels(curve, rows)), answer, mark)
+            replacement: Any = np.nan
+            if beyond == "inf":
+                replacement = -np.inf if curve.reach_is_lowest else np.inf
+            elif beyond == "limit":
+                replacement = limits(curve, rows)
+            return np.where(curve.is_identified(levels(curve, rows)), answer, replacement)
 
         answer = self._map_curves(X, ask, notes)
-        if beyond == "warn":
+        if beyond != "extrapolate":
             warn_of(notes, stacklevel=stacklevel)
         return answer
 

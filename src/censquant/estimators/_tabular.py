@@ -203,7 +203,7 @@ class TabularRegressor(FeatureModel):
             curve = QuantileCurve.from_predictions(
                 -curve.values[:, ::-1], 1.0 - curve.taus[::-1], self._lowest_time()
             )
-        return curve.with_reach(ReachRule(self, features), lowest=left)
+        return self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         curve, left = self._model_graph(x), self.time_transform_.mirror
@@ -211,12 +211,13 @@ class TabularRegressor(FeatureModel):
             curve = GridCurve.of_predictions(
                 -curve.at(curve.taus).reversed(), 1.0 - curve.taus[::-1], self._lowest_time()
             )
-        followed = followed_graph(self._follow_up, x, self.time_transform_)
+        curve = self._limited(curve)
+        followed = followed_graph(self._follow_up, x, self.time_transform_, self.follow_up_)
         return curve, reach_graph(curve, followed, lowest=left)
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
-        return followed(self._follow_up, features, self.time_transform_)
+        return followed(self._follow_up, features, self.time_transform_, self.follow_up_)
 
     # Saving
 

@@ -23,6 +23,7 @@ from censquant.quantiles._matrix import (
     starts_below,
 )
 from censquant.quantiles._reach import Reach
+from censquant.quantiles._tail import TailLimit
 
 Floats = NDArray[np.float64]
 
@@ -183,6 +184,56 @@ class QuantileCurve(Reach):
     def _rows(self, rows: Any) -> QuantileCurve:
         """Return some of the rows without their reach."""
         return QuantileCurve(self.values[rows], self.taus, self.lower)
+
+    def limited(self, tail: TailLimit) -> Self:
+        """Curve whose quantiles after the last observed time are not later than a limit.
+
+        Parameters
+        ----------
+        tail : TailLimit
+
+        Returns
+        -------
+        curve : QuantileCurve
+            With the same reach rule; the same object if no quantile on the grid is that late.
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve, TailLimit
+        >>> curve = QuantileCurve([[1.0, 5.0], [1.0, 90.0]], taus=[0.25, 0.75], lower=0.0)
+        >>> curve.limited(TailLimit(end=2.0, mean=2.0)).values.round(2)
+        array([[1.  , 3.92],
+               [1.  , 4.18]])
+        """
+        values = tail.limited_grid(self.values, self.taus, self.lower)
+        return self if values is self.values else self._with(values=values)
+
+    def limit(self) -> Floats:
+        """Time of each row up to which the data support its curve: the quantile at its reach.
+
+        Returns
+        -------
+        time : ndarray of shape (n_samples,)
+            Where no level is identified, the earliest time of the curve (for left-censored times
+            the latest).
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> curve = QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).with_reach([0.5])
+        >>> curve.limit()
+        array([1.5])
+        """
+        if not self.is_whole:  # one level is supported, or not even that one
+            return self.values[:, 0]
+        tiny = np.finfo(np.float64).tiny
+        return self.at_each(np.clip(self.reach, tiny, np.nextafter(1.0, 0.0))[:, None])[:, 0]
+
+    def _with(self, **changes: Any) -> Self:
+        """Return a twin with some attributes changed."""
+        twin = object.__new__(type(self))
+        vars(twin).update({**vars(self), **changes})
+        return twin
 
     # What the distribution says
 

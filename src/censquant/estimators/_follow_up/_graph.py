@@ -12,20 +12,25 @@ from censquant.survival import TimeTransform
 
 
 def followed_graph(
-    follow_up: FollowUp | None, x: Value, transform: TimeTransform
+    follow_up: FollowUp | None,
+    x: Value,
+    transform: TimeTransform,
+    observed: tuple[float, float],
 ) -> tuple[Value, Value]:
     """Return what ``followed`` does, each of shape (n, 1); ``x`` are features as it knows them."""
     graph, left = x.graph, transform.mirror
+    end = observed[0] if left else observed[1]
     if follow_up is None or not len(follow_up.limits):
-        ends = (-np.inf, 0.0) if left else (np.inf, 1.0)
-        limit, level = (graph.repeated(np.array([end]), x) for end in ends)
+        ends = (end, 0.0) if left else (end, 1.0)
+        limit, level = (graph.repeated(np.array([value]), x) for value in ends)
         return limit, level
     # Bins are counted by edges that a value exceeds.
     codes = count_in_table(follow_up.edges, x.columns(follow_up.columns), strictly=True).as_float()
     limits = graph.lookup(follow_up.limits, _leaves(follow_up.by_censoring, codes)).sort()[0]
     limit = limits.columns([1])
     level = _level_at(follow_up, _leaves(follow_up.by_events, codes), limit)
-    return transform.graph_inverse(limit), 1.0 - level if left else level
+    time = transform.graph_inverse(limit)
+    return (time.maximum(end), 1.0 - level) if left else (time.minimum(end), level)
 
 
 def reach_graph(curve: GraphCurve, followed: tuple[Value, Value], *, lowest: bool) -> Value:

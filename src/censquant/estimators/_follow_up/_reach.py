@@ -19,18 +19,23 @@ def followed(
     follow_up: FollowUp | None,
     x: NDArray[Any],
     transform: TimeTransform,
+    observed: tuple[float, float],
     scaled: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the time up to which individuals were followed, and the level reached by then.
 
     Both are in the user's terms: for left-censored times the earliest time and the lowest level.
-    ``follow_up`` is None where nothing was censored; ``scaled`` leads to features as it knows them.
+    ``follow_up`` is None where nothing was censored; ``observed`` are the first and the last time
+    of the fit, which limit every individual; ``scaled`` leads to features as ``follow_up`` knows
+    them.
     """
+    left = transform.mirror
+    end = observed[0] if left else observed[1]
     if follow_up is None:
-        n, left = len(x), transform.mirror
-        return np.full(n, -np.inf if left else np.inf), np.full(n, 0.0 if left else 1.0)
+        return np.full(len(x), end), np.full(len(x), 0.0 if left else 1.0)
     limit, level = follow_up.limit_and_level(x if scaled is None else scaled(x))
-    return transform.inverse(limit), 1.0 - level if transform.mirror else level
+    time = transform.inverse(limit)
+    return (np.maximum(time, end), 1.0 - level) if left else (np.minimum(time, end), level)
 
 
 def stored_follow_up(state: State, n_features: int) -> FollowUp:

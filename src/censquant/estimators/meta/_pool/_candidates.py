@@ -177,10 +177,16 @@ def prepared_copy(
             model.set_params(**{name: seed})
         elif parameter == "n_jobs":
             model.set_params(**{name: n_jobs})
+    depends_on_pool(model)
     for part in _regressors_in(model):
-        part._stands_alone = False
         part._stopping = stopping
     return model
+
+
+def depends_on_pool(model: Any) -> None:
+    """Leave follow-up, tails and warnings of a candidate to the pool."""
+    for part in _regressors_in(model):
+        part._stands_alone = False
 
 
 def release(model: Any) -> None:

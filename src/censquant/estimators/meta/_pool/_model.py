@@ -38,7 +38,7 @@ from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.export import Value
 from censquant.metrics import a_calibration, pit_deviation
-from censquant.quantiles import GraphCurve, QuantileCurve, check_quantiles
+from censquant.quantiles import GraphCurve, QuantileCurve, TailLimit, check_quantiles
 from censquant.survival import (
     Target,
     TimeTransform,
@@ -51,16 +51,16 @@ from censquant.survival import (
 Floats = NDArray[np.float64]
 Named = Sequence[tuple[str, Any]]
 
-# A candidate may pass the last time by this share of the range before it must agree with others.
+# On the side without censoring no quantile passes the observed times by more than this share of
+# their range.
 _ROOM = 0.2
 # Calibration is called into question where a test rejects it and the deviation matters.
 _REJECTED, _DEVIATION, _FEWEST_EVENTS = 0.01, 0.05, 10
 _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 _BLOCK_ROWS = 4_096
 _TAIL_RULE = (
-    "Candidates that end with their data follow those that extrapolate. More than a fifth beyond "
-    "the observed times none exceeds the weighted median of all; on the side without censoring "
-    "none extrapolates."
+    "After the last observed time survival falls at least as fast as an exponential whose mean is "
+    "the length of follow-up."
 )
 
 
@@ -221,10 +221,10 @@ class Pool(FeatureModel):
     def _bounds(self, rows: PoolRows) -> Bounds:
         """Return the times at which candidates must agree with each other."""
         first, last = rows.span
-        room = _ROOM * (last - min(first, 0.0))
+        tail = TailLimit.of(first, last)
         if self.time_transform_.mirror or self.follow_up_[0] < 0:
-            return Bounds(-np.inf, first - room, last + room)
-        return Bounds(0.0, -np.inf, last + room)
+            return Bounds(-np.inf, first - _ROOM * tail.mean, tail)
+        return Bounds(0.0, -np.inf, tail)
 
     def _keep_held_out(
         self,
@@ -313,11 +313,7 @@ class Pool(FeatureModel):
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
         flat, transform = features.reshape(len(features), -1), self.time_transform_
-        time, level = followed(self._follow_up, flat, transform)
-        # Even where all events were observed, quantiles that rest on the rule for tails do not
-        # rest on data.
-        end = transform.inverse(self._mixture.bounds.high)
-        return np.maximum(time, end) if transform.mirror else np.minimum(time, end), level
+        return followed(self._follow_up, flat, transform, self.follow_up_)
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         return pool_graph(self, x)

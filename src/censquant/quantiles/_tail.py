@@ -1,0 +1,157 @@
+"""The law of curves after the last observed time: how late an extrapolated quantile may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant.quantiles._interpolation import levels_of
+
+if TYPE_CHECKING:
+    from censquant.export import Value
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TailLimit:
+    r"""After the last observed time, survival falls at least as fast as an exponential.
+
+    With the last observed time :math:`e` and the length of follow-up :math:`m`,
+
+    .. math:: S(t) \le S(e) \exp\{-(t - e) / m\} \quad\text{for } t > e.
+
+    A curve that falls faster by itself is unchanged. No data tell what happens after :math:`e`; a
+    curve without this limit can put a median at a thousand times the follow-up. With it, no median
+    exceeds :math:`e + 0.7 m` and no quantile of level 0.95 exceeds :math:`e + 3 m`.
+
+    Parameters
+    ----------
+    end : float
+        Last observed time.
+    mean : float
+        Mean of the exponential, not negative.
+
+    Examples
+    --------
+    >>> from censquant.quantiles import QuantileCurve, TailLimit
+    >>> curve = QuantileCurve([[5.0, 10.0, 900.0]], taus=[0.1, 0.5, 0.9], lower=0.0)
+    >>> curve.limited(TailLimit(end=10.0, mean=10.0)).values.round(1)
+    array([[ 5. , 10. , 26.1]])
+    """
+
+    end: float
+    mean: float
+
+    @classmethod
+    def of(cls, first: float, last: float) -> TailLimit:
+        """Return the limit of times that were observed from ``first`` to ``last``."""
+        return cls(last, last - min(first, 0.0))
+
+    def limited_grid(self, values: Floats, taus: Floats, lower: float) -> Floats:
+        """Return quantiles ``(n, n_levels)`` on a grid under the limit; the same array if they are.
+
+        Parameters
+        ----------
+        values, taus, lower
+            As those of `QuantileCurve`.
+
+        Returns
+        -------
+        values : ndarray of shape (n, n_levels)
+        """
+        late = values[:, -1] > self.end
+        if not late.any():
+            return values
+        rows = values[late]
+        at_end = np.zeros((len(rows), 1))  # of a single level nothing else is known
+        if len(taus) > 1:
+            at_end = levels_of(rows, taus, lower, np.array([self.end]))
+        limited = values.copy()
+        limited[late] = self.quantiles(rows, taus, at_end)
+        return limited
+
+    def quantiles(self, own: Floats, levels: Floats, at_end: Floats) -> Floats:
+        """Return quantiles ``(n, k)`` under the limit; ``at_end`` are the levels of ``end``."""
+        # Rounding may put a level behind the end below the level of the end.
+        rest = np.maximum((1.0 - at_end) / (1.0 - levels), 1.0)
+        return np.where(own > self.end, np.minimum(own, self.end + self.mean * np.log(rest)), own)
+
+    def levels(self, own: Floats, times: Floats, at_end: Floats) -> Floats:
+        """Return the levels ``(n, T)`` of times under the limit, the inverse of `quantiles`."""
+        late = np.maximum(times - self.end, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            hazard = np.where(late > 0, late / self.mean, 0.0)
+        return np.where(late > 0, np.maximum(own, 1.0 - (1.0 - at_end) * np.exp(-hazard)), own)
+
+    def quantiles_graph(self, own: Value, levels: Floats, at_end: Value) -> Value:
+        """Return what `quantiles` does at levels ``(k,)``, in a graph."""
+        rest = ((1.0 - at_end) / (1.0 - levels)).maximum(1.0)
+        return (own > self.end).where(own.minimum(rest.log() * self.mean + self.end), own)
+
+    def levels_graph(self, own: Value, times: Value, at_end: Value) -> Value:
+        """Return what `levels` does, in a graph."""
+        late = times - self.end
+        scale = self.mean if self.mean > 0 else np.finfo(float).tiny
+        limited = 1.0 - (1.0 - at_end) * (-(late.maximum(0.0) / scale)).exp()
+        return (late > 0.0).where(own.maximum(limited), own)
+
+
+class _Distribution(Protocol):
+    def quantile(self, levels: Floats) -> Floats: ...
+    def cdf(self, times: Floats) -> Floats: ...
+    def take(self, rows: Any) -> Any: ...
+
+
+Own = TypeVar("Own", bound=_Distribution)
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedDistribution(Generic[Own]):
+    """Distributions with formulas whose tails are limited.
+
+    Parameters
+    ----------
+    own : Distribution
+    tail : TailLimit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.quantiles import LimitedDistribution, TailLimit
+    >>> class Pareto:
+    ...     def quantile(self, levels):
+    ...         return np.atleast_2d(1.0 / (1.0 - levels))
+    ...     def cdf(self, times):
+    ...         return 1.0 - 1.0 / np.maximum(times, 1.0)
+    >>> limited = LimitedDistribution(Pareto(), TailLimit(end=4.0, mean=4.0))
+    >>> limited.quantile(np.array([0.5, 0.95])).round(1)
+    array([[ 2. , 10.4]])
+    """
+
+    own: Own
+    tail: TailLimit
+
+    def quantile(self, levels: Floats) -> Floats:
+        """Return quantiles ``(n, k)`` at levels of shape ``(k,)`` or ``(n, k)``."""
+        own = self.own.quantile(levels)
+        if not (own > self.tail.end).any():
+            return own
+        return self.tail.quantiles(own, levels, self._at_end(len(own)))
+
+    def cdf(self, times: Floats) -> Floats:
+        """Return levels ``(n, T)`` of times ``(n, T)``."""
+        own = self.own.cdf(times)
+        if not (times > self.tail.end).any():
+            return own
+        return self.tail.levels(own, times, self._at_end(len(own)))
+
+    def _at_end(self, n: int) -> Floats:
+        return self.own.cdf(np.full((n, 1), self.tail.end))
+
+    def take(self, rows: Any) -> Self:
+        """Return the distributions of some of the individuals."""
+        return type(self)(self.own.take(rows), self.tail)
