@@ -106,9 +106,8 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             :meth:`identified_level`). ``"extrapolate"`` returns the extrapolated time, which no
             data support, ``"warn"`` does so with a warning. ``"limit"`` returns the last supported
             time: the event comes later than that. ``"inf"`` and ``"nan"`` return infinity or NaN.
-            Extrapolated curves fall at least as fast as an exponential whose mean is the length of
-            follow-up, so that a median is never later than 1.7 times, and no quantile up to level
-            0.95 later than four times the last observed time.
+            No extrapolated median is later than 1.7 times, and no quantile up to level 0.95 later
+            than 9.5 times the last observed time (:class:`~censquant.quantiles.TailLimit`).
         output : {"array", "frame"}, default "array"
             A frame has the index of ``X`` and one column per level, ``q0.1``, ``q0.5``, ...;
             polars' for polars input, else pandas'.

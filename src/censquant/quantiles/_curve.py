@@ -201,9 +201,9 @@ class QuantileCurve(Reach):
         --------
         >>> from censquant.quantiles import QuantileCurve, TailLimit
         >>> curve = QuantileCurve([[1.0, 5.0], [1.0, 90.0]], taus=[0.25, 0.75], lower=0.0)
-        >>> curve.limited(TailLimit(end=2.0, mean=2.0)).values.round(2)
-        array([[1.  , 3.92],
-               [1.  , 4.18]])
+        >>> curve.limited(TailLimit(end=2.0)).values.round(2)
+        array([[1.  , 3.95],
+               [1.  , 4.53]])
         """
         values = tail.limited_grid(self.values, self.taus, self.lower)
         return self if values is self.values else self._with(values=values)

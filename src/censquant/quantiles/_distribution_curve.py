@@ -11,9 +11,6 @@ from censquant.quantiles._tail import LimitedDistribution, TailLimit
 
 # Nodes of the rule that integrates a quantile function; its error is far below that of any fit.
 _NODES = 64
-# This many means of the tail after the last observed time, levels are too near to 1 to carry the
-# times that they stand for.
-_LOST_MEANS = 20.0
 
 
 class Distribution(Protocol):
@@ -115,10 +112,4 @@ class DistributionCurve(QuantileCurve):
 
     def _remaining(self, now: Floats, wanted: Floats, conditional: Floats) -> Floats:
         below_one = np.minimum(conditional, np.nextafter(1.0, 0.0))
-        result = np.maximum(self._quantiles(below_one) - now, 0.0)
-        if isinstance(self.distribution, LimitedDistribution):
-            # Far out the levels have lost all digits, and the limit has no memory.
-            tail = self.distribution.tail
-            lost = (now - tail.end > _LOST_MEANS * tail.mean)[:, 0]
-            result[lost] = -tail.mean * np.log1p(-wanted)
-        return result
+        return np.maximum(self._quantiles(below_one) - now, 0.0)

@@ -16,40 +16,50 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+# A quantile after the end grows by this power of the inverse survival: 20 ** 0.75 < 10.
+_POWER = 0.75
+
+
 @dataclass(frozen=True)
 class TailLimit:
-    r"""After the last observed time, survival falls at least as fast as an exponential.
+    r"""After the last observed time, survival falls at least as fast as a power of time.
 
-    With the last observed time :math:`e` and the length of follow-up :math:`m`,
+    With the last observed time :math:`e`, counted like all times from the start of follow-up,
 
-    .. math:: S(t) \le S(e) \exp\{-(t - e) / m\} \quad\text{for } t > e.
+    .. math:: S(t) \le S(e) (e / t)^{4/3} \quad\text{for } t > e.
 
-    A curve that falls faster by itself is unchanged. No data tell what happens after :math:`e`; a
-    curve without this limit can put a median at a thousand times the follow-up. With it, no median
-    exceeds :math:`e + 0.7 m` and no quantile of level 0.95 exceeds :math:`e + 3 m`.
+    A curve that falls faster by itself is unchanged. No data tell what happens after :math:`e`, and
+    a curve without this limit can put a median at a thousand times the follow-up. With it, no
+    median exceeds :math:`1.7 e`, and no quantile of level 0.95 exceeds :math:`9.5 e`. The limit is
+    tight near :math:`e` and wide far from it, because tails of event times are often long.
 
     Parameters
     ----------
     end : float
         Last observed time.
-    mean : float
-        Mean of the exponential, not negative.
+    start : float
+        Start of follow-up, at most ``end``.
 
     Examples
     --------
     >>> from censquant.quantiles import QuantileCurve, TailLimit
     >>> curve = QuantileCurve([[5.0, 10.0, 900.0]], taus=[0.1, 0.5, 0.9], lower=0.0)
-    >>> curve.limited(TailLimit(end=10.0, mean=10.0)).values.round(1)
-    array([[ 5. , 10. , 26.1]])
+    >>> curve.limited(TailLimit(end=10.0)).values.round(1)
+    array([[ 5. , 10. , 33.4]])
     """
 
     end: float
-    mean: float
+    start: float = 0.0
 
     @classmethod
     def of(cls, first: float, last: float) -> TailLimit:
         """Return the limit of times that were observed from ``first`` to ``last``."""
-        return cls(last, last - min(first, 0.0))
+        return cls(last, min(first, 0.0))
+
+    @property
+    def length(self) -> float:
+        """Length of follow-up."""
+        return self.end - self.start
 
     def limited_grid(self, values: Floats, taus: Floats, lower: float) -> Floats:
         """Return quantiles ``(n, n_levels)`` on a grid under the limit; the same array if they are.
@@ -78,26 +88,46 @@ class TailLimit:
         """Return quantiles ``(n, k)`` under the limit; ``at_end`` are the levels of ``end``."""
         # Rounding may put a level behind the end below the level of the end.
         rest = np.maximum((1.0 - at_end) / (1.0 - levels), 1.0)
-        return np.where(own > self.end, np.minimum(own, self.end + self.mean * np.log(rest)), own)
+        latest = self.start + self.length * rest**_POWER
+        return np.where(own > self.end, np.minimum(own, latest), own)
 
     def levels(self, own: Floats, times: Floats, at_end: Floats) -> Floats:
         """Return the levels ``(n, T)`` of times under the limit, the inverse of `quantiles`."""
-        late = np.maximum(times - self.end, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            hazard = np.where(late > 0, late / self.mean, 0.0)
-        return np.where(late > 0, np.maximum(own, 1.0 - (1.0 - at_end) * np.exp(-hazard)), own)
+        late = times > self.end
+        share = self.length / np.where(late, times - self.start, 1.0)
+        return np.where(late, np.maximum(own, 1.0 - (1.0 - at_end) * share ** (1.0 / _POWER)), own)
+
+    def area(self, rate: Floats, horizon: float) -> Floats:
+        """Return the area under the survival given survival to ``end``, up to a later horizon.
+
+        ``rate`` are constant own hazards ``(n,)``; where they are low the limit holds at first.
+        """
+        from scipy.special import lambertw  # slow to import, and most curves need no area
+
+        length, power = self.length, 1.0 / _POWER
+        # Both laws meet again where a (x - 1) = log(x) for x times the length of follow-up.
+        a = np.minimum(rate * length / power, 1.0)
+        low = np.maximum(a, np.finfo(float).tiny)
+        meet = np.where(a < 1.0, -lambertw(-low * np.exp(-low), -1).real / low, 1.0)
+        last = (horizon - self.start) / length
+        x = np.minimum(np.maximum(meet, 1.0), last)
+        limited = length / (power - 1.0) * (1.0 - x ** (1.0 - power))
+        own = np.exp(-rate * length * (x - 1.0)) - np.exp(-rate * length * (last - 1.0))
+        return np.asarray(limited + own / rate)
 
     def quantiles_graph(self, own: Value, levels: Floats, at_end: Value) -> Value:
         """Return what `quantiles` does at levels ``(k,)``, in a graph."""
         rest = ((1.0 - at_end) / (1.0 - levels)).maximum(1.0)
-        return (own > self.end).where(own.minimum(rest.log() * self.mean + self.end), own)
+        latest = (rest.log() * _POWER).exp() * self.length + self.start
+        return (own > self.end).where(own.minimum(latest), own)
 
     def levels_graph(self, own: Value, times: Value, at_end: Value) -> Value:
         """Return what `levels` does, in a graph."""
-        late = times - self.end
-        scale = self.mean if self.mean > 0 else np.finfo(float).tiny
-        limited = 1.0 - (1.0 - at_end) * (-(late.maximum(0.0) / scale)).exp()
-        return (late > 0.0).where(own.maximum(limited), own)
+        late = times > self.end
+        share = self.length / late.where(times - self.start, 1.0)
+        positive = share > 0.0
+        power = positive.where((positive.where(share, 1.0).log() * (1.0 / _POWER)).exp(), 0.0)
+        return late.where(own.maximum(1.0 - (1.0 - at_end) * power), own)
 
 
 class _Distribution(Protocol):
@@ -127,9 +157,9 @@ class LimitedDistribution(Generic[Own]):
     ...         return np.atleast_2d(1.0 / (1.0 - levels))
     ...     def cdf(self, times):
     ...         return 1.0 - 1.0 / np.maximum(times, 1.0)
-    >>> limited = LimitedDistribution(Pareto(), TailLimit(end=4.0, mean=4.0))
+    >>> limited = LimitedDistribution(Pareto(), TailLimit(end=4.0))
     >>> limited.quantile(np.array([0.5, 0.95])).round(1)
-    array([[ 2. , 10.4]])
+    array([[ 2. , 13.4]])
     """
 
     own: Own

@@ -14,7 +14,7 @@ from censquant.quantiles import (
 )
 
 LEVELS = np.array(CURVE_QUANTILES)
-TAIL = TailLimit(end=2.0, mean=2.0)
+TAIL = TailLimit(end=2.0)
 
 
 class LogNormal:
@@ -43,13 +43,13 @@ def grid_curve():
     return QuantileCurve(LogNormal().quantile(LEVELS), LEVELS, 0.0)
 
 
-def test_survival_is_the_smaller_of_the_own_one_and_of_the_exponential():
+def test_survival_is_the_smaller_of_the_own_one_and_of_the_law():
     own, limited = formula_curve(), formula_curve().limited(TAIL)
     times = np.linspace(0.0, 20.0, 400)
     at_end = own.survival([2.0])
-    exponential = np.where(times > 2.0, at_end * np.exp(-(times - 2.0) / 2.0), 1.0)
+    power = np.where(times > 2.0, at_end * (2.0 / np.maximum(times, 2.0)) ** (4.0 / 3.0), 1.0)
     np.testing.assert_allclose(
-        limited.survival(times), np.minimum(own.survival(times), exponential), rtol=1e-12
+        limited.survival(times), np.minimum(own.survival(times), power), rtol=1e-12
     )
 
 
@@ -59,14 +59,14 @@ def test_a_curve_that_falls_faster_and_times_before_the_end_are_unchanged(curve)
     np.testing.assert_array_equal(own.values[1], limited.values[1])
     early = own.values <= TAIL.end
     np.testing.assert_array_equal(own.values[early], limited.values[early])
-    assert own.limited(TailLimit(1e12, 1.0)).values is own.values
+    assert own.limited(TailLimit(1e12)).values is own.values
 
 
 @pytest.mark.parametrize("curve", [formula_curve, grid_curve])
 def test_quantiles_stay_in_order_and_have_stated_limits(curve):
     limited = curve().limited(TAIL)
     assert (np.diff(limited.at(np.linspace(0.001, 0.999, 500)), axis=1) >= 0).all()
-    assert (limited.at([0.5, 0.95]) <= TAIL.end + TAIL.mean * np.array([np.log(2), 3.0])).all()
+    assert (limited.at([0.5, 0.95]) <= TAIL.end * np.array([1.7, 9.5])).all()
 
 
 def test_levels_and_quantiles_are_inverses_after_the_end():
@@ -77,15 +77,15 @@ def test_levels_and_quantiles_are_inverses_after_the_end():
 
 def test_a_single_level_is_limited_as_if_nothing_had_happened_before_the_end():
     curve = QuantileCurve([[1e9], [1.0]], taus=[0.5], lower=0.0).limited(TAIL)
-    np.testing.assert_allclose(curve.values[:, 0], [2.0 + 2.0 * np.log(2), 1.0])
+    np.testing.assert_allclose(curve.values[:, 0], [2.0 * 2.0**0.75, 1.0])
 
 
-def test_the_remaining_life_long_after_the_end_is_that_of_the_exponential():
+def test_the_remaining_life_after_the_end_is_that_of_the_law():
     limited = formula_curve().limited(TAIL)
-    expected = -2.0 * np.log1p(-np.array([0.1, 0.5, 0.9]))
-    for age in (10.0, 1e3, 1e9):
-        found = limited.remaining(age, [0.1, 0.5, 0.9])[0]
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    levels = np.array([0.1, 0.5, 0.9])
+    for age in (10.0, 1e3, 1e6):
+        expected = age * ((1.0 - levels) ** -0.75 - 1.0)
+        np.testing.assert_allclose(limited.remaining(age, levels)[0], expected, rtol=1e-5)
 
 
 def test_the_restricted_mean_is_the_area_under_the_limited_curve():
@@ -101,8 +101,8 @@ def test_rows_taken_from_a_limited_curve_are_limited():
 
 
 def test_the_length_of_follow_up_includes_negative_times():
-    assert TailLimit.of(1.0, 5.0) == TailLimit(5.0, 5.0)
-    assert TailLimit.of(-3.0, 5.0) == TailLimit(5.0, 8.0)
+    assert TailLimit.of(1.0, 5.0) == TailLimit(5.0, 0.0)
+    assert TailLimit.of(-3.0, 5.0).length == 8.0
 
 
 def test_the_limit_of_support_is_the_quantile_at_the_reach():

@@ -109,11 +109,10 @@ class HazardCurve(DistributionCurve):
         law = self.distribution
         if not isinstance(law, LimitedDistribution):
             return law.restricted_mean(horizon)
-        tail, own = law.tail, law.own
+        own, tail = law.own, law.tail
         mean = own.restricted_mean(min(horizon, tail.end))
         if horizon <= tail.end:
             return np.asarray(mean)
-        # The baseline ends before the last observed time, so that both hazards are constant.
-        rate = np.maximum(own.risk * own.baseline.tail_rate, 1.0 / tail.mean)
+        # The baseline ends before the last observed time: its hazard is constant from there on.
         alive = 1.0 - own.cdf(np.array([tail.end]))[:, 0]
-        return np.asarray(mean - alive * np.expm1(-rate * (horizon - tail.end)) / rate)
+        return np.asarray(mean + alive * tail.area(own.risk * own.baseline.tail_rate, horizon))

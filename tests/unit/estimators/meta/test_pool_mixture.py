@@ -15,7 +15,7 @@ from censquant.estimators.meta._pool._kernels import (
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.quantiles import QuantileCurve, TailLimit
 
-FAR = TailLimit(1e9, 1e9)
+FAR = TailLimit(1e9)
 
 
 def increasing_rows(seed, n=3, scale=1.0):
@@ -109,19 +109,19 @@ def test_a_candidate_that_ends_is_continued_by_the_reference_given_survival():
 
 def test_after_the_last_time_a_pool_falls_at_least_as_fast_as_its_law():
     parts = [increasing_rows(0, scale=0.1), 1e6 * increasing_rows(1), increasing_rows(2, scale=3.0)]
-    tail = TailLimit(end=0.5, mean=0.5)
+    tail = TailLimit(end=0.5)
     found = QuantileCurve(pooled(parts, [0.3, 0.4, 0.3], LEVELS, tail), LEVELS, 0.0)
     late = 1.0 - found.survival(np.array([0.5, 1.0, 2.0, 3.0, 4.0]))
-    limit = 1.0 - (1.0 - late[:, :1]) * np.exp(-np.array([0.5, 1.5, 2.5, 3.5]) / 0.5)
+    limit = 1.0 - (1.0 - late[:, :1]) * np.array([2.0, 4.0, 6.0, 8.0]) ** (-4.0 / 3.0)
     # Straight segments between levels are within one of them.
     assert (late[:, 1:] >= limit - 0.05).all()
-    assert (found.at([0.5]) <= 0.5 + 0.5 * np.log(2)).all()
+    assert (found.at([0.5]) <= 0.5 * 2.0**0.75).all()
 
 
 def test_tails_before_the_last_time_are_left_alone():
     parts = [increasing_rows(k) for k in range(3)]
     last = max(part.max() for part in parts)
-    found = pooled(parts, [0.5, 0.3, 0.2], LEVELS, TailLimit(last, 1e-9))
+    found = pooled(parts, [0.5, 0.3, 0.2], LEVELS, TailLimit(last, 0.999 * last))
     np.testing.assert_array_equal(found, pooled(parts, [0.5, 0.3, 0.2], LEVELS))
 
 

@@ -345,6 +345,6 @@ def test_scoring_is_not_warned_about():
 
 @pytest.mark.parametrize("method", ["predict_quantiles", "predict_interval"])
 def test_an_unknown_word_for_beyond_is_refused(method):
-    message = "beyond must be one of 'warn', 'extrapolate', 'inf', 'nan', got 'skip'."
+    message = "beyond must be one of 'warn', 'extrapolate', 'limit', 'inf', 'nan', got 'skip'."
     with pytest.raises(ValueError, match=f"^{message}$"):
         getattr(MODEL, method)(X, beyond="skip")

@@ -59,8 +59,7 @@ _REJECTED, _DEVIATION, _FEWEST_EVENTS = 0.01, 0.05, 10
 _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 _BLOCK_ROWS = 4_096
 _TAIL_RULE = (
-    "After the last observed time survival falls at least as fast as an exponential whose mean is "
-    "the length of follow-up."
+    "After the last observed time e, survival falls at least as fast as (e / t) to the power 4/3."
 )
 
 
@@ -223,7 +222,7 @@ class Pool(FeatureModel):
         first, last = rows.span
         tail = TailLimit.of(first, last)
         if self.time_transform_.mirror or self.follow_up_[0] < 0:
-            return Bounds(-np.inf, first - _ROOM * tail.mean, tail)
+            return Bounds(-np.inf, first - _ROOM * tail.length, tail)
         return Bounds(0.0, -np.inf, tail)
 
     def _keep_held_out(
