@@ -70,9 +70,7 @@ def order_by_content(
     return np.argsort(_hashes(n_rows, content), kind="stable")
 
 
-def _hashes(
-    n_rows: int, content: Callable[[slice], Iterable[NDArray[Any]]]
-) -> NDArray[np.uint64]:
+def _hashes(n_rows: int, content: Callable[[slice], Iterable[NDArray[Any]]]) -> NDArray[np.uint64]:
     """Return one number per row, equal for rows of equal content."""
     hashes = np.zeros(n_rows, dtype=np.uint64)
     for start in range(0, n_rows, _BLOCK_ROWS):

@@ -144,9 +144,7 @@ class FitTask:
             model.fit(self.x[self.train], (rows.time, rows.event), **options)
             if len(self.test):
                 asked = self.x[self.test]
-                result.answer = ask_in_blocks(
-                    [model], asked, mirror=self.mirror, unit=self.unit
-                )
+                result.answer = ask_in_blocks([model], asked, mirror=self.mirror, unit=self.unit)
                 if hasattr(model, "log_likelihood"):
                     held_out = self.target.take(self.test)
                     result.log_likelihood = model.log_likelihood(
