@@ -112,7 +112,7 @@ class FitTask:
     mirror : bool
         Whether times are left-censored.
     unit : float
-        Of the quantiles in the answers.
+        Of the quantiles in the answers, and of densities in likelihoods.
     keep_model : bool
         Whether the fitted model is wanted, or its answers alone.
     n_jobs : int or None
@@ -147,9 +147,8 @@ class FitTask:
                 result.answer = ask_in_blocks([model], asked, mirror=self.mirror, unit=self.unit)
                 if hasattr(model, "log_likelihood"):
                     held_out = self.target.take(self.test)
-                    result.log_likelihood = model.log_likelihood(
-                        asked, (held_out.time, held_out.event)
-                    )
+                    stated = model.log_likelihood(asked, (held_out.time, held_out.event))
+                    result.log_likelihood = stated + held_out.event * np.log(self.unit)
         except _FAILURES as error:
             result.failure = str(error)
         release(model)
