@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators._follow_up._forest import FollowUp
+from censquant.estimators._follow_up._reach import TIME_ROUNDING
 from censquant.estimators._follow_up._rows import Trees
 from censquant.estimators._follow_up._trees import N_BINS
 from censquant.export import TreeArrays, Value, count_in_table
@@ -36,6 +37,7 @@ def followed_graph(
 def reach_graph(curve: GraphCurve, followed: tuple[Value, Value], *, lowest: bool) -> Value:
     """Return what ``ReachRule`` does, of shape (n, 1)."""
     limit, level = followed
+    limit = limit + limit.abs() * (-TIME_ROUNDING if lowest else TIME_ROUNDING)
     reach = graph_reach(curve, limit, lowest=lowest)
     return reach.maximum(level) if lowest else reach.minimum(level)
 

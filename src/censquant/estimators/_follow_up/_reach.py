@@ -14,6 +14,10 @@ from censquant.survival import TimeTransform
 
 Floats = NDArray[np.float64]
 
+# A curve may jump at the very time at which follow-up ends, which both know up to rounding: the
+# jump is reached, whatever the unit of time rounds it to.
+TIME_ROUNDING = 1e-12  # relative
+
 
 def followed(
     follow_up: FollowUp | None,
@@ -69,5 +73,6 @@ class ReachRule:
     def __call__(self, curve: QuantileCurve) -> Floats:
         limit, level = self.model._followed(self.features)
         lowest = curve.reach_is_lowest
+        limit = limit + (-TIME_ROUNDING if lowest else TIME_ROUNDING) * np.abs(limit)
         reach = reach_until(curve, limit, lowest=lowest)
         return np.maximum(reach, level) if lowest else np.minimum(reach, level)

@@ -277,6 +277,7 @@ def test_parameters_are_few_and_survive_a_clone():
     assert not hasattr(twin, "weights_")
 
 
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
 def test_a_grid_search_goes_over_the_number_of_folds():
     search = GridSearchCV(cheap(), {"cv": [2, 3]}, cv=2).fit(X, Y)
     assert search.best_params_["cv"] in (2, 3)

@@ -80,12 +80,15 @@ def is_refitted(estimator: Any) -> bool:
     return not hasattr(estimator, "max_steps") and not hasattr(estimator, "max_epochs")
 
 
-def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool) -> Answer:
-    """Return what :func:`ask` does with bounded memory, in single precision."""
+def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool, unit: float) -> Answer:
+    """Return what :func:`ask` does with bounded memory, in single precision.
+
+    Quantiles are multiples of ``unit``, so that another unit of time rounds them the same way.
+    """
     values, ends = np.empty((len(x), len(LEVELS)), np.float32), []
     for start in range(0, len(x), _BLOCK_ROWS):
         part = ask(models, x[start : start + _BLOCK_ROWS], mirror=mirror)
-        values[start : start + _BLOCK_ROWS] = part.values
+        values[start : start + _BLOCK_ROWS] = part.values / unit
         ends += [] if part.end is None else [part.end]
     joined = tuple(np.concatenate(column) for column in zip(*ends, strict=True)) if ends else None
     return Answer(values, joined)  # type: ignore[arg-type]
@@ -108,6 +111,8 @@ class FitTask:
         Rows to ask about; may be empty.
     mirror : bool
         Whether times are left-censored.
+    unit : float
+        Of the quantiles in the answers, and of densities in likelihoods.
     keep_model : bool
         Whether the fitted model is wanted, or its answers alone.
     n_jobs : int or None
@@ -122,6 +127,7 @@ class FitTask:
     train: Any
     test: NDArray[np.intp]
     mirror: bool
+    unit: float
     keep_model: bool = True
     n_jobs: int | None = 1
     on_done: Any = None
@@ -138,12 +144,11 @@ class FitTask:
             model.fit(self.x[self.train], (rows.time, rows.event), **options)
             if len(self.test):
                 asked = self.x[self.test]
-                result.answer = ask_in_blocks([model], asked, mirror=self.mirror)
+                result.answer = ask_in_blocks([model], asked, mirror=self.mirror, unit=self.unit)
                 if hasattr(model, "log_likelihood"):
                     held_out = self.target.take(self.test)
-                    result.log_likelihood = model.log_likelihood(
-                        asked, (held_out.time, held_out.event)
-                    )
+                    stated = model.log_likelihood(asked, (held_out.time, held_out.event))
+                    result.log_likelihood = stated + held_out.event * np.log(self.unit)
         except _FAILURES as error:
             result.failure = str(error)
         release(model)

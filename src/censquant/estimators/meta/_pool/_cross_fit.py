@@ -41,11 +41,14 @@ class Candidate:
     estimator : QuantileRegressor
         Unfitted.
     seed : numpy.random.SeedSequence
+    unit : float
+        In multiples of which held-out quantiles are kept: a time of the data.
     """
 
     name: str
     estimator: Any
     seed: np.random.SeedSequence
+    unit: float
     models: list[Any] = field(default_factory=list)
     values: NDArray[np.float32] | None = None
     end_time: Floats | None = None
@@ -70,7 +73,7 @@ class Candidate:
         end = None
         if self.end_time is not None and self.end_level is not None:
             end = (self.end_time[rows], self.end_level[rows])
-        return Answer(self.values[rows].astype(np.float64), end)
+        return Answer(self.values[rows].astype(np.float64) * self.unit, end)
 
     def take(self, rows: NDArray[np.intp], n_rows: int, result: FitResult) -> None:
         """Keep what a fold's model said of the rows that were held out."""
@@ -176,6 +179,7 @@ class CrossFit:
             self.folds != fold if len(test) else slice(None),
             test,
             self.mirror,
+            candidate.unit,
             keep_model=self._keeps_model(candidate, fold),
         )
 

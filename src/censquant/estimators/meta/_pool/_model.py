@@ -143,8 +143,9 @@ class Pool(FeatureModel):
 
         named = candidates_for(target, x.shape[1])
         fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
+        unit = max(abs(end) for end in self.follow_up_) or 1.0
         candidates = [
-            Candidate(name, estimator, seed)
+            Candidate(name, estimator, seed, unit)
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
         rows = PoolRows(x, target, weight, transform)
