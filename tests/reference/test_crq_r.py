@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from censquant import LinearCQR
+from censquant.estimators.linear._levels import step_of_crq
 from censquant.estimators.linear._peng_huang import peng_huang_path
 from censquant.estimators.linear._portnoy import portnoy_path
 from censquant.estimators.linear._powell import powell_loss
@@ -68,12 +69,12 @@ def test_the_estimator_gives_the_coefficients_of_crqs_default_grid():
     np.testing.assert_allclose(model.coef_, expected[1:-1, 2:4], rtol=0, atol=1e-8)
 
 
-def test_the_default_step_is_that_of_crq_and_lands_close_to_its_coefficients():
+def test_the_default_levels_land_close_to_the_coefficients_of_crq():
     expected = table("crq_portnoy_default.csv")
     medians = [np.interp(0.5, expected[:, 0], column) for column in expected.T[1:4]]
     model = LinearCQR([0.5]).fit(X, (TIME, EVENT))
     fitted = np.append(model.intercept_, model.coef_)
-    # crq interpolates between the levels of its grid, the estimator fits the level itself.
+    # crq interpolates between the levels of a coarser grid, the estimator fits the level itself.
     np.testing.assert_allclose(fitted, medians, rtol=0, atol=0.01)
 
 
@@ -178,6 +179,7 @@ def test_standard_errors_and_limits_are_about_those_of_crqs_summary(method, boot
     model = LinearCQR(
         [0.25, 0.5, 0.75],
         method=method[0],
+        step=step_of_crq(method[0], len(X)),
         n_bootstrap=500,
         bootstrap=bootstrap[0],
         random_state=0,
