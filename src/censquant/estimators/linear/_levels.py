@@ -14,10 +14,10 @@ _ROWS_OF_FINE = 1_000
 
 
 def default_step(method: str, n_rows: int) -> float:
-    """Return the distance between levels, at which a smaller one changes next to nothing.
+    """Return a distance between levels than which a smaller one hardly changes coefficients.
 
     That is 0.001 for up to 1,000 rows, then in proportion to them, but never more than the step of
-    R's ``crq``, which data augmentation keeps: its many rounds average the error of the grid.
+    R's ``crq``. Data augmentation keeps that one, since it passes through all levels in every round.
 
     Examples
     --------
