@@ -17,7 +17,7 @@ def default_step(method: str, n_rows: int) -> float:
     """Return a distance between levels than which a smaller one hardly changes coefficients.
 
     That is 0.001 for up to 1,000 rows, then in proportion to them, but never more than the step of
-    R's ``crq``. Data augmentation keeps that one, since it passes through all levels in every round.
+    R's ``crq``. Data augmentation keeps that one: it passes through all levels in every round.
 
     Examples
     --------
