@@ -179,11 +179,11 @@ def test_portnoys_coefficients_of_tied_times_are_those_of_crq(step):
         np.testing.assert_allclose(between, reported, rtol=0, atol=1e-8)
 
 
-def violation(design, time, event, hazard_steps, coefficients, *, touched_are_free):
+def violation(design, time, event, hazard_steps, coefficients, *, touched_at_risk):
     """How many rows Peng and Huang's equation is off by, summed over levels and terms.
 
-    Of the rows that a fit passes through, the part of an event that counts is free in [0, 1], and
-    if ``touched_are_free`` so is the part of the row that is still at risk; otherwise it is.
+    Of a row that a fit passes through, the part of its event that counts is free in [0, 1], and
+    ``touched_at_risk`` bounds the part of the row that is at risk at the next level.
     """
     residual = time - coefficients @ design.T
     touched, above = np.abs(residual) < 1e-7, residual >= 1e-7
@@ -202,7 +202,7 @@ def violation(design, time, event, hazard_steps, coefficients, *, touched_are_fr
             if level + 1 < n_levels:
                 at_risk[level + 1] = -hazard_steps[level + 1] * design[row]
             blocks.append(at_risk.ravel())
-            bounds.append((0, 1) if touched_are_free else (1, 1))
+            bounds.append(touched_at_risk)
             if event[row]:
                 counted = np.zeros((n_levels, p))
                 counted[level] = design[row]
@@ -232,14 +232,17 @@ def tied_martingale(request):
     return design, np.log(TIED[0]), TIED[1], np.diff(hazard(grid)), expected[:, 1:]
 
 
-def test_peng_and_huangs_coefficients_of_crq_solve_the_equation_for_some_risk_of_touched_rows(
+def test_crqs_peng_huang_coefficients_solve_the_equation_for_some_risk_of_touched_rows(
     tied_martingale,
 ):
-    assert violation(*tied_martingale, touched_are_free=True) < 1e-4
+    assert violation(*tied_martingale, touched_at_risk=(0, 1)) < 1e-4
 
 
-def test_crq_does_not_count_all_touched_rows_as_at_risk(tied_martingale):
-    assert violation(*tied_martingale, touched_are_free=False) > 5
+@pytest.mark.parametrize("part", [0, 1], ids=["none", "all"])
+def test_crqs_peng_huang_coefficients_count_neither_all_touched_rows_at_risk_nor_none(
+    tied_martingale, part
+):
+    assert violation(*tied_martingale, touched_at_risk=(part, part)) > 5
 
 
 def test_our_peng_huang_path_solves_the_equation_with_all_touched_rows_at_risk():
@@ -253,7 +256,7 @@ def test_our_peng_huang_path_solves_the_equation_with_all_touched_rows_at_risk()
     first = peng_huang_path(design, np.log(TIED[0]), TIED[1], begun[1:2], np.ones(len(TIED_X)))
     path = np.vstack((first.coefficients, coefficients))
     off = violation(
-        design, np.log(TIED[0]), TIED[1], np.diff(hazard(begun)), path, touched_are_free=False
+        design, np.log(TIED[0]), TIED[1], np.diff(hazard(begun)), path, touched_at_risk=(1, 1)
     )
     assert off < 1e-4
 
