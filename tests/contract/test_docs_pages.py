@@ -175,6 +175,8 @@ def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, mo
     (*linear, network), (*bent, curved) = found["straight"].values()
     assert all(fit.sum() < network.sum() for fit in linear)
     assert all(fit.sum() > 5 * curved.sum() for fit in bent)
+    # Printed by R 4.2.2 with quantreg 5.94.
+    np.testing.assert_allclose(found["of_r"], [0.26032568, 0.33821772, 0.36801031], atol=1e-7)
     (early, worn), network = found["crossing"]["CoxQuantileRegressor"], found["crossing"]["CQRNN"]
     np.testing.assert_allclose(early, worn, rtol=0.1)
     assert network[0, 0] < 0.5 * early[0]
