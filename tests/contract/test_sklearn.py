@@ -259,20 +259,24 @@ def test_column_names_are_kept_and_change_no_bit(frame):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda f: f.rename(columns={"dose": "mass"}), "Feature names unseen at fit time:\n- mass"),
-        (lambda f: f[["age"]], "Feature names seen at fit time, yet now missing:\n- dose"),
-        (lambda f: f[["dose", "age"]], "Feature names must be in the same order"),
-        (lambda f: f.assign(more=1.0), "Feature names unseen at fit time:\n- more"),
-    ],
-    ids=["renamed", "missing", "reordered", "extra"],
+    "change",
+    [lambda f: f.rename(columns={"dose": "mass"}), lambda f: f[["age"]]],
+    ids=["renamed", "missing"],
 )
 @pytest.mark.parametrize("method", ["predict", "predict_quantiles", "identified_level"])
-def test_other_columns_than_those_of_the_fit_are_refused(frame, change, message, method):
+def test_a_column_of_the_fit_that_is_missing_is_refused_by_name(frame, change, method):
     model = small().fit(frame, Y)
+    message = r"^X must have the columns of the fit, got no column 'dose'\.$"
     with pytest.raises(ValueError, match=message):
         getattr(model, method)(change(frame))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_quantiles", "identified_level"])
+def test_columns_are_found_by_name(frame, method):
+    model = small().fit(frame, Y)
+    expected = getattr(model, method)(frame)
+    other = frame.assign(more="text")[["more", "dose", "age"]]
+    np.testing.assert_array_equal(getattr(model, method)(other), expected)
 
 
 def test_the_order_of_rows_does_not_matter_to_a_single_bit():

@@ -15,6 +15,7 @@ from censquant import (
     BoostedQuantileRegressor,
     CensoredQuantileForest,
     CensoredQuantileRegressor,
+    ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     ShapeNN,
 )
@@ -201,6 +202,33 @@ def test_other_columns_than_those_of_the_fit_are_refused():
         ValueError, match=r"^X must have the columns of the fit, got no column 'age'"
     ):
         model.predict(frame.rename(columns={"age": "aged"}))
+
+
+def hidden_rows():
+    """Rows with missing values, and the same with a mask over values that must not be seen."""
+    rows = X.to_numpy(copy=True)
+    hidden = np.zeros(rows.shape, dtype=bool)
+    hidden[::7, 2] = True
+    return np.where(hidden, np.nan, rows), np.ma.array(np.where(hidden, 1e9, rows), mask=hidden)
+
+
+@pytest.mark.parametrize(
+    "make", [cheap, lambda: ConformalSurvivalRegressor(cheap(), cv=2, random_state=0)]
+)
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
+def test_what_a_mask_hides_is_missing(make):
+    plain, masked = hidden_rows()
+    expected, model = make().fit(plain, Y), make().fit(masked, Y)
+    np.testing.assert_array_equal(quantiles(model, masked), quantiles(expected, plain))
+
+
+def test_text_that_a_mask_hides_is_missing_too():
+    frame, y = messy_rows()
+    rows = frame[["stage", "town"]].astype(object).to_numpy()
+    hidden = frame["town"].isna().to_numpy()[:, None] & [False, True]
+    masked = np.ma.array(np.where(hidden, "B", rows), mask=hidden)
+    expected, model = cheap().fit(rows, y), cheap().fit(masked, y)
+    np.testing.assert_array_equal(quantiles(model, masked), quantiles(expected, rows))
 
 
 def test_arrays_may_hold_nan():

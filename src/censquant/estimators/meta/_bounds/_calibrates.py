@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from censquant._frames import unmasked
 from censquant._validation import check_choice, check_n_jobs, check_number
 from censquant._warn import warn_user
 from censquant.calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
@@ -134,7 +135,7 @@ class CalibratesBounds(QuantileRegressor):
         if hasattr(X, "tocsr"):
             X = X.tocsr()  # whose rows can be taken
         elif not hasattr(X, "columns"):
-            X = np.asarray(X)
+            X = np.asarray(unmasked(X))
         return FitRows(
             X,
             read_target(y, n_samples=n_rows),
