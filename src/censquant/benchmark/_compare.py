@@ -86,6 +86,58 @@ def compare(
         for name, estimator in methods.items()
     }
     scores = _scores(found, target, levels, n_resamples, random_state)
+    rows = [
+        ComparisonRow(name, held.seconds, held.error, scores.get(name, ()))
+        for name, held in found.items()
+    ]
+    return Comparison(tuple(rows), next(iter(methods)), len(target), target.n_events, cv)
+
+
+class _Held:
+    """What a method said of rows that it had not seen."""
+
+    def __init__(self, values: Floats | None, seconds: float, error: str) -> None:
+        self.values, self.seconds, self.error = values, seconds, error
+
+    @classmethod
+    def predicted(
+        cls,
+        name: str,
+        estimator: Any,
+        X: Any,
+        target: Target,
+        levels: Floats,
+        folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+        progress: Callable[[str], None] | None,
+    ) -> "_Held":
+        """Fit a method to each fold's rows and ask it about the others."""
+        values, started = np.empty((len(target), len(levels))), clock.perf_counter()
+        y = Surv.from_arrays(target.event, target.time)
+        error = ""
+        for train, test in folds:
+            if not error:
+                try:
+                    with warnings.catch_warnings():
+                        # Warnings of every fold of every method would bury the table.
+                        warnings.simplefilter("ignore")
+                        values[test] = _fitted_and_asked(estimator, X, y, train, test, levels)
+                except Exception as raised:  # whatever another library raises
+                    reason = str(raised).strip().partition("\n")[0]
+                    error = f"{type(raised).__name__}: {reason}"
+            if progress is not None:
+                progress(name)
+        seconds = clock.perf_counter() - started
+        return cls(None if error else values, seconds, error)
+
+
+def _fitted_and_asked(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    levels: Floats,
+) -> Floats:
     table = X if hasattr(X, "iloc") else np.asarray(unmasked(X))
     rows = [table.iloc[part] if hasattr(X, "iloc") else table[part] for part in (train, test)]
     copy = clone(estimator) if hasattr(estimator, "get_params") else estimator

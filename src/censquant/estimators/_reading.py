@@ -178,4 +178,10 @@ def read_elapsed(elapsed: ArrayLike, n_rows: int) -> Floats:
             )
     if not np.isfinite(spent).all():
         raise ValueError("elapsed must be finite, got NaN or infinity.")
+    n_negative = int(np.count_nonzero(spent < 0))
+    if n_negative:
+        raise ValueError(
+            f"elapsed must not be negative, got {n_negative} of {spent.size} values below 0, the "
+            f"smallest {spent.min():g}: pass the time since the start of follow-up."
+        )
     return np.asarray(spent, dtype=np.float64)

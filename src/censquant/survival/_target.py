@@ -186,6 +186,30 @@ def require_events(target: Target) -> None:
         )
 
 
+def require_durations(target: Target) -> None:
+    """Raise `ValueError` if a time of the target is negative, as no duration is.
+
+    Reading a target does not ask for it: the logarithm of a time, or a measurement, may be
+    negative, and many methods fit them.
+
+    Parameters
+    ----------
+    target : Target
+
+    Examples
+    --------
+    >>> from censquant.survival import read_target, require_durations
+    >>> require_durations(read_target([0.0, 4.0]))
+    """
+    n_negative = int(np.count_nonzero(target.time < 0))
+    if n_negative:
+        raise ValueError(
+            f"y must hold durations, none of them negative, got {n_negative} of {len(target)} "
+            f"times below 0, the smallest {target.time.min():g}: check whether start and end are "
+            "swapped, or pass allow_negative=True to the estimator if these values are meant."
+        )
+
+
 def _from_tuple(y: tuple[Any, ...]) -> Target:
     """Target of a ``(time, event)`` pair."""
     if len(y) != 2:

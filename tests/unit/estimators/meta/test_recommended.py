@@ -1,6 +1,7 @@
 """CensoredQuantileRegressor: nothing to tune, data frames as they are, few events said."""
 
 import pickle
+import re
 import subprocess
 import sys
 
@@ -242,6 +243,53 @@ def test_no_column_worth_keeping_leaves_one_curve_for_all():
     with pytest.warns(FeatureWarning):
         model = cheap().fit(np.ones((200, 2)), Y)
     assert (np.ptp(quantiles(model, np.ones((5, 2))), axis=0) == 0).all()
+
+
+def test_negative_durations_are_refused_with_their_number_and_the_smallest():
+    time = Y["time"].copy()
+    time[[3, 50]] = -7.0, -1.0
+    message = (
+        "y must hold durations, none of them negative, got 2 of 200 times below 0, the smallest "
+        "-7: check whether start and end are swapped, or pass allow_negative=True to the estimator "
+        "if these values are meant."
+    )
+    for y in ((time, Y["event"]), time, pd.DataFrame({"time": time, "event": Y["event"]})):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            cheap().fit(X, y)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        ConformalSurvivalRegressor(cheap(), cv=2).fit(X, (time, Y["event"]))
+
+
+def test_a_negative_duration_of_weight_zero_does_not_matter():
+    time = Y["time"].copy()
+    time[3] = -7.0
+    weight = np.ones(len(time))
+    weight[3] = 0.0
+    assert cheap().fit(X, (time, Y["event"]), weight).follow_up_[0] >= 0
+
+
+def test_values_below_zero_are_fitted_where_they_are_meant():
+    y = np.log(Y["time"]) - 7.0, Y["event"]
+    model = cheap(allow_negative=True).fit(X, y)
+    assert (quantiles(model)[:, 0] < 0).any()
+    with pytest.raises(TypeError, match=r"^allow_negative must be True or False, got 'yes'\.$"):
+        cheap(allow_negative="yes").fit(X, y)
+    measured = CHEAP[0][0], CoxQuantileRegressor(censoring="left")
+    cheap(candidates=[measured], censoring="left").fit(X, y)
+
+
+def test_a_negative_age_is_refused():
+    age = np.ones(len(X))
+    age[[2, 5, 7]] = -4.0
+    message = (
+        "elapsed must not be negative, got 3 of 200 values below 0, the smallest -4: pass the time "
+        "since the start of follow-up."
+    )
+    for negative in (False, True):
+        time = Y["time"] - 500.0 * negative
+        model = cheap(allow_negative=negative).fit(X, (time, Y["event"]))
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            model.predict_remaining(X, age)
 
 
 # The whole interface
