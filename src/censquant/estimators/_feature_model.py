@@ -62,7 +62,9 @@ class FeatureModel(QuantileRegressor):
         return 0.0 if self.follow_up_[0] >= 0 else -np.inf
 
     def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
-        return self._curve_of_graph(self._numbers_graph(numbers))
+        x = self._numbers_graph(numbers)
+        x.graph.require_finite(x)
+        return self._curve_of_graph(x)
 
     def _numbers_graph(self, numbers: Value) -> Value:
         """Return what ``_read_features`` makes of numbers, in a graph."""

@@ -197,7 +197,9 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         if self._encoder is None:
             return super()._graph_curve(graph)
         named = hasattr(self, "feature_names_in_")
-        return self._curve_of_graph(encoder_graph(self._encoder, graph, named=named))
+        x = encoder_graph(self._encoder, graph, named=named)
+        graph.require_finite(x)
+        return self._curve_of_graph(x)
 
     def _numbers_graph(self, numbers: Value) -> Value:
         return numbers if self._encoder is None else numbers_graph(self._encoder, numbers)

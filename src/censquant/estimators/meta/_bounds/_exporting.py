@@ -81,6 +81,7 @@ class ExportsBounds(CalibratesBounds):
         self._add_outputs(graph, *conformal_graph(self, own, reach), quantiles, times)
         if confidence is not None:
             add_bounds(self, graph, own, confidence)
+        graph.hide_unusable()
         graph.drop_unused()
         return graph
 
