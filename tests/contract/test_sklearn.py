@@ -4,6 +4,7 @@ import copy
 import io
 import pickle
 import random
+import re
 
 import joblib
 import numpy as np
@@ -39,6 +40,7 @@ from censquant import (
     ShapeNN,
     UncensoredOnlyNN,
     WeibullNN,
+    make_quantile_pipeline,
 )
 from censquant.datasets import make_norm_linear
 
@@ -277,6 +279,35 @@ def test_columns_are_found_by_name(frame, method):
     expected = getattr(model, method)(frame)
     other = frame.assign(more="text")[["more", "dose", "age"]]
     np.testing.assert_array_equal(getattr(model, method)(other), expected)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        small(),
+        LinearCQR(),
+        CoxQuantileRegressor(),
+        CensoredQuantileForest(),
+        CensoredQuantileRegressor(),
+        PooledQuantileRegressor([("cox", CoxQuantileRegressor())]),
+        ConformalSurvivalRegressor(CoxQuantileRegressor()),
+        make_quantile_pipeline(StandardScaler(), CoxQuantileRegressor()),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize(
+    "target",
+    [Y, Y["time"], (Y["time"], Y["event"]), {"time": Y["time"], "event": Y["event"]}],
+    ids=["structured", "times", "tuple", "dict"],
+)
+def test_swapped_arguments_are_refused_in_one_sentence(model, target, frame):
+    message = (
+        "fit takes the features X first and the target y second, got times as X and a table of "
+        "shape (120, 2) as y: swap the two arguments."
+    )
+    for features in (X, frame):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            model.fit(target, features)
 
 
 def test_the_order_of_rows_does_not_matter_to_a_single_bit():

@@ -2,7 +2,7 @@
 
 import difflib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,26 @@ def check_features(
     )
     _refuse_non_finite(features, feature_names(estimator))
     return features
+
+
+def refuse_swapped(X: Any, y: Any) -> None:
+    """Raise if the target stands in the place of the features and the features in its place."""
+    shape = getattr(y, "shape", ())
+    if len(shape) != 2 or not _looks_like_target(X) or _looks_like_target(y):
+        return
+    raise ValueError(
+        "fit takes the features X first and the target y second, got times as X and a table of "
+        f"shape {tuple(shape)} as y: swap the two arguments."
+    )
+
+
+def _looks_like_target(given: Any) -> bool:
+    """Whether an argument is one of times, or of times and events, and no table of features."""
+    if isinstance(given, tuple):
+        return len(given) == 2 and all(len(getattr(part, "shape", ())) == 1 for part in given)
+    if isinstance(given, Mapping) or is_frame(given):
+        return {"event"} < set(given) <= {"event", "time", "duration"}
+    return len(getattr(given, "shape", ())) == 1
 
 
 def columns_of_fit(estimator: Any, X: Any) -> Any:

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from censquant._frames import unmasked
 from censquant.adapters import adapted_curve, is_supported
 from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._features import refuse_swapped
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, even_grid
 from censquant.survival import Surv, default_horizon, read_target
 
@@ -73,6 +74,7 @@ class AdaptedModel(QuantileRegressor):
         -------
         self
         """
+        refuse_swapped(X, y)
         target = read_target(y)
         self.model_ = clone(self.model).fit(
             unmasked(X), Surv.from_arrays(event=target.event, time=target.time), **params

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from censquant._frames import is_frame, unmasked
 from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._features import columns_of_fit
+from censquant.estimators._features import columns_of_fit, refuse_swapped
 from censquant.estimators._parts import Part
 from censquant.estimators._persistence import parameters_of, restored_parameters
 from censquant.estimators._reading import Ask
@@ -76,6 +76,7 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
                 f"{type(self._regressor).__name__}: wrap another library's model by "
                 "censquant.adapt, or use scikit-learn's Pipeline."
             )
+        refuse_swapped(X, y)
         Pipeline.fit(self, unmasked(X), y, **params)
         return self
 

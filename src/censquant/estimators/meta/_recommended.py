@@ -13,6 +13,7 @@ from censquant.estimators._encoding import (
     encoder_graph,
     numbers_graph,
 )
+from censquant.estimators._features import refuse_swapped
 from censquant.estimators._parts import Part
 from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default_candidates
 from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_plain_features
@@ -153,6 +154,7 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         self
         """
         self._begin_fit()
+        refuse_swapped(X, y)
         prior: Prior = DEFAULT_PRIOR
         named = None
         if self.candidates is not None:

@@ -13,7 +13,7 @@ from censquant._warn import warn_user
 from censquant.calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._feature_model import default_times
-from censquant.estimators._features import feature_names
+from censquant.estimators._features import feature_names, refuse_swapped
 from censquant.estimators._reading import read_elapsed
 from censquant.estimators.meta._bounds._calibration import Calibration
 from censquant.estimators.meta._bounds._censoring_model import (
@@ -131,6 +131,7 @@ class CalibratesBounds(QuantileRegressor):
     def _read_rows(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> FitRows:
+        refuse_swapped(X, y)
         n_rows = _num_samples(X)
         if hasattr(X, "tocsr"):
             X = X.tocsr()  # whose rows can be taken
