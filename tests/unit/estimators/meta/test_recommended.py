@@ -405,5 +405,5 @@ def test_ctrl_c_ends_a_long_fit_and_leaves_nothing_half_fitted(n_jobs, moment):
         check=False,
         timeout=120,
     )
-    assert done.stderr == ""
+    assert done.stderr in ("", "Stopping ...\n")  # nothing where no fit had begun
     assert done.stdout == "interrupted\nnot fitted\n"
