@@ -138,7 +138,7 @@ def _fitted_and_asked(
     test: NDArray[np.intp],
     levels: Floats,
 ) -> Floats:
-    table = X if hasattr(X, "iloc") else np.asarray(unmasked(X))
+    table: Any = X if hasattr(X, "iloc") else np.asarray(unmasked(X))
     rows = [table.iloc[part] if hasattr(X, "iloc") else table[part] for part in (train, test)]
     copy = clone(estimator) if hasattr(estimator, "get_params") else estimator
     if hasattr(X, "iloc") and not _takes_categories(copy):

@@ -1,7 +1,7 @@
 """Predictions as labelled tables like the data frame that was passed in."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from censquant._frames import is_polars, pandas_for
 from censquant._validation import check_choice
 
+Output = Literal["array", "frame"]
+"""The form of predictions."""
 
-def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, output: str) -> Any:
+
+def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, output: Output) -> Any:
     """Return predictions as they are, or as a frame with the rows of ``X`` and named levels.
 
     The frame is polars' for polars input, else pandas' with the index of ``X`` if it has one.
     """
-    check_choice("output", output, ("array", "frame"))
+    check_choice("output", output, get_args(Output))
     if output == "array":
         return values
     names = [f"q{level:.12g}" for level in levels]

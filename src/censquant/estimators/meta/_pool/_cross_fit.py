@@ -237,7 +237,7 @@ class CrossFit:
                 left += max(per_row * task.n_rows - spent, 0.0)
         for estimator in later:
             left += self.pace.get(id(estimator), 0.0) * len(self.rows)
-        return left / effective_n_jobs(self.n_jobs)
+        return left / float(effective_n_jobs(self.n_jobs))
 
     def _race(self, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates without those that are clearly worse on the first fold."""
