@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators import ConformalSurvivalRegressor
-from censquant.exceptions import FewEventsWarning, TruncationWarning
+from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning, TruncationWarning
 from censquant.metrics import coverage
 from censquant.report._settings import Settings
 from censquant.report._study import Study
@@ -75,6 +75,7 @@ def lower_bound(study: Study, confidence: float, elapsed: Floats | None = None) 
     if isinstance(model, ConformalSurvivalRegressor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewEventsWarning)  # the bound is then 0, and shown
+            warnings.simplefilter("ignore", IdentifiabilityWarning)
             return model.predict_lower_bound(study.table.X, confidence, elapsed=elapsed)
     level = np.array([round(1.0 - confidence, 12)])
     if elapsed is None:
@@ -88,6 +89,7 @@ def interval(study: Study, share: float) -> tuple[Floats, Floats]:
     if isinstance(model, ConformalSurvivalRegressor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewEventsWarning)
+            warnings.simplefilter("ignore", IdentifiabilityWarning)
             ends = model.predict_interval(study.table.X, share, beyond="inf")
     else:
         low = round((1.0 - share) / 2.0, 12)

@@ -208,7 +208,9 @@ def test_the_method_says_why():
 @pytest.mark.parametrize("method", ["aipcw", "ipcw", "km-pit", "drcosarc", "candes", "gui"])
 def test_every_method_can_be_chosen(method):
     model = conformal(LogNormal(0.5, 0.6), method).fit(X, Y, censoring_time=TRAIN.censoring_time)
-    assert covered(model) == pytest.approx(0.9, abs=0.03)
+    # Shifted quantiles are above the recalibrated ones of some rows, and are cut there.
+    cautious = 0.03 if method == "candes" else 0.0
+    assert covered(model) == pytest.approx(0.9 + cautious, abs=0.03)
     assert (model.predict_upper_bound(X[:3], 0.3) > 0).all()
 
 
@@ -383,6 +385,15 @@ def test_a_saved_model_makes_the_same_bounds(tmp_path, censoring):
         )
         assert copy.method_ == model.method_
         assert copy.coverage_ == model.coverage_
+
+
+def test_a_model_file_of_an_earlier_version_has_no_shares_of_limited_bounds():
+    part = conformal(CoxQuantileRegressor()).fit(X[:600], (Y[0][:600], Y[1][:600]))._to_part()
+    for row in part.description["coverage"]:
+        del row["limited"], row["unlimited"]
+    table = ConformalSurvivalRegressor._from_part(part, None).coverage_
+    assert np.isnan([table.at(0.9).limited, table.at(0.9).unlimited]).all()
+    assert "nan" in str(table)
 
 
 def test_it_is_found_where_users_look():
