@@ -84,6 +84,13 @@ def test_an_uncensored_model_comes_back_whole(path):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+def test_a_file_of_another_kind_than_expected_is_refused(path):
+    small().fit(X, Y).save(path)
+    assert isinstance(censquant.load(path, kind=censquant.CQRNN), censquant.CQRNN)
+    with pytest.raises(ModelFileError, match=r"must hold a LinearCQR, got a CQRNN\.$"):
+        censquant.load(path, kind=censquant.LinearCQR)
+
+
 def test_column_names_come_back(path):
     frame = pd.DataFrame(X, columns=["age", "dose"])
     small().fit(frame, Y).save(path)
