@@ -214,7 +214,7 @@ class CalibratesBounds(QuantileRegressor):
         self.clipped_share_ = clipped_share(calibration_rows.censoring, timeline, fitted.weight)
         self.method_ = self._said(name, held.target)
         self.calibration_p_value_ = self._tested(calibration_rows)
-        calibration = Calibration(calibration_rows, labels, METHODS[name], mirror)
+        calibration = Calibration.of(calibration_rows, labels, METHODS[name], mirror=mirror)
         self.coverage_ = CoverageTable(tuple(calibration.coverage_rows(named=self.by is not None)))
         self._calibration = calibration
         if held.target.n_events < FEWEST_EVENTS:
