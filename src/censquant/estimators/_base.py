@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
 from censquant.estimators._exporting import Exports
-from censquant.estimators._frames import labelled
+from censquant.estimators._frames import Output, labelled
 from censquant.estimators._reading import (
     BEYOND,
+    Beyond,
+    BeyondOfFunctions,
     Floats,
     note_of_levels,
     read_elapsed,
@@ -23,6 +25,10 @@ from censquant.estimators._reading import (
 from censquant.metrics import concordance_index
 from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, SurvivalFunction
 from censquant.survival import default_horizon, read_target
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 
 class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
@@ -86,13 +92,43 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         """
         return self._quantiles_at(X, np.array([0.5]), "warn")[:, 0]
 
+    @overload
     def predict_quantiles(
         self,
         X: Any,
         quantiles: ArrayLike | None = None,
         *,
-        beyond: str = "warn",
-        output: str = "array",
+        beyond: Beyond = "warn",
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_quantiles(
+        self,
+        X: "pl.DataFrame",
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pl.DataFrame": ...
+
+    @overload
+    def predict_quantiles(
+        self,
+        X: Any,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pd.DataFrame": ...
+
+    def predict_quantiles(
+        self,
+        X: Any,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Output = "array",
     ) -> Any:
         """Return the times by which the event has happened with the given probabilities.
 
@@ -120,8 +156,33 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         levels = self._levels(quantiles)
         return labelled(self._quantiles_at(X, levels, beyond), levels.tolist(), X, output)
 
+    @overload
     def predict_interval(
-        self, X: Any, coverage: float = 0.8, *, beyond: str = "warn", output: str = "array"
+        self,
+        X: Any,
+        coverage: float = 0.8,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_interval(
+        self,
+        X: "pl.DataFrame",
+        coverage: float = 0.8,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pl.DataFrame": ...
+
+    @overload
+    def predict_interval(
+        self, X: Any, coverage: float = 0.8, *, beyond: Beyond = "warn", output: Literal["frame"]
+    ) -> "pd.DataFrame": ...
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.8, *, beyond: Beyond = "warn", output: Output = "array"
     ) -> Any:
         """Return the central interval in which the event falls with probability ``coverage``.
 
@@ -144,13 +205,43 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         levels = np.array([low, 1.0 - low])
         return labelled(self._quantiles_at(X, levels, beyond), levels.tolist(), X, output)
 
+    @overload
+    def predict_survival_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        return_array: Literal[False] = False,
+        *,
+        beyond: BeyondOfFunctions = "warn",
+    ) -> NDArray[np.object_]: ...
+
+    @overload
+    def predict_survival_function(
+        self,
+        X: Any,
+        times: ArrayLike | None,
+        return_array: Literal[True],
+        *,
+        beyond: BeyondOfFunctions = "warn",
+    ) -> Floats: ...
+
+    @overload
+    def predict_survival_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        *,
+        return_array: Literal[True],
+        beyond: BeyondOfFunctions = "warn",
+    ) -> Floats: ...
+
     def predict_survival_function(
         self,
         X: Any,
         times: ArrayLike | None = None,
         return_array: bool = False,
         *,
-        beyond: str = "warn",
+        beyond: BeyondOfFunctions = "warn",
     ) -> NDArray[Any]:
         """Return the probability that the event has not happened yet, as a function of time.
 
@@ -173,13 +264,43 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         """
         return self._functions(X, times, return_array, beyond, SurvivalFunction)
 
+    @overload
+    def predict_cumulative_hazard_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        return_array: Literal[False] = False,
+        *,
+        beyond: BeyondOfFunctions = "warn",
+    ) -> NDArray[np.object_]: ...
+
+    @overload
+    def predict_cumulative_hazard_function(
+        self,
+        X: Any,
+        times: ArrayLike | None,
+        return_array: Literal[True],
+        *,
+        beyond: BeyondOfFunctions = "warn",
+    ) -> Floats: ...
+
+    @overload
+    def predict_cumulative_hazard_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        *,
+        return_array: Literal[True],
+        beyond: BeyondOfFunctions = "warn",
+    ) -> Floats: ...
+
     def predict_cumulative_hazard_function(
         self,
         X: Any,
         times: ArrayLike | None = None,
         return_array: bool = False,
         *,
-        beyond: str = "warn",
+        beyond: BeyondOfFunctions = "warn",
     ) -> NDArray[Any]:
         """Return the cumulative hazard, minus the logarithm of the survival function.
 
@@ -195,14 +316,47 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         """
         return self._functions(X, times, return_array, beyond, CumulativeHazardFunction)
 
+    @overload
     def predict_remaining(
         self,
         X: Any,
         elapsed: ArrayLike,
         quantiles: ArrayLike | None = None,
         *,
-        beyond: str = "warn",
-        output: str = "array",
+        beyond: Beyond = "warn",
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_remaining(
+        self,
+        X: "pl.DataFrame",
+        elapsed: ArrayLike,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pl.DataFrame": ...
+
+    @overload
+    def predict_remaining(
+        self,
+        X: Any,
+        elapsed: ArrayLike,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pd.DataFrame": ...
+
+    def predict_remaining(
+        self,
+        X: Any,
+        elapsed: ArrayLike,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Output = "array",
     ) -> Any:
         """Return quantiles of the time that is left, given no event so far.
 
@@ -337,7 +491,7 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         out: str | os.PathLike[str],
         quantiles: ArrayLike | None = None,
         *,
-        beyond: str = "nan",
+        beyond: Literal["nan", "inf", "extrapolate"] = "nan",
         keep: Sequence[str] | str | None = None,
         **options: Any,
     ) -> Any:

@@ -34,6 +34,8 @@ class Exports(ReadsCurves):
         with ``beyond="extrapolate"``, ``median`` of shape (n,), and ``identified`` of shape (n,),
         the level of :meth:`identified_level` that the quantiles' levels have to be compared with.
         Any number of rows can be asked for. A model of one level other than 0.5 has no ``median``.
+        Rows that Python refuses, because of infinity or of a missing number where the model takes
+        none, have NaN in all outputs.
 
         Features are the input ``X``. A :class:`~censquant.CensoredQuantileRegressor` that was
         fitted to categories has a second input of text, ``categories``, with ``""`` for a missing
@@ -79,6 +81,7 @@ class Exports(ReadsCurves):
         check_is_fitted(self)
         graph = Graph()
         self._add_outputs(graph, *self._graph_curve(graph), quantiles, times)
+        graph.hide_unusable()
         graph.drop_unused()
         return graph
 
@@ -112,7 +115,9 @@ class Exports(ReadsCurves):
                 f"{shape}, and the export knows tables only."
             )
         names = feature_names(self)
-        return self._curve_of_numbers(graph.numbers(len(names), names))
+        numbers = graph.numbers(len(names), names)
+        graph.require_finite(numbers, may_be_missing=True)
+        return self._curve_of_numbers(numbers)
 
     def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
         """Return curves and their reach ``(n, 1)`` for features that are numbers in a graph."""

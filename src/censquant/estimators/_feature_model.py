@@ -70,7 +70,9 @@ class FeatureModel(QuantileRegressor):
         return curve.limited(TailLimit.of(*self.follow_up_))
 
     def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
-        return self._curve_of_graph(self._numbers_graph(numbers))
+        x = self._numbers_graph(numbers)
+        x.graph.require_finite(x)
+        return self._curve_of_graph(x)
 
     def _numbers_graph(self, numbers: Value) -> Value:
         """Return what ``_read_features`` makes of numbers, in a graph."""

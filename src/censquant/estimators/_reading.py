@@ -1,7 +1,7 @@
 """How answers are read off predicted curves, and what happens where the data cannot speak."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,8 +23,13 @@ Floats = NDArray[np.float64]
 Ask = Callable[[QuantileCurve, slice], NDArray[Any]]
 """What is read off the curves of some rows; the slice says which rows of ``X`` they are."""
 
-BEYOND = ("warn", "extrapolate", "limit", "inf", "nan")
-_BEYOND_OF_FUNCTIONS = ("warn", "extrapolate", "nan")
+Beyond = Literal["warn", "extrapolate", "limit", "inf", "nan"]
+"""What is returned at levels past follow-up."""
+BeyondOfFunctions = Literal["warn", "extrapolate", "nan"]
+"""The same of probabilities, which are never infinite."""
+
+BEYOND = get_args(Beyond)
+_BEYOND_OF_FUNCTIONS = get_args(BeyondOfFunctions)
 _EXTRAPOLATES = (
     "Some predictions lie beyond what the data can speak for, where the model extrapolates: see "
     "identified_level, or choose what to return there by beyond=."
@@ -184,4 +189,10 @@ def read_elapsed(elapsed: ArrayLike, n_rows: int) -> Floats:
             )
     if not np.isfinite(spent).all():
         raise ValueError("elapsed must be finite, got NaN or infinity.")
+    n_negative = int(np.count_nonzero(spent < 0))
+    if n_negative:
+        raise ValueError(
+            f"elapsed must not be negative, got {n_negative} of {spent.size} values below 0, the "
+            f"smallest {spent.min():g}: pass the time since the start of follow-up."
+        )
     return np.asarray(spent, dtype=np.float64)

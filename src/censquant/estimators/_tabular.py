@@ -17,6 +17,7 @@ from censquant.estimators._features import (
     feature_names,
     feature_range,
     refuse_overflow,
+    refuse_swapped,
     warn_of_constant_features,
 )
 from censquant.estimators._follow_up import (
@@ -152,6 +153,7 @@ class TabularRegressor(FeatureModel):
         self
         """
         self._check_parameters()
+        refuse_swapped(X, y)
         taus = check_quantiles(self.quantiles)
         features = dense(check_features(self, X, reset=True))
         target = read_target(y, n_samples=len(features))

@@ -47,6 +47,7 @@ class Graph:
         self.facts: dict[str, Any] = {}
         self.constants: dict[int, NDArray[Any]] = {}
         self._known_constants: dict[tuple[str, Shape, bytes], Value] = {}
+        self._must_be_finite: dict[tuple[int, bool], Value] = {}
         self._blocks = [self.top]
         self._n_values = 0
 
@@ -182,6 +183,45 @@ class Graph:
         kinds = [(value.kind, value.shape) for value in initial]
         options = {"count": count, "ends": going is not None}
         return list(self.add_many("loop", tuple(initial), kinds, options, body))
+
+    # Rows that cannot be predicted
+
+    def require_finite(self, x: Value, *, may_be_missing: bool = False) -> None:
+        """Note that a row of ``x`` with infinity, or a missing value, has no answer.
+
+        Python refuses such rows; a file has no way to, and comparisons would give them the answer
+        of the largest or smallest number. See :meth:`hide_unusable`.
+        """
+        if len(self._blocks) == 1:  # what is inside of a loop comes from outside
+            self._must_be_finite[x.number, may_be_missing] = x
+
+    def hide_unusable(self) -> None:
+        """Make all outputs of floating point NaN in rows that cannot be predicted.
+
+        Examples
+        --------
+        >>> from censquant.export import Graph
+        >>> graph = Graph()
+        >>> x = graph.numbers(2)
+        >>> graph.require_finite(x)
+        >>> graph.outputs["largest"] = x.max()
+        >>> graph.hide_unusable()
+        >>> [node.operation for node in graph.top.nodes]
+        ['highest', 'mul', 'sum', 'add']
+        """
+        if not self._must_be_finite:
+            return
+        # Zero times infinity is NaN, and so is a sum that it is in.
+        sums = []
+        for (_, may_be_missing), x in self._must_be_finite.items():
+            zeros = x * 0.0
+            sums.append((x.is_nan().where(0.0, zeros) if may_be_missing else zeros).sum())
+        hidden = sums[0]
+        for each in sums[1:]:
+            hidden = hidden + each
+        for name, value in self.outputs.items():
+            if value.kind == FLOAT:
+                self.outputs[name] = value + (hidden if len(value.shape) > 1 else hidden.reshape())
 
     # Bookkeeping
 

@@ -26,9 +26,9 @@ _ROUNDING = 1e-9
 
 def plot_fans(
     values: Any,
-    taus: ArrayLike | None = None,
-    *,
     X: Any = None,
+    *,
+    taus: ArrayLike | None = None,
     labels: Sequence[str] | None = None,
     identified: ArrayLike | None = None,
     unit: str = "",
@@ -47,15 +47,15 @@ def plot_fans(
     values : array-like of shape (n, k), or fitted model
         Finite predicted quantiles; crossed ones are sorted. Or any model that
         `censquant.adapters.is_supported` knows, which is asked for them.
+    X : array-like or DataFrame of n rows, optional
+        The individuals, where ``values`` is a model.
     taus : array-like of shape (k,), inside (0, 1), optional
         Strictly increasing levels of the columns, which must reach from 0.25 to 0.75. A model has
         levels of its own.
-    X : array-like or DataFrame of n rows, optional
-        The individuals, where ``values`` is a model.
     labels : sequence of n str, optional
         Names of the individuals; by default the index of a frame ``X``, or numbers from 1.
     identified : array-like of shape (n,), in [0, 1], optional
-        Highest level that the data speak for, as from `censquant.quantiles.identified_levels`; 0
+        Highest level that the data speak for, as from `identified_level` of a model; 0
         for none. A model says it itself.
     unit : str
         Unit of time, for the axis.
@@ -73,7 +73,7 @@ def plot_fans(
     --------
     >>> from censquant.plotting import plot_fans
     >>> values = [[1.0, 2.0, 4.0], [2.0, 4.0, 8.0]]
-    >>> ax = plot_fans(values, [0.1, 0.5, 0.9], labels=["Ada", "Ben"], unit="years")
+    >>> ax = plot_fans(values, taus=[0.1, 0.5, 0.9], labels=["Ada", "Ben"], unit="years")
     >>> ax.get_xlabel(), [label.get_text() for label in ax.get_yticklabels()]
     ('time (years)', ['Ada', 'Ben'])
     """

@@ -54,7 +54,7 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
         "on the diagonal predictions are right.",
     )
     drawn["calibration"] = (
-        plot_calibration(scored.y, scored.curve.at(judged), judged, kind="a"),
+        plot_calibration(scored.curve.at(judged), y=scored.y, taus=judged, kind="a"),
         "Observed over expected events by predicted level, with the band of calibrated models.",
     )
     drawn["coverage"] = (
@@ -124,7 +124,7 @@ def _fans(study: Study, facts: ReportFacts, unit: str) -> tuple[Any, str] | None
     curve, target = study.curve.take(np.array(rows)), study.target.take(rows)
     ax = plot_fans(
         curve.at(LEVELS),
-        LEVELS,
+        taus=LEVELS,
         labels=names,
         identified=np.minimum(curve.reach, 1.0),
         unit=unit,

@@ -15,7 +15,13 @@ from censquant._validation import (
     check_number,
 )
 from censquant.estimators._feature_model import default_times
-from censquant.estimators._features import check_features, dense, feature_names, feature_range
+from censquant.estimators._features import (
+    check_features,
+    dense,
+    feature_names,
+    feature_range,
+    refuse_swapped,
+)
 from censquant.estimators._follow_up import FollowUp
 from censquant.estimators.linear._design import DistinctRows
 from censquant.estimators.linear._inputs import (
@@ -214,6 +220,7 @@ class LinearCQR(LinearModel):
         self
         """
         self._check_parameters()
+        refuse_swapped(X, y)
         taus = check_quantiles(self.quantiles)
         features = dense(check_features(self, X, reset=True))
         target = read_target(y, n_samples=len(features))

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._features import refuse_swapped
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.estimators.meta._pool import (
     POOL,
@@ -141,6 +142,7 @@ class PooledQuantileRegressor(Pool):
         self
         """
         self._begin_fit()
+        refuse_swapped(X, y)
         named = checked_estimators(self.estimators, self.censoring)
         allow_nd = any(getattr(estimator, "network", None) is not None for _, estimator in named)
         features = read_plain_features(self, X, allow_nd=allow_nd)

@@ -13,6 +13,7 @@ from censquant.estimators._features import (
     feature_names,
     feature_range,
     refuse_other_shapes,
+    refuse_swapped,
     warn_of_constant_features,
 )
 from censquant.estimators._follow_up import ReachRule, followed, followed_graph, reach_graph
@@ -174,6 +175,7 @@ n_features_in_, feature_names_in_
         known_objective: Callable[[tuple[float, ...]], Objective] = Powell,
     ) -> Self:
         """Fit; with ``censoring_time`` every row's is known."""
+        refuse_swapped(X, y)
         config = self._training_config()
         taus = check_quantiles(self.quantiles)
         features = dense(self._check_features(X, reset=True))

@@ -181,7 +181,15 @@ class BoostedQuantileRegressor(TabularRegressor):
         fold_of = self._folds(rows, rng)
         seeds = rng.integers(2**63, size=fold_of.max() + 1).tolist()
         self._boosters, state = cross_fitted(
-            self._rule(), rows.x, z, rows.event, rows.weight, fold_of, seeds, self.n_jobs
+            self._rule(),
+            rows.x,
+            z,
+            rows.event,
+            rows.weight,
+            fold_of,
+            seeds,
+            self.n_jobs,
+            self._stopping,
         )
         self.n_iter_ = self._boosters.feature.shape[1]
         residual, held_out = (z - state[0]) * np.exp(-state[1]), fold_of != NEVER

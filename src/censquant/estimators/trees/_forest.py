@@ -147,7 +147,7 @@ class CensoredQuantileForest(TabularRegressor):
         self._mean_rate = _mean_rate(rows, self._lowest)
         scores = log_rank_scores(rows.time, rows.event, rows.weight)
         x, growth = self._units(rows.x), self._growth(len(rows))
-        self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs)
+        self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs, self._stopping)
 
     def _start_of(self, time: Floats) -> float:
         """Return the time at which the tail of a row without any similar event starts."""

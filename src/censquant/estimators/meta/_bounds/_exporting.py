@@ -83,6 +83,7 @@ class ExportsBounds(CalibratesBounds):
         self._add_outputs(graph, curve, reach, quantiles, times)
         if confidence is not None:
             add_bounds(self, graph, own, curve, confidence)
+        graph.hide_unusable()
         graph.drop_unused()
         return graph
 

@@ -14,6 +14,7 @@ from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.exceptions import TrainingDivergedError
 from censquant.quantiles import CURVE_QUANTILES
 from censquant.survival import Target
+from censquant.training import stop_if_asked
 
 Floats = NDArray[np.float64]
 
@@ -87,6 +88,7 @@ def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool, unit: flo
     """
     values, ends = np.empty((len(x), len(LEVELS)), np.float32), []
     for start in range(0, len(x), _BLOCK_ROWS):
+        stop_if_asked(getattr(models[0], "_stopping", None))
         part = ask(models, x[start : start + _BLOCK_ROWS], mirror=mirror)
         values[start : start + _BLOCK_ROWS] = part.values / unit
         ends += [] if part.end is None else [part.end]
@@ -131,9 +133,17 @@ class FitTask:
     keep_model: bool = True
     n_jobs: int | None = 1
     on_done: Any = None
+    began: float | None = None
+    ended: float | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are fitted."""
+        whole = isinstance(self.train, slice)
+        return len(self.x) if whole else int(np.count_nonzero(self.train))
 
     def __call__(self, stopping: threading.Event) -> "FitResult":
-        began = time.perf_counter()
+        self.began = began = time.perf_counter()
         model = prepared_copy(self.estimator, self.seed, stopping, self.n_jobs)
         result = FitResult(model)
         options = {}
@@ -154,7 +164,8 @@ class FitTask:
         release(model)
         if not self.keep_model:
             result.model = None
-        result.seconds = time.perf_counter() - began
+        self.ended = time.perf_counter()
+        result.seconds = self.ended - began
         if self.on_done is not None:
             self.on_done()
         return result

@@ -189,11 +189,16 @@ class Pool(FeatureModel):
                 "have an event: each has the weight that is expected of it beforehand.",
                 FewEventsWarning,
             )
-        bar = Bar("candidates", len(candidates) * n_folds, unit="fits") if self.verbose else None
+        n_fits = len(candidates) * (n_folds + 1)  # the last ones are to all rows
+        bar = Bar("candidates", n_fits, unit="fits") if self.verbose else None
+        if bar is not None:
+            bar.expect(None)
         try:
             held = np.flatnonzero(folds != NEVER)
             score = BrierScore.of(compared.timeline, compared.weight)
-            fitting = CrossFit(compared, folds, score, mirror, bounds.lower, self.n_jobs, bar)
+            fitting = CrossFit(
+                compared, folds, score, mirror, bounds.lower, self.n_jobs, bar, self._stopping
+            )
             kept = fitting.run(candidates) if n_folds else candidates
             if not kept:
                 raise ArithmeticError(
@@ -205,7 +210,7 @@ class Pool(FeatureModel):
             is_part = len(compared) < len(rows) or not n_folds
             again = [each for each in needed if is_part or is_refitted(each.estimator)]
             if bar is not None:
-                bar.restart(len(again))
+                bar.advance(len(candidates) - len(again))
             replace(fitting, rows=rows).refit(again)
         finally:
             if bar is not None:
