@@ -208,8 +208,11 @@ def test_rows_that_cannot_be_predicted_are_one_sentence_and_leave_no_file(shell,
         (("-o", "out.xls"), "The name of a table must end with one of .csv, .tsv, "),
         (("-o", "new.csv", "--force"), "'new.csv' is the table itself: name another file."),
         (("-o", "new.csv"), "'new.csv' exists already and is not overwritten. Add --force"),
-        (("-o", "out.csv", "--beyond", "far"), "beyond must be one of 'nan', 'inf', "),
-        (("-o", "out.csv", "--interval", "1.5"), "interval must be finite and inside (0, 1), got"),
+        (("-o", "out.csv", "--beyond", "far"), "--beyond must be one of 'nan', 'inf', "),
+        (
+            ("-o", "out.csv", "--interval", "1.5"),
+            "--interval must be finite and inside (0, 1), got",
+        ),
         (
             ("-o", "out.csv", "--remaining", "dys"),
             "--remaining: 'new.csv' has no column 'dys'; did",
@@ -291,7 +294,7 @@ def test_bounds_and_intervals_are_those_of_the_calibrated_model(calibrated, tmp_
 
 def test_a_bound_of_a_model_that_promises_nothing_is_refused(shell):
     assert run("predict", "model", "new.csv", "-o", "out.csv", "--lower-bound", 0.9).error == (
-        "lower_bound needs a calibrated model, got CensoredQuantileRegressor: fit it with "
+        "--lower-bound needs a calibrated model, got CensoredQuantileRegressor: fit it with "
         "--calibrate, in Python as ConformalSurvivalRegressor."
     )
 
@@ -348,6 +351,6 @@ def test_a_model_of_python_must_be_told_its_columns(shell):
     CoxQuantileRegressor().fit(X, (shell["days"], shell["failed"])).save("own")
     assert run("evaluate", "own", "new.csv").error == (
         "The model does not say which columns have times and events, since it was not written by "
-        "this command: name them by time and event."
+        "this command: name them by --time and --event."
     )
     assert run("evaluate", "own", "new.csv", *TARGET, "--resamples", 2).code == 0

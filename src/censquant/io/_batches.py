@@ -129,7 +129,11 @@ class TableReader:
             for number in range(file.num_record_batches):
                 found = pa.Table.from_batches([file.get_batch(number)])
                 columns = [found.column(place) for place in places]
-                yield pa.table(columns, names=[str(place) for place in places])
+                chosen = pa.table(columns, names=[str(place) for place in places])
+                # Nothing in the format is checked when it is read: places in a damaged file may
+                # lie outside of its memory.
+                chosen.validate(full=True)
+                yield chosen
 
         return pieces
 

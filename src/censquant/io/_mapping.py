@@ -57,7 +57,7 @@ def ray_predictor(
         check_quantiles(quantiles),
         interval=None,
         lower_bound=None,
-        remaining=None,
+        ages=None,
         beyond=beyond,
     )
     kept = [keep] if isinstance(keep, str) else list(keep)

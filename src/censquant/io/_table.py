@@ -99,7 +99,7 @@ class Table:
         return self.reader.numbers(self.column(name, role), name, self.n_before or 0)
 
     def dates(self, name: str, role: str, date_format: str | None = None) -> Any:
-        """Return a column as dates in nanoseconds, null where a value is missing.
+        """Return a column as dates in microseconds, null where a value is missing.
 
         Parameters
         ----------
@@ -147,6 +147,17 @@ class Table:
         for name in names:
             if self.kinds[name] == TEXT:
                 self.reader.refuse_doubtful(self.columns[name], name)
+
+    def text_notes(self) -> dict[str, Any]:
+        """Return how numbers and missing values are written, as notes of a model file hold it.
+
+        Returns
+        -------
+        notes : dict
+            Parameters of :class:`TextOptions` for further tables from the same source.
+        """
+        numbers = [self.columns[name] for name, kind in self.kinds.items() if kind == NUMBER]
+        return self.reader.text_notes(numbers)
 
     def frame_for(self, model: Any) -> Any:
         """Return the columns that a model was fitted to, each read as it was then.

@@ -147,7 +147,7 @@ def test_target_columns_come_back_from_notes():
         ({"start": "a", "end": "b", "until": "2024", "event_value": ("x",)}, "event_value needs"),
         (
             {"start": "a", "end": "b", "event": "c", "unit": "moons"},
-            "unit must be one of 'seconds'",
+            "unit must be one of seconds",
         ),
     ],
 )

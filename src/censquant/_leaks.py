@@ -1,0 +1,106 @@
+"""Columns that give the outcome away: they follow from the time or the event."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Fewer rows may agree with the outcome by chance.
+FEWEST_ROWS = 20
+# So many rows are evidence enough, however many there are.
+_MOST_ROWS = 5_000
+_FIRST_ROWS = 500
+_MOST_LEVELS = 20
+_NEARLY_THE_TIME, _PERHAPS = 0.99, 0.95
+
+TIME = "the time itself, or a multiple of it"
+EVENT = "the event itself"
+ONLY_WITH_EVENT = "missing exactly where no event was observed"
+ONLY_WITHOUT_EVENT = "missing exactly where the event was observed"
+NEVER_WITHOUT_EVENT = "without a value wherever no event was observed"
+TELLS_EVENT = "each value has the event in all rows or in none"
+NEARLY_TIME = "nearly the same order as the time"
+
+
+def looked_at(n_rows: int) -> NDArray[np.intp] | slice:
+    """Return which rows are searched: all, or some of many at equal distances."""
+    if n_rows <= _MOST_ROWS:
+        return slice(None)
+    return np.linspace(0, n_rows - 1, _MOST_ROWS).astype(np.intp)
+
+
+def gives_event(values: NDArray[Any], event: NDArray[np.bool_]) -> str:
+    """Say how a column tells the event, in words; empty if it does not.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers with NaN where one is missing, or codes of categories with -1 there.
+    event : ndarray of bool of shape (n,)
+    """
+    n_events = np.count_nonzero(event)
+    if n_events in (0, len(event)):
+        return ""
+    missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
+    if len(event) >= FEWEST_ROWS and missing.any():
+        if (missing != event).all():
+            return ONLY_WITH_EVENT
+        if (missing == event).all():
+            return ONLY_WITHOUT_EVENT
+        n_known = len(event) - np.count_nonzero(missing)
+        n_enough = max(FEWEST_ROWS, n_events / 2)
+        if n_known >= n_enough and missing[~event].all() and np.sum(~event) >= FEWEST_ROWS:
+            return NEVER_WITHOUT_EVENT
+    most = 2 if len(event) < FEWEST_ROWS else max(2, min(_MOST_LEVELS, len(event) // 10))
+    if len(np.unique(values[:_FIRST_ROWS])) > most:
+        return ""
+    levels, codes = np.unique(values, return_inverse=True)
+    if len(levels) > most:
+        return ""
+    n_of_level = np.bincount(codes)
+    with_event = np.bincount(codes, event)
+    if not ((with_event == 0) | (with_event == n_of_level)).all():
+        return ""
+    return EVENT if len(levels) == 2 else TELLS_EVENT
+
+
+def gives_time(numbers: Floats, time: Floats) -> str:
+    """Say whether numbers are the time in this or another unit, in words; empty if not."""
+    if np.isnan(numbers).any() or len(time) < 2 or time.min() == time.max():
+        return ""
+    # Divided first: sums of numbers near the largest would overflow.
+    largest = np.abs(numbers).max()
+    if not 0 < largest < np.inf:
+        return ""
+    numbers, time = numbers / largest, time / np.abs(time).max()
+    centred, own = numbers - numbers.mean(), time - time.mean()
+    scale = np.abs(centred).max()
+    if scale == 0:
+        return ""
+    slope = centred @ own / (own @ own)
+    is_time = slope > 0 and np.abs(centred - slope * own).max() <= 1e-6 * scale
+    return TIME if is_time else ""
+
+
+def nearly_gives_time(numbers: Floats, time: Floats) -> str:
+    """Say whether numbers have nearly the order of the times, in words; empty if not."""
+    known = np.isfinite(numbers)
+    if known.sum() < FEWEST_ROWS:
+        return ""
+    numbers, time = numbers[known], time[known]
+    step = max(1, len(time) // _FIRST_ROWS)
+    # Most columns are far from it, which some of the rows tell.
+    if abs(_rank_correlation(numbers[::step], time[::step])) < _PERHAPS:
+        return ""
+    return NEARLY_TIME if abs(_rank_correlation(numbers, time)) > _NEARLY_THE_TIME else ""
+
+
+def _rank_correlation(first: Floats, second: Floats) -> float:
+    """Return Spearman's correlation, 0 where one of both is constant."""
+    from scipy.stats import rankdata
+
+    ranks = [rankdata(values) - (len(values) + 1) / 2 for values in (first, second)]
+    norm = np.sqrt((ranks[0] @ ranks[0]) * (ranks[1] @ ranks[1]))
+    return float(ranks[0] @ ranks[1] / norm) if norm else 0.0
