@@ -24,14 +24,50 @@ TELLS_EVENT = "each value has the event in all rows or in none"
 NEARLY_TIME = "nearly the same order as the time"
 
 
-def looked_at(n_rows: int) -> NDArray[np.intp] | slice:
-    """Return which rows are searched: all, or some of many at equal distances."""
-    if n_rows <= _MOST_ROWS:
-        return slice(None)
-    return np.linspace(0, n_rows - 1, _MOST_ROWS).astype(np.intp)
+class Outcome:
+    """Times and events, with which columns are compared; of many rows some at equal distances.
+
+    Parameters
+    ----------
+    time : ndarray of shape (n,)
+    event : ndarray of bool of shape (n,)
+    """
+
+    def __init__(self, time: Floats, event: NDArray[np.bool_]) -> None:
+        self._rows: Any = slice(None)
+        if len(time) > _MOST_ROWS:
+            self._rows = np.linspace(0, len(time) - 1, _MOST_ROWS).astype(np.intp)
+        self._time, self._event = time[self._rows], event[self._rows]
+
+    def told_by(self, values: NDArray[Any]) -> str:
+        """Say how a column gives the outcome away, in words; empty if it does not.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Numbers with NaN where one is missing, or whole codes of categories with -1 there.
+        """
+        values = values[self._rows]
+        is_number = values.dtype.kind == "f"
+        return (is_number and _gives_time(values, self._time)) or _gives_event(values, self._event)
+
+    def nearly_told_by(self, values: NDArray[Any]) -> str:
+        """Say that numbers have nearly the order of the times, in words; empty if they do not."""
+        if values.dtype.kind != "f":
+            return ""
+        values = values[self._rows]
+        known = np.isfinite(values)
+        if known.sum() < FEWEST_ROWS:
+            return ""
+        values, time = values[known], self._time[known]
+        step = max(1, len(time) // _FIRST_ROWS)
+        # Most columns are far from it, which some of the rows tell.
+        if abs(_rank_correlation(values[::step], time[::step])) < _PERHAPS:
+            return ""
+        return NEARLY_TIME if abs(_rank_correlation(values, time)) > _NEARLY_THE_TIME else ""
 
 
-def gives_event(values: NDArray[Any], event: NDArray[np.bool_]) -> str:
+def _gives_event(values: NDArray[Any], event: NDArray[np.bool_]) -> str:
     """Say how a column tells the event, in words; empty if it does not.
 
     Parameters
@@ -66,7 +102,7 @@ def gives_event(values: NDArray[Any], event: NDArray[np.bool_]) -> str:
     return EVENT if len(levels) == 2 else TELLS_EVENT
 
 
-def gives_time(numbers: Floats, time: Floats) -> str:
+def _gives_time(numbers: Floats, time: Floats) -> str:
     """Say whether numbers are the time in this or another unit, in words; empty if not."""
     if np.isnan(numbers).any() or len(time) < 2 or time.min() == time.max():
         return ""
@@ -82,19 +118,6 @@ def gives_time(numbers: Floats, time: Floats) -> str:
     slope = centred @ own / (own @ own)
     is_time = slope > 0 and np.abs(centred - slope * own).max() <= 1e-6 * scale
     return TIME if is_time else ""
-
-
-def nearly_gives_time(numbers: Floats, time: Floats) -> str:
-    """Say whether numbers have nearly the order of the times, in words; empty if not."""
-    known = np.isfinite(numbers)
-    if known.sum() < FEWEST_ROWS:
-        return ""
-    numbers, time = numbers[known], time[known]
-    step = max(1, len(time) // _FIRST_ROWS)
-    # Most columns are far from it, which some of the rows tell.
-    if abs(_rank_correlation(numbers[::step], time[::step])) < _PERHAPS:
-        return ""
-    return NEARLY_TIME if abs(_rank_correlation(numbers, time)) > _NEARLY_THE_TIME else ""
 
 
 def _rank_correlation(first: Floats, second: Floats) -> float:

@@ -361,7 +361,8 @@ BROKEN = {
     ),
     "utf16.csv": (
         "days,failed,temp\n1,0,3\n".encode("utf-16-le"),
-        "'utf16.csv' has bytes that are zero, as text in UTF-16 or UTF-32 has: add --encoding utf-16-le.",
+        "'utf16.csv' has bytes that are zero, as text in UTF-16 or UTF-32 has: add --encoding "
+        "utf-16-le.",
     ),
     "dates.csv": (
         b"days,failed,temp\n2020-01-01,0,3\n2020-01-02,1,4\n",

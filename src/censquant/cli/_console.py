@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from censquant.cli._printable import json_escape, printable
+from censquant.exceptions import LeakageWarning
 
 if TYPE_CHECKING:
     from censquant.benchmark.reporting import Table
@@ -72,7 +73,9 @@ class Reporter:
                 yield
             finally:
                 for warning in caught:
-                    if issubclass(warning.category, UserWarning):
+                    # Commands look for leaks themselves, in columns that were not chosen by name.
+                    is_told = issubclass(warning.category, LeakageWarning)
+                    if issubclass(warning.category, UserWarning) and not is_told:
                         self.note(str(warning.message))
 
 

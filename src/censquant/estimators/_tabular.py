@@ -18,6 +18,7 @@ from censquant.estimators._features import (
     feature_range,
     refuse_overflow,
     warn_of_constant_features,
+    warn_of_leaking_features,
 )
 from censquant.estimators._follow_up import (
     FollowUp,
@@ -162,6 +163,7 @@ class TabularRegressor(FeatureModel):
         ends = feature_range(features)
         if self._stands_alone:
             warn_of_constant_features(ends, feature_names(self), stacklevel=2)
+            warn_of_leaking_features(features, target, feature_names(self))
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)

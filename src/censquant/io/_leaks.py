@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._leaks import FEWEST_ROWS, gives_event, gives_time, looked_at, nearly_gives_time
+from censquant._leaks import FEWEST_ROWS, Outcome
 from censquant._row_numbers import are_row_numbers
 from censquant.io._columns import DATE, NUMBER, OTHER
 from censquant.io._table import Table
@@ -47,33 +47,20 @@ def columns_to_leave_out(
     ({'hours': 'the time itself, or a multiple of it'}, {})
     """
     left_out, doubtful = {}, {}
-    rows = looked_at(len(target))
-    seen = target.take(rows)
+    outcome = Outcome(target.time, target.event)
     for name in names:
-        numbers = None
-        if table.kinds[name] == NUMBER:
-            numbers = table.numbers(name, "features")
-        if reason := _reason(table, name) or _leak(table, name, numbers, rows, seen):
+        if reason := _reason(table, name):
             left_out[name] = reason
-        elif numbers is not None:
-            if reason := nearly_gives_time(numbers[rows], seen.time):
-                doubtful[name] = f"{reason}: leave it out if it is known only afterwards"
-            elif not np.isnan(numbers).any() and are_row_numbers(numbers):
-                left_out[name] = "all values are different whole numbers, as in identifiers"
+            continue
+        is_number = table.kinds[name] == NUMBER
+        values = table.numbers(name, "features") if is_number else _codes(table, name)
+        if reason := outcome.told_by(values):
+            left_out[name] = reason
+        elif reason := outcome.nearly_told_by(values):
+            doubtful[name] = f"{reason}: leave it out if it is known only afterwards"
+        elif is_number and not np.isnan(values).any() and are_row_numbers(values):
+            left_out[name] = "all values are different whole numbers, as in identifiers"
     return left_out, doubtful
-
-
-def _leak(
-    table: Table,
-    name: str,
-    numbers: NDArray[np.float64] | None,
-    rows: NDArray[np.intp] | slice,
-    target: Target,
-) -> str:
-    """Say how a column gives the outcome away."""
-    values = _codes(table, name) if numbers is None else numbers
-    reason = "" if numbers is None else gives_time(numbers[rows], target.time)
-    return reason or gives_event(values[rows], target.event)
 
 
 def _reason(table: Table, name: str) -> str:

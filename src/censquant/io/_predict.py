@@ -194,7 +194,7 @@ def predicted_pieces(
     whole parts are read only.
     """
     places = Places(reader)
-    features = [places.of(name, "features") for name in asked.features]
+    features = [places.of(name, "") for name in asked.features]
     ages = asked.ages
     elapsed = None if ages is None else places.of(ages.column, ages.role)
     if keep is None:

@@ -69,7 +69,7 @@ class Table:
         ----------
         name : str
         role : str
-            Name of the option that asks for it.
+            Name of the option that asks for it, empty for what the model asks for.
 
         Returns
         -------
@@ -171,7 +171,7 @@ class Table:
         -------
         frame : DataFrame
         """
-        columns = {name: self.column(name, "features") for name in feature_names(model)}
+        columns = {name: self.column(name, "") for name in feature_names(model)}
         kinds = settled_kinds(self.reader, known_kinds(model), columns)
         return frame_of(self.reader, columns, kinds)
 
@@ -261,8 +261,9 @@ def missing_column(shown: str, name: str, there: Sequence[str], role: str) -> Ta
     """Say that a column is not there, and which one may be meant."""
     lower = {other.lower(): other for other in there}
     near = get_close_matches(name.lower(), list(lower), n=1)
+    needed = "" if role else ", which the model was fitted to"
     hint = f"did you mean {lower[near[0]]!r}?" if near else f"it has {named(list(there))}"
-    return TableError(f"{shown} has no column {name!r}; {hint}", about=role)
+    return TableError(f"{shown} has no column {name!r}{needed}; {hint}", about=role)
 
 
 def _notes(reader: TableReader, columns: dict[str, Any], kinds: dict[str, str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import contextlib
 from collections import Counter
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -369,7 +369,7 @@ def read_day(name: str, text: str, date_format: str | None, *, zoned: bool | Non
             f"table's dates have {words[1]} zone, got {text!r}"
         )
     if found.tzinfo is not None:
-        found = found.astimezone(timezone.utc).replace(tzinfo=None)
+        found = found.astimezone(UTC).replace(tzinfo=None)
     return float(np.datetime64(found, "us").astype(np.int64))
 
 

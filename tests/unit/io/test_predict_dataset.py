@@ -170,7 +170,7 @@ def test_a_folder_with_other_files_is_refused(model, data, tmp_path):
 def test_a_column_that_a_file_lacks_is_refused_by_the_file(model, data, tmp_path):
     folder, _ = data
     frame(5).drop(columns="b").to_csv(folder / "4.csv", index=False)
-    message = f"features: {str(folder / '4.csv')!r} has no column 'b'"
+    message = f"{str(folder / '4.csv')!r} has no column 'b', which the model was fitted to"
     with pytest.raises(TableError, match=re.escape(message)):
         model.predict_dataset(folder, tmp_path / "out")
 

@@ -15,7 +15,13 @@ from censquant._validation import (
     check_number,
 )
 from censquant.estimators._feature_model import default_times
-from censquant.estimators._features import check_features, dense, feature_names, feature_range
+from censquant.estimators._features import (
+    check_features,
+    dense,
+    feature_names,
+    feature_range,
+    warn_of_leaking_features,
+)
 from censquant.estimators._follow_up import FollowUp
 from censquant.estimators.linear._design import DistinctRows
 from censquant.estimators.linear._inputs import (
@@ -223,6 +229,8 @@ class LinearCQR(LinearModel):
         require_events(used)
         transform = read_transform(self.time_transform, used, mirror=left)
         refuse_overflow(features, target, feature_names(self))
+        if self._stands_alone:
+            warn_of_leaking_features(features, target, feature_names(self))
         rows = DistinctRows.among(
             features,
             Target(transform.forward(target.time), target.event),
