@@ -145,7 +145,7 @@ def test_predictions_of_something_else_are_not_resumed(model, data, tmp_path):
     )
     with pytest.raises(FileExistsError, match=re.escape(message)):
         model.predict_dataset(folder, out, [0.5])
-    other = CoxQuantileRegressor(LEVELS).fit(whole[["a", "b"]], np.exp(whole["b"]))
+    other = CoxQuantileRegressor(LEVELS).fit(whole[["a", "b"]], np.exp(whole["a"] + 2 * whole["b"]))
     message = (
         f"out must not hold predictions of another model, got {str(out)!r}: delete it, or name "
         "another."
