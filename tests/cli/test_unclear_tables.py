@@ -295,6 +295,15 @@ def test_a_date_that_stands_for_none_is_asked_about(shell, name):
     )
 
 
+def test_a_day_that_no_calendar_has_is_named_by_its_row(shell):
+    first, last = days_apart()
+    dated(first, [*last[:7], "2024-02-30T10:00:00", *last[8:]])
+    assert fit(target=DATES).error == (
+        "The column 'last' of 'table.csv' must hold dates of the calendar, got "
+        "'2024-02-30T10:00:00' in row 8: fix it."
+    )
+
+
 # Small and complete tables
 
 

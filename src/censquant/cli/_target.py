@@ -30,7 +30,7 @@ def text_options(
     """
     typed = {"\\t": "\t", "tab": "\t"}
     mark = None if separator is None else typed.get(separator, separator)
-    before = (notes or {}).get("text", {})
+    before = (notes or {}).get("text") or {}
     words = missing or before.get("missing", ())
     if decimal is None and thousands is None:
         decimal, thousands = before.get("decimal"), before.get("thousands")

@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from censquant.io._error import TableError, option
@@ -296,6 +297,10 @@ class Columns:
             return TableError(
                 f"{where} of the form {date_format}, got {_short(text)!r} in row {row + 1}"
             )
+        if re.match(_DATE, text):
+            return TableError(
+                f"{where} of the calendar, got {_short(text)!r} in row {row + 1}", remedy="fix it"
+            )
         guesses = [("date_format", form) for form in _possible_formats(text)]
         return TableError(
             f"{where} such as 2024-01-31, got {_short(text)!r} in row {row + 1}",
@@ -305,8 +310,6 @@ class Columns:
 
 def _possible_formats(text: str) -> list[str]:
     """Return forms in which a text is a date; where day and month may be swapped, both."""
-    from datetime import datetime
-
     found = []
     for mark in "./- ":
         for parts in (("%d", "%m", "%Y"), ("%m", "%d", "%Y"), ("%Y", "%m", "%d")):
@@ -332,7 +335,16 @@ def _iso_dates(values: Any) -> Any:
     try:  # offsets from universal time
         return kept.cast(pa.timestamp("us", tz="UTC"))
     except pa.ArrowInvalid:  # the form of a date, but not a day of the calendar
-        return pa.nulls(len(values), pa.timestamp("us"))
+        days = [_day(text) for text in kept.to_pylist()]
+        return pa.chunked_array([pa.array(days, pa.timestamp("us"))])
+
+
+def _day(text: str | None) -> datetime | None:
+    """Return the day of a date, None if there is no such day."""
+    try:
+        return None if text is None else datetime.fromisoformat(text[:10])
+    except ValueError:
+        return None
 
 
 def _number_form(decimal: str, thousands: str | None) -> str:

@@ -1,6 +1,7 @@
 """Columns that must not be used to predict: they follow from the outcome, or say nothing."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,9 @@ def columns_to_leave_out(
 ) -> tuple[dict[str, str], dict[str, str]]:
     r"""Return columns that should not be used with the reason, and those that deserve a look.
 
-    Columns that are a copy or a multiple of the time, that say the same as the event or are
-    missing exactly where no event was observed, are known only afterwards. Identifiers, dates and
-    constants teach nothing.
+    Columns that are a copy or a multiple of the time, whose values tell the event, or that have
+    values only where it was observed, are known only afterwards. Identifiers, dates and constants
+    teach nothing. Of many rows some are compared with the outcome.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def columns_to_leave_out(
             left_out[name] = reason
             continue
         is_number = table.kinds[name] == NUMBER
-        values = table.numbers(name, "features") if is_number else _codes(table, name)
+        values: Any = table.numbers(name, "features") if is_number else _codes(table, name)
         if reason := outcome.told_by(values):
             left_out[name] = reason
         elif reason := outcome.nearly_told_by(values):

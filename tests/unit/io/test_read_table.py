@@ -129,9 +129,7 @@ def test_impossible_options_are_refused(options, message):
         TextOptions(**options)
 
 
-@pytest.mark.parametrize(
-    "encoding", ["zlib", "base64", "hex", "rot13", "bz2", "undefined", "nope"]
-)
+@pytest.mark.parametrize("encoding", ["zlib", "base64", "hex", "rot13", "bz2", "undefined", "nope"])
 def test_what_is_no_encoding_of_text_is_refused(encoding):
     with pytest.raises(TableError, match="encoding must be one that Python knows for text"):
         TextOptions(encoding=encoding)
@@ -151,6 +149,8 @@ def test_the_encoding_that_is_advised_for_zero_bytes_reads_the_file(tmp_path, en
         read_table(path)
     table = read_table(path, TextOptions(encoding=encoding))
     assert list(table.columns) == ["größe", "b"]
+    with pytest.raises(TableError, match=f"is not text in utf-.. .*: pass encoding='{encoding}'"):
+        read_table(path, TextOptions(encoding=encoding[:6]))
 
 
 @pytest.mark.parametrize(
