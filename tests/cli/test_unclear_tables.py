@@ -278,6 +278,20 @@ def test_one_form_of_dates_holds_for_options_too(shell):
     )
 
 
+def test_a_report_takes_its_day_in_the_form_of_the_dates(shell):
+    first, last = (pd.to_datetime(pd.Series(column)) for column in days_apart())
+    dated(first.dt.strftime("%d.%m.%Y"), last.dt.strftime("%d.%m.%Y"))
+    assert fit("--date-format", "%d.%m.%Y", target=DATES).code == 0
+    page = ("report", "model", "table.csv", "--preset", "reliability", "--resamples", 2)
+    for day, name in (("30.06.2024", "a.html"), ("2024-06-30", "b.html")):
+        done = run(*page, "--as-of", day, "-o", name)
+        assert done.code == 0, done.err
+    assert (shell / "a.html").read_bytes() == (shell / "b.html").read_bytes()
+    assert run(*page, "--as-of", "soon", "-o", "c.html").error == (
+        "--as-of must be a date such as 2024-06-30 or of the form %d.%m.%Y, got 'soon'."
+    )
+
+
 @pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
 def test_a_date_that_stands_for_none_is_asked_about(shell, name):
     first, last = days_apart()

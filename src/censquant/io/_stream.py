@@ -228,11 +228,10 @@ class Utf8:
         around = getattr(error, "object", b"")[: getattr(error, "start", 0)]
         line = self._n_lines + (around.count(b"\n") if isinstance(around, bytes) else 0)
         problem = f"{self._stream.shown} is not text in {self.encoding.removesuffix('-sig')}"
-        likely = (
-            _encoding_with_zeros(self._stream.first) if b"\0" in self._stream.first else "cp1252"
-        )
-        is_new = likely not in (None, "cp1252" if self._asked else None)
-        other = [("encoding", str(likely))] if is_new else []
+        likely = None if self._asked else "cp1252"
+        if b"\0" in self._stream.first:
+            likely = _encoding_with_zeros(self._stream.first)
+        other = [] if likely is None else [("encoding", likely)]
         return TableError(f"{problem} (near line {line})", other, "name its encoding")
 
 
