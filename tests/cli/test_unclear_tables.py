@@ -95,6 +95,22 @@ def test_only_numbers_that_may_be_thousands_are_asked_about(shell, temp, unclear
     assert ("it is not clear whether" in done.err) == unclear
 
 
+def test_times_that_are_all_above_a_thousand_get_a_note(shell):
+    days = times() + 1_000
+    write(grouped(days, "."))
+    note = (
+        f"All values of 'days' have three decimals, such as {grouped(days, '.')[0]}: if the point "
+        "separates thousands, read the table again with --thousands '.'."
+    )
+    assert note in fit("--json").json["notes"]
+    assert note not in fit("--json", "--decimal", ".").json["notes"]
+    done = fit("--thousands", ".")
+    assert largest_time(done) == days.max()
+    assert "three decimals" not in done.err
+    fleet().assign(temp=[f"{k / 7 + 1:.3f}" for k in range(60)]).to_csv("other.csv", index=False)
+    assert "three decimals" not in fit(data="other.csv").err
+
+
 @pytest.mark.parametrize("mark", [".", ",", " ", "'", "\u202f"])
 def test_thousands_are_read_as_they_are_written(shell, mark):
     days = times()

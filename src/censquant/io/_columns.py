@@ -245,6 +245,14 @@ class Columns:
                 [("thousands", decimal), other],
             )
 
+    def may_hold_thousands(self, values: Any) -> bool:
+        """Say whether all values have three decimals, of which nobody knows what they mean."""
+        mark, given = self._options.decimal_mark, self._options
+        if given.decimal or given.thousands or not _is_string(values.type):
+            return False
+        form = _three_decimals(mark)
+        return _all_match(values[:_FIRST_ROWS], form) and _all_match(values, form)
+
     def _marks_for(self, values: Any) -> list[tuple[str, str]]:
         """Return the options, any of which makes a column of text one of numbers."""
         import pyarrow.compute as pc
@@ -360,6 +368,11 @@ def _mark_form(mark: str) -> str:
     return {" ": "[ \u00a0\u2009\u202f]", "'": "['\u2019]"}.get(mark, re.escape(mark))
 
 
+def _three_decimals(decimal: str) -> str:
+    """Return the form of a number from 1 to 999 with three decimals, or of thousands."""
+    return rf"^[+-]?[1-9]\d{{0,2}}{re.escape(decimal)}\d{{3}}$"
+
+
 def _looks_like_thousands(values: Any, decimal: str, *, few: int) -> bool:
     """Say whether all numbers with a decimal mark have three decimals, and others are below 1000.
 
@@ -368,7 +381,7 @@ def _looks_like_thousands(values: Any, decimal: str, *, few: int) -> bool:
     import pyarrow.compute as pc
 
     marked = values.filter(pc.fill_null(pc.match_substring(values, decimal), False))
-    if not _all_match(marked, rf"^[+-]?[1-9]\d{{0,2}}{re.escape(decimal)}\d{{3}}$"):
+    if not _all_match(marked, _three_decimals(decimal)):
         return few == 0 and len(marked) == 0
     n_whole = len(values) - values.null_count - len(marked)
     plain = values.filter(pc.fill_null(pc.invert(pc.match_substring(values, decimal)), False))

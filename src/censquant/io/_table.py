@@ -234,7 +234,8 @@ def read_table(
         if name not in double
     }
     kinds = {name: read.kind(column) for name, column in columns.items()}
-    return Table(reader.shown, columns, kinds, double, _notes(reader, columns, kinds), read)
+    notes = _notes(reader, read, columns, kinds)
+    return Table(reader.shown, columns, kinds, double, notes, read)
 
 
 def frame_of(
@@ -266,7 +267,9 @@ def missing_column(shown: str, name: str, there: Sequence[str], role: str) -> Ta
     return TableError(f"{shown} has no column {name!r}{needed}; {hint}", about=role)
 
 
-def _notes(reader: TableReader, columns: dict[str, Any], kinds: dict[str, str]) -> tuple[str, ...]:
+def _notes(
+    reader: TableReader, read: Columns, columns: dict[str, Any], kinds: dict[str, str]
+) -> tuple[str, ...]:
     import pyarrow.compute as pc
 
     notes = []
@@ -279,6 +282,15 @@ def _notes(reader: TableReader, columns: dict[str, Any], kinds: dict[str, str]) 
     if reader.separator not in (None, ",") and reader.options.separator is None:
         shown = "tab" if reader.separator == "\t" else reader.separator
         notes.append(f"Columns are separated by {shown!r}, as the header says.")
+    # Commas are decimal marks where semicolons separate columns, and points are often thousands.
+    if reader.separator == ";" and (
+        doubtful := [name for name, column in columns.items() if read.may_hold_thousands(column)]
+    ):
+        notes.append(
+            f"All values of {named(doubtful)} have three decimals, such as "
+            f"{columns[doubtful[0]].drop_null()[0].as_py()}: if the point separates thousands, "
+            "read the table again with --thousands '.'."
+        )
     broken = [
         name
         for name, column in columns.items()
