@@ -104,9 +104,9 @@ WRONG = {
     ),
     "costs": (
         ["--late-cost", "1"],
-        "early_cost and late_cost must be given together, got no early",
+        "--early-cost and --late-cost must be given together, got no --early",
     ),
-    "risk": (["--risk", "2"], "risk must be"),
+    "risk": (["--risk", "2"], "--risk must be"),
     "place": (["-o", "nowhere/page.html"], "There is no folder "),
 }
 

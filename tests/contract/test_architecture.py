@@ -24,6 +24,7 @@ LAYERS = (
         "_follow_up_share",
         "_frames",
         "_html",
+        "_leaks",
         "_progress",
         "_row_numbers",
         "_seeds",

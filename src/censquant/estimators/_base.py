@@ -491,7 +491,7 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         out: str | os.PathLike[str],
         quantiles: ArrayLike | None = None,
         *,
-        beyond: Literal["nan", "inf", "extrapolate"] = "nan",
+        beyond: Literal["nan", "inf", "limit", "extrapolate"] = "nan",
         keep: Sequence[str] | str | None = None,
         **options: Any,
     ) -> Any:
@@ -509,7 +509,7 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             ``identified``, the highest level that the data can speak for.
         quantiles : array-like of levels in (0, 1), optional
             By default the levels that were fitted.
-        beyond : {"nan", "inf", "extrapolate"}, default "nan"
+        beyond : {"nan", "inf", "limit", "extrapolate"}, default "nan"
             What to write at levels that the data cannot speak for.
         keep : sequence of str or "all", optional
             Columns that are written in front of the predictions; by default those that are no

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from censquant._frames import is_frame, is_polars
-from censquant.exceptions import ConstantFeatureWarning
+from censquant._leaks import FEWEST_ROWS, Outcome
+from censquant._warn import warn_user
+from censquant.exceptions import ConstantFeatureWarning, LeakageWarning
+from censquant.survival import Target
 
 _SHOWN = 5
 # A value further outside the range of the fit than the range is wide has no neighbour there.
@@ -260,6 +263,37 @@ def note_of_far_features(
         "X has values far outside the range of the fit in the columns "
         f"{listed([names[int(column)] for column in far])}: predictions there are extrapolations."
     ]
+
+
+def warn_of_leaks(leaks: dict[str, list[str]]) -> None:
+    """Warn of columns that give the outcome away.
+
+    Parameters
+    ----------
+    leaks : dict of str to list of str
+        Names of columns by the reason.
+    """
+    if leaks:
+        found = "; ".join(f"{listed(names)} ({reason})" for reason, names in leaks.items())
+        warn_user(
+            f"X has columns that give the outcome away: {found}. Leave out what is known only "
+            "afterwards, such as X.drop(columns=["
+            f"{listed([name for names in leaks.values() for name in names])}]): a model that uses "
+            "it scores too well and cannot predict.",
+            LeakageWarning,
+        )
+
+
+def warn_of_leaking_features(features: NDArray[Any], target: Target, names: Sequence[str]) -> None:
+    """Warn of columns of numbers that give the outcome away."""
+    if len(target) < FEWEST_ROWS:
+        return
+    outcome, leaks = Outcome(target.time, target.event), dict[str, list[str]]()
+    for place, name in enumerate(names):
+        values = np.asarray(features[:, place], np.float64)
+        if reason := outcome.told_by(values) or outcome.nearly_told_by(values):
+            leaks.setdefault(reason, []).append(name)
+    warn_of_leaks(leaks)
 
 
 def warn_of_constant_features(

@@ -19,6 +19,7 @@ from censquant.estimators._features import (
     refuse_overflow,
     refuse_swapped,
     warn_of_constant_features,
+    warn_of_leaking_features,
 )
 from censquant.estimators._follow_up import (
     FollowUp,
@@ -164,6 +165,7 @@ class TabularRegressor(FeatureModel):
         ends = feature_range(features)
         if self._stands_alone:
             warn_of_constant_features(ends, feature_names(self), stacklevel=2)
+            warn_of_leaking_features(features, target, feature_names(self))
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)

@@ -17,6 +17,7 @@ from censquant.estimators._encoding._table import as_array
 from censquant.estimators._encoding._values import Floats
 from censquant.estimators._features import columns_of_fit, feature_names
 from censquant.estimators._parts import Part
+from censquant.survival import read_target
 
 _PART = "encoder"
 
@@ -55,14 +56,19 @@ class EncodesFrames:
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_encoder(self, X: Any, weight: Floats | None = None) -> Floats:
-        """Fit the encoder and return the encoded rows; ``weight`` is one finite number per row."""
+    def _fit_encoder(self, X: Any, weight: Floats | None = None, y: Any = None) -> Floats:
+        """Fit the encoder and return the encoded rows; ``weight`` is one finite number per row.
+
+        Columns that give the times and events ``y`` away are named in a warning.
+        """
         table = checked_table(self, X, reset=True)
+        target = None if y is None else read_target(y, n_samples=table.shape[0])
         self._encoder = FrameEncoder.fit(
             table,
             feature_names(self),
             categorical_features=self.categorical_features,
             weight=weight,
+            target=target,
         )
         # Only rows of weight 0 can have values that the fit did not have.
         return self._encoder.transform(table, warn=False)

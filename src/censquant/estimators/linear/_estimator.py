@@ -21,6 +21,7 @@ from censquant.estimators._features import (
     feature_names,
     feature_range,
     refuse_swapped,
+    warn_of_leaking_features,
 )
 from censquant.estimators._follow_up import FollowUp
 from censquant.estimators.linear._design import DistinctRows
@@ -231,6 +232,8 @@ class LinearCQR(LinearModel):
         require_events(used)
         transform = read_transform(self.time_transform, used, mirror=left)
         refuse_overflow(features, target, feature_names(self))
+        if self._stands_alone:
+            warn_of_leaking_features(features, target, feature_names(self))
         rows = DistinctRows.among(
             features,
             Target(transform.forward(target.time), target.event),

@@ -7,7 +7,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._features import refuse_swapped
+from censquant.estimators._features import (
+    feature_names,
+    refuse_swapped,
+    warn_of_leaking_features,
+)
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.estimators.meta._pool import (
     POOL,
@@ -17,7 +21,7 @@ from censquant.estimators.meta._pool import (
     Prior,
     read_plain_features,
 )
-from censquant.survival import Target
+from censquant.survival import Target, read_target
 
 
 class PooledQuantileRegressor(Pool):
@@ -153,6 +157,9 @@ class PooledQuantileRegressor(Pool):
         prior: Prior = LikelihoodPrior()
         if self.prior is not None:
             prior = FixedPrior.read(self.prior, [name for name, _ in named])
+        if features.ndim == 2:
+            target = read_target(y, n_samples=len(features))
+            warn_of_leaking_features(features, target, feature_names(self))
         return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
 
 

@@ -168,7 +168,7 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
 
         # No name is left to the features here, so that the pool can let go of them.
         return self._fit_pool(
-            candidates_for, prior, self._fit_features(X, sample_weight), y, sample_weight, groups
+            candidates_for, prior, self._fit_features(X, y, sample_weight), y, sample_weight, groups
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -176,13 +176,13 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         tags.target_tags.positive_only = self.censoring == "right" and not self.allow_negative
         return tags
 
-    def _fit_features(self, X: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
+    def _fit_features(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
         """Return features as numbers; images and sequences are left as they are."""
         if getattr(X, "ndim", 2) > 2:
             self._encoder = None
             return read_plain_features(self, X, allow_nd=True)
         weight = None if sample_weight is None else read_weights(sample_weight, _num_samples(X))
-        return self._fit_encoder(X, weight)
+        return self._fit_encoder(X, weight, y)
 
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "estimators_")

@@ -15,6 +15,7 @@ from censquant.estimators._features import (
     refuse_other_shapes,
     refuse_swapped,
     warn_of_constant_features,
+    warn_of_leaking_features,
 )
 from censquant.estimators._follow_up import ReachRule, followed, followed_graph, reach_graph
 from censquant.estimators._parts import Part
@@ -181,6 +182,8 @@ n_features_in_, feature_names_in_
         features = dense(self._check_features(X, reset=True))
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
+        if features.ndim == 2 and self._stands_alone:
+            warn_of_leaking_features(features, target, feature_names(self))
         left = self.censoring == "left"
         limit = None
         if censoring_time is not None:

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from censquant import CensoredQuantileForest
 from censquant.estimators.trees._growth import ForestGrowth
 from censquant.estimators.trees._time_bins import TimeBins
-from censquant.exceptions import ConstantFeatureWarning
+from censquant.exceptions import ConstantFeatureWarning, LeakageWarning
 from censquant.survival import kaplan_meier
 from censquant.training._interrupts import StoppedError
 
@@ -115,7 +115,8 @@ def test_rows_without_similar_events_have_a_curve_that_starts_at_their_last_cens
     x = np.repeat([[0.0], [1.0]], 100, axis=0)
     time = np.concatenate([rng.uniform(1, 2, 100), rng.uniform(1, 3, 100)])
     event = np.arange(200) < 100
-    model = small(n_estimators=5).fit(x, (time, event))
+    with pytest.warns(LeakageWarning, match=r"'x0' \(the event itself\)"):
+        model = small(n_estimators=5).fit(x, (time, event))
     end, level = model._quantiles_and_end(np.array([[1.0]]), LEVELS)[1]
     assert level[0] == 0.0
     assert end[0] == time[:100].max()
