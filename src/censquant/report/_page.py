@@ -25,8 +25,10 @@ _SECTIONS = {
         ("citing", "How to cite"),
     ),
     RELIABILITY: (
-        ("fleet", "Fleet"),
-        ("costs", "Early or late replacement"),
+        ("failures", "Failures to expect"),
+        ("fleet", "Units at risk"),
+        ("costs", "When to replace"),
+        ("new_life", "Life of new units"),
         ("coverage", "Coverage of bounds, and past failures"),
         ("what-if", "What if?"),
         ("cohort", "Observed lives"),
