@@ -26,17 +26,21 @@ from censquant.calibration._recalibration_graph import recalibrated_graph
 from censquant.calibration._rows import CalibrationRows
 from censquant.calibration._rules import (
     FEWEST_EVENTS,
+    FOLLOWED_SHARE,
     BoundMethod,
     BoundRule,
     Calibrated,
     IndexRule,
     Side,
+    consistent_bounds,
+    end_of_follow_up,
     trivial_rule,
 )
 from censquant.calibration._split import Split
 
 __all__ = [
     "FEWEST_EVENTS",
+    "FOLLOWED_SHARE",
     "METHODS",
     "Aipcw",
     "BoundFamily",
@@ -63,6 +67,8 @@ __all__ = [
     "bounds_graph",
     "censoring_dependence",
     "chance_before",
+    "consistent_bounds",
+    "end_of_follow_up",
     "estimated_coverage",
     "recalibrated_graph",
     "trivial_rule",

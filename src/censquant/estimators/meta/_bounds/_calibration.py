@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from censquant.calibration import (
     METHODS,
+    BoundFamily,
     BoundMethod,
     BoundRule,
     Calibrated,
@@ -16,12 +17,16 @@ from censquant.calibration import (
     IndexRule,
     Recalibration,
     Side,
+    consistent_bounds,
+    end_of_follow_up,
     estimated_coverage,
+    trivial_rule,
 )
 from censquant.estimators.meta._bounds._coverage_table import CoverageRow
 from censquant.quantiles import QuantileCurve
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Promises whose coverage is reported."""
@@ -106,16 +111,26 @@ class Calibration:
             found.append((label.item(), np.flatnonzero(labels == label)))
         return found
 
-    def recalibrated(self, curve: QuantileCurve, labels: NDArray[Any]) -> QuantileCurve:
-        """Return curves of right-censored times whose levels are those of calibration rows."""
+    def recalibrated(
+        self, curve: QuantileCurve, labels: NDArray[Any], lowest: float
+    ) -> QuantileCurve:
+        """Return curves in the user's units whose levels are those of calibration rows.
+
+        ``lowest`` is the smallest time that the user's times can have.
+        """
         parts = self.members(labels)
         if len(parts) == 1:
-            return self.groups[parts[0][0]].recalibration.curve(curve)
-        values, reach = np.empty_like(curve.values), np.empty(len(curve))
-        for label, rows in parts:
-            part = self.groups[label].recalibration.curve(curve.take(rows))
-            values[rows], reach[rows] = part.values, part.reach
-        return QuantileCurve(values, curve.taus, curve.lower).with_reach(reach)
+            new = self.groups[parts[0][0]].recalibration.curve(curve)
+        else:
+            values, reach = np.empty_like(curve.values), np.empty(len(curve))
+            for label, rows in parts:
+                part = self.groups[label].recalibration.curve(curve.take(rows))
+                values[rows], reach[rows] = part.values, part.reach
+            new = QuantileCurve(values, curve.taus, curve.lower).with_reach(reach)
+        if not self.mirror:
+            return new
+        turned = QuantileCurve.from_predictions(-new.values[:, ::-1], 1.0 - new.taus[::-1], lowest)
+        return turned.with_reach(1.0 - new.reach, lowest=True)
 
     def bounds(
         self,
@@ -124,40 +139,44 @@ class Calibration:
         labels: NDArray[Any],
         missed: float,
         side: Side,
+        quantile: Floats,
         elapsed: Floats | None,
-    ) -> tuple[Floats, list[str]]:
-        """Return the bounds of rows in the user's units, and what is to be said of them."""
-        own = OTHER_SIDE[side] if self.mirror else side
-        result, notes = np.empty(len(curve)), list[str]()
+    ) -> tuple[Floats, Flags, list[str]]:
+        """Return bounds in the user's units, which are limited, and what is to be said of them.
+
+        ``quantile`` is that of each row, in the user's units, which its bound must not contradict.
+        """
+        own, sign = (OTHER_SIDE[side], -1.0) if self.mirror else (side, 1.0)
+        result, limited, notes = np.empty(len(curve)), np.empty(len(curve), np.bool_), list[str]()
         for label, rows in self.members(labels):
             part, limits = curve.take(rows, reach=False), censoring.take(rows)
-            ages = None if elapsed is None else elapsed[rows]
-            index = None
-            if ages is None:
+            if elapsed is None:
                 rule = self.groups[label].rule(missed, own)
-                result[rows] = rule.bounds(part, limits)
-                index = np.array([rule.index]) if isinstance(rule, IndexRule) else None
+                unlimited, end = rule.unlimited(part, limits), rule.end(part, limits)
+                index = np.full(len(rows), rule.index if isinstance(rule, IndexRule) else 0.0)
             else:
-                result[rows], index = self._at_ages(label, part, limits, missed, own, ages)
-            if index is not None and not np.isfinite(index).all():
-                n_trivial = len(rows) if len(index) == 1 else int(np.isinf(index).sum())
+                ages = elapsed[rows]
+                index, share = self._index_at(label, missed, own, ages)
+                unlimited = BoundFamily(part, ages).at_each(index)
+                end = end_of_follow_up(limits, share, part, ages)
+            result[rows], limited[rows] = consistent_bounds(
+                unlimited, end, sign * quantile[rows], own
+            )
+            if n_trivial := int(np.isinf(index).sum()):
                 notes.append(
                     f"The calibration rows do not support {side} bounds with confidence "
-                    f"{1.0 - missed:g} of {n_trivial} rows, for want of events: the trivial bound "
-                    "is returned."
+                    f"{1.0 - missed:g} of {n_trivial} rows, since too few of them have events: the "
+                    "trivial bound is returned."
                 )
-        return -result if self.mirror else result, notes
+        return sign * result, limited, notes
 
-    def _at_ages(
-        self,
-        label: Any,
-        curve: QuantileCurve,
-        censoring: CensoringCurves,
-        missed: float,
-        side: Side,
-        ages: Floats,
-    ) -> tuple[Floats, Floats]:
-        """Return bounds of survivors, each calibrated among those who lived as long."""
+    def _index_at(
+        self, label: Any, missed: float, side: Side, ages: Floats
+    ) -> tuple[Floats, float]:
+        """Return indices of survivors, each calibrated among those who lived as long.
+
+        The second is the share of individuals that must be followed up to a bound.
+        """
         known = np.unique(ages)
         if len(known) > _MOST_AGES:
             known = np.unique(np.quantile(known, np.linspace(0.0, 1.0, _MOST_AGES)))
@@ -166,20 +185,13 @@ class Calibration:
         assert len(indices) == len(rules)
         share = max((rule.share for rule in rules if isinstance(rule, IndexRule)), default=0.0)
         finite = np.isfinite(indices)
-        trivial = -np.inf if side == "lower" else np.inf
         above = np.minimum(np.searchsorted(known, ages), len(known) - 1)
         below = np.where(known[above] == ages, above, np.maximum(above - 1, 0))
-        index = np.full(len(ages), trivial)
         usable = finite[above] & finite[below]
-        index[usable] = np.interp(ages[usable], known[finite], indices[finite])
-        bounds = np.empty(len(ages))
-        for value in np.unique(index):
-            rows = np.flatnonzero(index == value)
-            rule = IndexRule(float(value), side, share)
-            bounds[rows] = rule.bounds(
-                curve.take(rows, reach=False), censoring.take(rows), ages[rows]
-            )
-        return bounds, index
+        index = np.full(len(ages), trivial_rule(side).index)
+        if usable.any():
+            index[usable] = np.interp(ages[usable], known[finite], indices[finite])
+        return index, share
 
     def coverage_rows(self, *, named: bool) -> list[CoverageRow]:
         """Return what the calibration rows say of each promise; groups are ``named`` or not."""
@@ -195,8 +207,20 @@ class Calibration:
     def _coverage_rows(self, group: Group, side: Side) -> list[CoverageRow]:
         own = OTHER_SIDE[side] if self.mirror else side
         rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
-        bounds = [group.rule(share, own).bounds(rows.curve, rows.censoring) for share in missed]
-        plain = rows.curve.at(missed if own == "lower" else CONFIDENCES)
+        levels = missed if own == "lower" else list(CONFIDENCES)
+        assert rows.model is not None
+        bounds = [
+            consistent_bounds(
+                rule.unlimited(rows.curve, rows.censoring),
+                rule.end(rows.curve, rows.censoring),
+                quantile,
+                own,
+            )[0]
+            for rule, quantile in zip(
+                [group.rule(share, own) for share in missed], rows.model.at(levels).T, strict=True
+            )
+        ]
+        plain = rows.curve.at(levels)
         table = np.column_stack((*bounds, plain))
         estimate, error = estimated_coverage(rows, table, own)
         k = len(CONFIDENCES)

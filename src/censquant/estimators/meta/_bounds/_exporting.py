@@ -27,7 +27,8 @@ class ExportsBounds(CalibratesBounds):
 
         Its outputs are those of every estimator, with recalibrated quantiles, and with
         ``confidence`` also ``lower_bound`` and ``upper_bound`` of shape (n, n_confidences): those
-        of :meth:`predict_lower_bound` and :meth:`predict_upper_bound`.
+        of :meth:`predict_lower_bound` and :meth:`predict_upper_bound`; ``lower_bound_limited`` and
+        ``upper_bound_limited`` are 1 where follow-up limits them, else 0.
 
         Parameters
         ----------
@@ -78,9 +79,10 @@ class ExportsBounds(CalibratesBounds):
         check_is_fitted(self)
         graph = Graph()
         own, reach = own_graph(self, *self.estimator_._graph_curve(graph))
-        self._add_outputs(graph, *conformal_graph(self, own, reach), quantiles, times)
+        curve, reach = conformal_graph(self, own, reach)
+        self._add_outputs(graph, curve, reach, quantiles, times)
         if confidence is not None:
-            add_bounds(self, graph, own, confidence)
+            add_bounds(self, graph, own, curve, confidence)
         graph.drop_unused()
         return graph
 
