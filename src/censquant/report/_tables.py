@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from censquant.report._calibration import SHOWN
 from censquant.report._facts import ReportFacts
 from censquant.report._fleet import LATER, Unit
-from censquant.report._numbers import fixed, percent, shown
+from censquant.report._numbers import fixed, percent, shown, time_text
 
 _LONG = 40  # characters
 _MOST_ROWS = 20
+_N_AHEAD = 2  # columns of risks in the table of the fleet
 _P_VALUE = "a_calibration_p_value"
 _SCORE_NAMES = {
     "concordance_index_ipcw": "concordance index, IPCW",
@@ -313,7 +314,7 @@ def _fleet(facts: ReportFacts) -> PageTable:
     columns = (
         "unit",
         _in("age", facts),
-        *(f"fails within {shown(time)}" for time in settings.ahead),
+        *(f"fails within {time_text(time, settings.unit)}" for time in settings.ahead[:_N_AHEAD]),
         left,
         *(["until"] if has_dates else []),
         "half fail within",
@@ -326,7 +327,9 @@ def _fleet(facts: ReportFacts) -> PageTable:
             _number(one.age),
             *(
                 Cell(_least(percent(risk), is_least), risk)
-                for risk, is_least in zip(one.risks, one.risk_is_least, strict=True)
+                for risk, is_least in list(zip(one.risks, one.risk_is_least, strict=True))[
+                    :_N_AHEAD
+                ]
             ),
             Cell(_bound(one.remaining_bound, is_limited=one.bound_is_limited), one.remaining_bound),
             *([_text(one.bound_date)] if has_dates else []),
@@ -336,7 +339,8 @@ def _fleet(facts: ReportFacts) -> PageTable:
         )
         for one in fleet.units
     ]
-    caption = f"Units of the fleet, the highest risk within {shown(settings.ahead[0])} first"
+    first = time_text(settings.ahead[0], settings.unit)
+    caption = f"Units of the fleet, the highest risk within {first} first"
     return _table("fleet", caption, columns, rows)
 
 
@@ -400,7 +404,7 @@ def _costs(facts: ReportFacts) -> PageTable:
     unit = f" (1/{facts.settings.unit})" if facts.settings.unit else ""
     extra = ("cost per cycle", f"cost per time in service{unit}") if priced else ()
     columns = ("replace", "fail before, by the model", "past units that would have", "95 % from",
-               "to", _in("mean time in service", facts), "within follow-up for", *extra)  # fmt: skip
+               "to", _in("mean time in service", facts), "supported for", *extra)  # fmt: skip
     rows = [
         (
             _text(row.rule),

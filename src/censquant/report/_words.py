@@ -244,8 +244,8 @@ def _limited(facts: ReportFacts) -> list[str]:
     n_old = sum(math.isnan(one.risks[0]) for one in units)
     if n_old:
         found.append(
-            f"{n_old:,} of them are older than follow-up supports: their risk is not known, they "
-            "stand last, and only an inspection can tell."
+            f"{n_old:,} of {len(units):,} units are older than follow-up supports: their risk is "
+            "not known, they stand last, and only an inspection can tell."
         )
     n_limited = sum(one.bound_is_limited for one in units)
     if n_limited:
@@ -262,8 +262,8 @@ def _failures(facts: ReportFacts) -> list[str]:
     failures, unit = facts.fleet.failures, facts.settings.unit
     row = failures.rows[0]
     return [
-        f"Within {time_text(row.horizon, unit)}, {row.expected:.1f} of {failures.n_units:,} running "
-        f"units are expected to fail ({row.low} to {row.high} with "
+        f"Within {time_text(row.horizon, unit)}, {row.expected:.1f} of {failures.n_units:,} "
+        f"running units are expected to fail ({row.low} to {row.high} with "
         f"{percent(failures.confidence)} confidence).",
         "The limits contain chance alone: neither the error of the model, nor what hits many units "
         "at once.",
@@ -319,7 +319,7 @@ def _costs(facts: ReportFacts) -> list[str]:
             f"{costs}, replacing before failure does not pay at any age that follow-up supports: "
             "the cost per time in service does not rise with the age of replacement.",
         ]
-    per = f" per {settings.unit}" if settings.unit else ""
+    per = f" per {settings.unit.removesuffix('s')}" if settings.unit else ""
     found.append(
         f"{costs}, replacing each unit at its own cheapest age costs {shown(own.rate)}{per} in the "
         f"long run, and {percent(own.risk)} of units fail before."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from censquant import CQRNN, CoxQuantileRegressor
-from censquant.inspection import permutation_importance
+from censquant.inspection import expected_failures, permutation_importance
 from censquant.metrics import coverage, evaluate, pit_band, pit_curve
 from censquant.quantiles import CURVE_QUANTILES
 from censquant.report import report_facts
@@ -38,7 +38,9 @@ def test_the_cohort_is_counted_and_its_survival_is_kaplan_meiers(clinical):
     (time, event), cohort = new_rows()[1], clinical.cohort
     curve = kaplan_meier(time, event)
     assert (cohort.n_rows, cohort.n_events) == (len(time), event.sum())
-    assert (cohort.shortest, cohort.longest) == (time.min(), time.max())
+    # The longest times are not told: ten individuals or more were observed up to the end.
+    assert (time >= cohort.end).sum() >= 10
+    assert cohort.end == float(f"{cohort.end:.2g}")
     assert cohort.median_survival == curve.quantile(0.5)
     assert cohort.median_follow_up == kaplan_meier(time, ~event).quantile(0.5)
     assert {row.time for row in cohort.table} >= set(HORIZONS)
@@ -55,6 +57,7 @@ def test_the_scores_are_those_of_evaluate(clinical):
     for row, other in zip(clinical.evaluation.rows, expected.rows, strict=True):
         np.testing.assert_array_equal(row[1:4], other[1:4])
     assert clinical.evaluation.verdict == expected.verdict
+    assert clinical.verdict.startswith(f"{expected.ranking}, ")
 
 
 def test_levels_are_beside_the_observed_and_the_identified_shares(clinical):
@@ -154,31 +157,91 @@ def test_the_model_describes_itself(clinical):
     assert not any("are not calibrated" in note for note in clinical.notes)
 
 
+def conditional_risk(model, X, age, ahead):
+    """Probability to fail within times, by the survival function at the present age and later."""
+    found = []
+    for time in ahead:
+        now, later = (
+            np.array([
+                model.predict_survival_function(X.iloc[[k]], [at], return_array=True)[0, 0]
+                for k, at in enumerate(ages)
+            ])
+            for ages in (age, age + time)
+        )  # fmt: skip
+        found.append(1.0 - later / now)
+    return np.column_stack(found)
+
+
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
-def test_the_fleet_has_every_running_unit_by_its_lower_bound(fleet):
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.ExtrapolationWarning")
+def test_the_fleet_has_every_running_unit_by_its_risk_within_the_first_horizon(fleet):
     (X, (time, event)), model = new_rows(), calibrated()
-    units = fleet.fleet.units
+    units, ahead = fleet.fleet.units, fleet.settings.ahead
+    assert ahead == (30.0, 90.0, 180.0, 365.0)
     assert sorted(one.row for one in units) == np.flatnonzero(~event).tolist()
-    bounds = [one.remaining_bound for one in units if not np.isnan(one.remaining_bound)]
-    assert len(bounds) > 10
-    assert bounds == sorted(bounds)
+    known = [one.risks[0] for one in units if not np.isnan(one.risks[0])]
+    assert len(known) > 10
+    assert known == sorted(known, reverse=True)
+    assert not np.isnan([one.risks[0] for one in units[: len(known)]]).any()
     rows = [one.row for one in units]
     part, age = X.iloc[rows], time[rows]
-    left = model.predict_remaining(part, age, [0.1, 0.5, 0.2], beyond="nan")
-    lives = model.predict_quantiles(part, [0.1, 0.5], beyond="nan")
-    bound = model.predict_lower_bound(part, 0.8, elapsed=age) - age
-    bound[bound <= 0] = np.nan
+    risk = conditional_risk(model, part, age, ahead)
+    left = model.predict_remaining(part, age, [0.5], beyond="nan")[:, 0]
+    reach = model.identified_level(part)
     for k, one in enumerate(units):
         assert one.label == f"U{one.row}"
-        found = [one.age, one.remaining_bound, one.b10, one.b50, one.remaining10, one.remaining50,
-                 one.replace_by]  # fmt: skip
-        expected = [age[k], bound[k], *lives[k], *left[k, :2], age[k] + left[k, 2]]
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
-        if np.isfinite(left[k, 2]):
-            day = np.datetime64("2026-01-31") + np.timedelta64(int(left[k, 2] // 1), "D")
-            assert one.replace_by_date == str(day)
-        else:
-            assert one.replace_by_date == ""
+        assert one.age == age[k]
+        np.testing.assert_allclose(one.remaining50, left[k], rtol=1e-9)
+        curve = model.predict_curve(part.iloc[[k]])
+        until = [curve.cdf([[age[k] + one_ahead]])[0, 0] for one_ahead in ahead]
+        for place, least in enumerate(one.risk_is_least):
+            assert least == (until[place] > reach[k] + 1e-12)
+            if not least:
+                assert one.risks[place] == pytest.approx(risk[k, place], rel=1e-6, abs=1e-9)
+            elif not np.isnan(one.risks[place]):
+                assert one.risks[place] <= risk[k, place] + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
+def test_bounds_of_units_are_those_of_the_model_and_each_question_has_one_answer(fleet):
+    (X, (time, _)), model = new_rows(), calibrated()
+    units = fleet.fleet.units
+    rows = [one.row for one in units]
+    part, age = X.iloc[rows], time[rows]
+    bound = model.predict_lower_bound(part, 0.8, elapsed=age) - age
+    bound[bound <= 0] = np.nan
+    np.testing.assert_allclose([one.remaining_bound for one in units], bound, rtol=1e-9)
+    for one in units:
+        day = ""
+        if np.isfinite(one.remaining_bound):
+            day = str(np.datetime64("2026-01-31") + np.timedelta64(int(one.remaining_bound), "D"))
+        assert one.bound_date == day
+        if not np.isnan([one.remaining_bound, one.remaining50]).any():
+            # With 80 % confidence is sooner than with 50 %.
+            assert one.remaining_bound <= one.remaining50 * (1 + 1e-9) or one.bound_is_limited
+
+
+def test_units_whose_bound_is_cut_by_follow_up_are_marked_and_do_not_lead():
+    X, (time, event) = new_rows()
+    facts = report_facts(plain(), X[["temp", "load"]], (time, event), preset="reliability",
+                         unit="days", n_resamples=2)  # fmt: skip
+    units = facts.fleet.units
+    limited = [one for one in units if one.bound_is_limited]
+    assert limited
+    level = plain().predict_curve(X[["temp", "load"]].iloc[[one.row for one in limited]])
+    ages = np.array([one.age for one in limited])
+    assert not level.is_identified(level.conditional_levels(ages, [0.1])).any()
+    # A short bound that is cut does not put a unit before those that are about to fail.
+    assert not any(one.bound_is_limited for one in units[:3])
+    assert units[0].risks[0] == max(one.risks[0] for one in units if one.risks[0] >= 0)
+
+
+def test_failures_of_the_fleet_are_those_of_the_public_function(fleet):
+    (X, (time, event)), model = new_rows(), calibrated()
+    running = ~event
+    expected = expected_failures(model, X[running], time[running], [30, 90, 180, 365])
+    assert fleet.fleet.failures.rows == expected.rows
+    assert fleet.fleet.n_running == running.sum()
 
 
 def test_limits_of_b10_and_b50_hold_the_level_and_lie_at_levels_the_data_allow(fleet):
@@ -195,31 +258,12 @@ def test_limits_of_b10_and_b50_hold_the_level_and_lie_at_levels_the_data_allow(f
         for end in below:
             bottom, top = pit_band(y, values, levels, levels=[end])
             assert not bottom[0] <= level <= top[0]
-    low, high = fleet.fleet.limits[0]
-    one = fleet.fleet.units[0]
-    expected = model.predict_quantiles(X.iloc[[one.row]], [low, high], beyond="inf")[0]
-    np.testing.assert_allclose([one.b10_low, one.b10_high], expected, rtol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::censquant.exceptions.TruncationWarning")
-def test_costs_weigh_early_and_late_replacement_by_the_risk(fleet):
-    (X, (time, event)), model = new_rows(), calibrated()
-    running, age = X[~event], time[~event]
-    assert [row.risk for row in fleet.costs] == [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5]
-    for row in fleet.costs:
-        assert row.cost == pytest.approx(1.0 * (1 - row.risk) + 6.0 * row.risk)
-        assert row.rate == pytest.approx(row.cost / row.service)
-        limit = model.predict_quantiles(X, [row.risk], beyond="extrapolate")[:, 0]
-        assert row.late == coverage((time, event), -np.inf, limit).estimate
-        planned = model.predict_remaining(running, age, [row.risk], beyond="extrapolate")[:, 0]
-        # The mean time up to the replacement, by the area below the conditional survival curve.
-        curve, total = model.predict_curve(running), 0.0
-        for k in range(len(running)):
-            steps = np.linspace(0.0, planned[k], 400)
-            alive = curve.take([k]).survival(age[k] + steps)[0]
-            total += np.trapezoid(alive / alive[0], steps)
-        assert row.service == pytest.approx(total / len(running), rel=0.01)
-    assert fleet.importance is None
+    for row, (low, high) in zip(fleet.fleet.new_life, fleet.fleet.limits, strict=True):
+        lives = np.sort(model.predict_quantiles(X, [row.level], beyond="inf")[:, 0])
+        assert row.typical == lives[len(lives) // 2 - 1]
+        assert row.shortest == lives[len(lives) // 10 - 1]
+        ends = model.predict_quantiles(X, [low, high], beyond="inf")
+        np.testing.assert_allclose([row.low, row.high], np.median(ends, axis=0), rtol=1e-9)
 
 
 def test_very_many_rows_are_scored_by_a_sample_that_the_facts_name(monkeypatch):
@@ -238,6 +282,7 @@ def test_very_many_rows_are_scored_by_a_sample_that_the_facts_name(monkeypatch):
     ("options", "message"),
     [
         ({"preset": "clinic"}, "preset must be one of 'clinical', 'reliability', got 'clinic'."),
+        ({"ahead": [0.0]}, "ahead must be positive times, got [0.0]."),
         ({"horizons": [-1.0]}, "horizons must be positive times, got [-1.0]."),
         ({"horizons": [1e9]}, "horizons must not lie past the longest follow-up, "),
         ({"individuals": [100]}, "individuals must be row numbers from 0 to 99, got 100."),
