@@ -209,9 +209,8 @@ class CensoredQuantileForest(TabularRegressor):
 
     def _beran_graph(self, x: Value, levels: Floats) -> tuple[Value, Value, Value]:
         leaf = leaf_numbers(self._units, self._leaves, x)
-        return beran_graph(
-            leaf, self._leaves, self._bins.times, self._lowest, self._mean_rate, levels
-        )
+        times = x.graph.row_times(self._bins.times)
+        return beran_graph(leaf, self._leaves, times, self._lowest, self._mean_rate, levels)
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
         description = {"lowest": self._lowest, "mean_rate": self._mean_rate}

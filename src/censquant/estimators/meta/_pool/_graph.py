@@ -43,7 +43,7 @@ def pool_graph(pool: "Pool", x: Value) -> tuple[GraphCurve, Value]:
         values, levels = -values.reversed(), (1.0 - levels[::-1]).round(12)
     curve = GridCurve.of_predictions(values, levels, pool._lowest_time())
     limit, level = followed_graph(pool._follow_up, x, transform)
-    end = float(transform.inverse(pool._mixture.bounds.high))
+    (end,) = x.graph.row_limits(np.array([transform.inverse(pool._mixture.bounds.high)])).tolist()
     limit = limit.maximum(end) if transform.mirror else limit.minimum(end)
     return curve, reach_graph(curve, (limit, level), lowest=transform.mirror)
 
