@@ -31,15 +31,17 @@ def assert_is_pythons(page, model, row, confidence=0.9):
     reach = model.identified_level(row)[0]
     assert found["identified"] == pytest.approx(reach, rel=1e-5)
     if "lowerBound" in found:
-        bound = model.predict_lower_bound(row, confidence)[0]
+        (bound, limited, _) = model.predict_lower_bound(row, confidence, output="frame").iloc[0]
         assert found["lowerBound"] == pytest.approx(bound, rel=1e-5)
+        assert found["isLimited"] == limited
         interval = model.predict_interval(row, 0.8)[0]
         np.testing.assert_allclose(found["interval"], interval, rtol=1e-5)
         said = page.locator("#wi-bounds tbody td:nth-child(2)").all_inner_texts()
         ends = said[1].split(" to ") if np.isfinite(interval[1]) else [said[1]]
         times = [time for time in interval if np.isfinite(time)]
         for text, time in zip((said[0], *ends), (bound, *times), strict=True):
-            number = text.removesuffix(" or later").replace(",", "")
+            number = text.removesuffix(" or later").removesuffix(" (end of follow-up)")
+            number = number.replace(",", "")
             assert float(number) == pytest.approx(time, rel=0.005)
     cells = page.locator("#wi-table tbody tr td:nth-child(2)").all_inner_texts()
     for text, level, time in zip(cells, SHOWN, expected, strict=True):

@@ -18,7 +18,7 @@ from censquant.io._error import TableError
 from censquant.io._model_columns import known_kinds, settled_kinds
 from censquant.io._options import TextOptions
 from censquant.io._places import Places
-from censquant.io._question import Question
+from censquant.io._question import LIMITED, Question
 from censquant.io._stream import STANDARD
 from censquant.io._table import CHUNK_ROWS, frame_of
 from censquant.io._write import check_output, writing
@@ -40,6 +40,8 @@ class PredictedFile:
         Names of the columns that were predicted.
     identified_share : float
         Share of the predicted quantiles that the data can speak for.
+    limited_share : float or None
+        Share of the lower bounds that follow-up limits; None if none were asked for.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class PredictedFile:
     n_rows: int
     columns: tuple[str, ...]
     identified_share: float
+    limited_share: float | None = None
 
 
 def predict_file(
@@ -88,7 +91,8 @@ def predict_file(
         Adds the ends of the central interval with this probability, ``lower`` and ``upper``. Of a
         :class:`censquant.ConformalSurvivalRegressor` they keep the promise.
     lower_bound : float in (0, 1), optional
-        Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9; of a
+        Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9, and whether
+        follow-up ends before the bound would, ``limited``; of a
         :class:`censquant.ConformalSurvivalRegressor` alone.
     remaining : str, optional
         Column with the time that each individual has lasted already: quantiles and interval are
@@ -145,26 +149,32 @@ def predict_file(
         first = next(pieces, None)
         if first is None:
             raise ValueError(f"{reader.shown} has a header but no rows.")
-        n_rows, n_identified = 0, 0
+        n_rows, n_identified, n_limited = 0, 0, 0
         with writing(out, first.table.schema, overwrite=overwrite) as writer:
             for piece in chain([first], pieces):
                 writer.write(piece.table)
                 n_rows += piece.table.num_rows
                 n_identified += piece.n_identified
+                n_limited += piece.n_limited
                 if progress is not None:
                     progress(*reader.progress)
     finally:
         reader.close()
     n_asked = n_rows * len(asked.levels)
-    return PredictedFile(n_rows, tuple(asked.columns), n_identified / n_asked)
+    limited = n_limited / n_rows if LIMITED in asked.columns else None
+    return PredictedFile(n_rows, tuple(asked.columns), n_identified / n_asked, limited)
 
 
 @dataclass(frozen=True, eq=False)
 class PredictedPiece:
-    """Some rows of a table of predictions, and how many of its quantiles are identified."""
+    """Some rows of a table of predictions.
+
+    It comes with the numbers of its quantiles that are identified and of its limited bounds.
+    """
 
     table: Any
     n_identified: int
+    n_limited: int
 
 
 def predicted_pieces(
@@ -243,15 +253,19 @@ def _written(
     import pyarrow as pa
 
     predicted, n_identified = asked.answer(frame, elapsed)
+    answers = dict(zip(asked.columns, predicted.T, strict=True))
+    flags = answers.get(LIMITED, np.zeros(0)) > 0
     columns = {
         **kept,
         **{
             # Nothing is written where there is no number.
             name: pa.array(np.ascontiguousarray(column), mask=np.isnan(column))
-            for name, column in zip(asked.columns, predicted.T, strict=True)
+            for name, column in answers.items()
         },
     }
-    return PredictedPiece(pa.table(columns), n_identified)
+    if LIMITED in answers:
+        columns[LIMITED] = pa.array(flags)
+    return PredictedPiece(pa.table(columns), n_identified, int(flags.sum()))
 
 
 def _check_elapsed(elapsed: Floats, shown: str, name: str, n_before: int) -> None:

@@ -1,11 +1,13 @@
 """What is asked about each row of a table, and the columns of the answer."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from censquant._validation import check_choice, check_number
+from censquant.exceptions import IdentifiabilityWarning
 from censquant.io._error import TableError
 from censquant.io._model_columns import feature_names
 from censquant.quantiles import QuantileCurve
@@ -14,6 +16,8 @@ Floats = NDArray[np.float64]
 
 _BEYOND = ("nan", "inf", "extrapolate")
 _IDENTIFIED = "identified"
+LIMITED = "limited"
+"""The column that says whether follow-up ends before the bound would: true or false."""
 
 
 class Question:
@@ -59,7 +63,7 @@ class Question:
                 low = round((1.0 - self._share) / 2.0, 12)
                 self.levels = np.concatenate([levels, [low, 1.0 - low]])
         if self._bound is not None:
-            self.columns.append(f"{prefix}bound{self._bound:.12g}")
+            self.columns += [f"{prefix}bound{self._bound:.12g}", LIMITED]
         self.columns.append(_IDENTIFIED)
 
     def answer(self, frame: Any, elapsed: Floats | None) -> tuple[Floats, int]:
@@ -81,12 +85,19 @@ class Question:
         """Return the interval and the bound of a calibrated model, counted from now on."""
         now = 0.0 if elapsed is None else elapsed
         found = list[Floats]()
-        if self._promises and self._share is not None:
-            beyond = "nan" if self._beyond == "nan" else "inf"
-            ends = self.model.predict_interval(frame, self._share, elapsed=elapsed, beyond=beyond)
-            found += [end - now for end in ends.T]
-        if self._bound is not None:
-            found.append(self.model.predict_lower_bound(frame, self._bound, elapsed=elapsed) - now)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifiabilityWarning)  # said by the column LIMITED
+            if self._promises and self._share is not None:
+                beyond = "nan" if self._beyond == "nan" else "inf"
+                ends = self.model.predict_interval(
+                    frame, self._share, elapsed=elapsed, beyond=beyond
+                )
+                found += [end - now for end in ends.T]
+            if self._bound is not None:
+                bounds = self.model.predict_lower_bound(
+                    frame, self._bound, elapsed=elapsed, output="frame"
+                )
+                found += [bounds["bound"].to_numpy() - now, bounds["limited"].to_numpy()]
         return found
 
 

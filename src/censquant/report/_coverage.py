@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators import ConformalSurvivalRegressor
-from censquant.exceptions import FewEventsWarning, TruncationWarning
+from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning, TruncationWarning
 from censquant.metrics import coverage
 from censquant.report._settings import Settings
 from censquant.report._study import Study
@@ -78,8 +78,10 @@ def lower_bound(
     if isinstance(model, ConformalSurvivalRegressor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewEventsWarning)  # the bound is then 0, and shown
-            bound = model.predict_lower_bound(study.table.X, confidence, elapsed=elapsed)
-        return bound, np.zeros(len(study), dtype=np.bool_)
+            warnings.simplefilter("ignore", IdentifiabilityWarning)  # those bounds are marked
+            # The frame of predict_lower_bound has the same, and needs pandas.
+            found = model._bounds(study.table.X, confidence, "lower", elapsed)
+        return found.time, found.limited
     level = np.array([round(1.0 - confidence, 12)])
     if elapsed is None:
         bound, asked = curve.at(level)[:, 0], np.broadcast_to(level, (len(study), 1))
@@ -98,6 +100,7 @@ def interval(study: Study, share: float) -> tuple[Floats, Floats]:
     if isinstance(model, ConformalSurvivalRegressor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewEventsWarning)
+            warnings.simplefilter("ignore", IdentifiabilityWarning)
             ends = model.predict_interval(study.table.X, share, beyond="inf")
     else:
         low = round((1.0 - share) / 2.0, 12)

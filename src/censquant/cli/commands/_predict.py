@@ -35,7 +35,8 @@ def predict(
         float | None,
         typer.Option(
             help="Adds a time that this share of individuals outlives, such as 0.9: column "
-            "bound0.9, of a model that was fitted with --calibrate."
+            "bound0.9, of a model that was fitted with --calibrate. The column limited says "
+            "whether follow-up ends before the bound would."
         ),
     ] = None,
     remaining: Annotated[
@@ -119,6 +120,12 @@ def predict(
             "like that individual was followed for so long; the column identified has the highest "
             "level that the data can speak for."
         )
+    limited = written.limited_share if isinstance(written, PredictedFile) else None
+    if limited:
+        report.line(
+            f"{limited:.0%} of the bounds end where follow-up does: they hold with more than "
+            f"{lower_bound:g}; the column limited has true."
+        )
     if output != "-":
         report.line(f"Written: {output}")
     report.result(
@@ -127,6 +134,7 @@ def predict(
             "rows": written.n_rows,
             "columns": list(written.columns),
             "identified_share": share,
+            "limited_share": limited,
         }
     )
 

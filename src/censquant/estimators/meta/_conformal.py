@@ -1,7 +1,7 @@
 """ConformalSurvivalRegressor: bounds that cover, around any model."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
 from censquant._validation import check_choice, check_number
+from censquant.calibration import FOLLOWED_SHARE, end_of_follow_up
 from censquant.estimators._frames import labelled
 from censquant.estimators._parts import Part
 from censquant.estimators.meta._bounds import (
@@ -38,11 +39,13 @@ class ConformalSurvivalRegressor(ExportsBounds):
     returned. An overfitted model has no level that is low enough, so bounds also stretch past its
     lowest one.
 
-    The promise is about all individuals together, not about each, and about individuals like the
-    calibration rows. It assumes that censoring is independent of the event time given the features,
-    and that the censoring model or the recalibrated event model is right. No lower bound lies past
-    the time to which one in ten individuals like this one were followed, and upper bounds there are
-    infinite: what happens later is the model's word alone.
+    The promise is about all individuals together and about those whose bound is not limited by
+    follow-up, not about each, and about individuals like the calibration rows. It assumes that
+    censoring is independent of the event time given the features, and that the censoring model or
+    the recalibrated event model is right. No lower bound lies past the time to which one in ten
+    individuals like this one were followed, and upper bounds there are infinite: what happens later
+    is the model's word alone. No lower bound is above the recalibrated quantile of its level, and
+    no upper bound below, so that bounds, intervals and quantiles do not contradict each other.
 
     Parameters
     ----------
@@ -235,31 +238,89 @@ class ConformalSurvivalRegressor(ExportsBounds):
         labels = subgroup_labels(self.by, X)
         return self._calibration.recalibrated(curve.with_reach(reach), labels, self._lowest)
 
+    @overload
     def predict_lower_bound(
-        self, X: Any, confidence: float = 0.9, *, elapsed: ArrayLike | None = None
-    ) -> Floats:
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_lower_bound(
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["frame"],
+    ) -> Any: ...
+
+    def predict_lower_bound(
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["array", "frame"] = "array",
+    ) -> Any:
         """Return times that the events of a share ``confidence`` of individuals do not precede.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
         confidence : float in (0, 1), default 0.9
-            P(T >= bound), over individuals like the calibration rows.
+            P(T >= bound), over individuals like the calibration rows, and over those of them whose
+            bound follow-up does not limit.
         elapsed : float or array-like of shape (n,), optional
             Time that each individual has survived already. The promise then holds among those who
             have: a bound from the start promises them nothing.
+        output : {"array", "frame"}, default "array"
+            ``"frame"`` returns a data frame, of polars for polars input and else of pandas.
 
         Returns
         -------
         bound : ndarray of shape (n,)
-            Times since the start, also with ``elapsed``, and never less than that. The smallest
-            possible time where the calibration rows support no other.
+            Times since the start, also with ``elapsed``, and never less than that. Never above the
+            quantile of level ``1 - confidence`` of :meth:`predict_curve`. The smallest possible
+            time where the calibration rows support no other.
+
+            With ``output="frame"`` a data frame: ``bound``; ``limited``, whether follow-up ends
+            before the bound would, see :meth:`follow_up_of`; ``confidence``, that of each bound: as
+            asked, and where limited what the model says of that time, if it is more.
         """
-        return self._bounds(X, confidence, "lower", elapsed)
+        return self._bounds(X, confidence, "lower", elapsed).output(X, output)
+
+    @overload
+    def predict_upper_bound(
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_upper_bound(
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["frame"],
+    ) -> Any: ...
 
     def predict_upper_bound(
-        self, X: Any, confidence: float = 0.9, *, elapsed: ArrayLike | None = None
-    ) -> Floats:
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["array", "frame"] = "array",
+    ) -> Any:
         """Return times by which the events of a share ``confidence`` of individuals happened.
 
         Parameters
@@ -269,13 +330,16 @@ class ConformalSurvivalRegressor(ExportsBounds):
             P(T <= bound), over individuals like the calibration rows whose bound is finite.
         elapsed : float or array-like of shape (n,), optional
             As in :meth:`predict_lower_bound`.
+        output : {"array", "frame"}, default "array"
+            As in :meth:`predict_lower_bound`.
 
         Returns
         -------
-        bound : ndarray of shape (n,)
-            Infinite where individuals like this one were not followed for long enough.
+        bound : ndarray of shape (n,), or DataFrame
+            Never below the quantile of level ``confidence`` of :meth:`predict_curve`. Infinite, and
+            ``limited``, where individuals like this one were not followed for long enough.
         """
-        return self._bounds(X, confidence, "upper", elapsed)
+        return self._bounds(X, confidence, "upper", elapsed).output(X, output)
 
     def predict_interval(
         self,
@@ -288,7 +352,8 @@ class ConformalSurvivalRegressor(ExportsBounds):
     ) -> Any:
         """Return the interval in which the event falls with probability ``coverage``.
 
-        Its ends are the lower and the upper bound that each leave out half of the rest.
+        Its ends are the lower and the upper bound that each leave out half of the rest, in this
+        order for every row.
 
         Parameters
         ----------
@@ -309,11 +374,44 @@ class ConformalSurvivalRegressor(ExportsBounds):
         check_choice("beyond", beyond, ("inf", "nan"))
         low = round((1.0 - share) / 2.0, 12)
         ends = np.column_stack(
-            [self._bounds(X, 1.0 - low, side, elapsed) for side in ("lower", "upper")]
+            [self._bounds(X, 1.0 - low, side, elapsed).time for side in ("lower", "upper")]
         )
         if beyond == "nan":
             ends = np.where(np.isfinite(ends), ends, np.nan)
         return labelled(ends, [low, 1.0 - low], X, output)
+
+    def follow_up_of(self, X: Any) -> Floats:
+        """Return the time to which one in ten individuals like each row were followed.
+
+        No lower bound lies past it, and upper bounds there are infinite. (``method="gui"`` and
+        ``"candes"`` stop earlier; ``"km-pit"`` and ``"split"`` go on.)
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+
+        Returns
+        -------
+        end : ndarray of shape (n,)
+            Infinite where no training row was censored. Of left-censored times, back to which.
+
+        Examples
+        --------
+        >>> from censquant import BoostedQuantileRegressor, ConformalSurvivalRegressor
+        >>> from censquant.datasets import load_gbsg2
+        >>> X, y = load_gbsg2(as_frame=False)
+        >>> base = BoostedQuantileRegressor(max_iter=30, random_state=0)
+        >>> model = ConformalSurvivalRegressor(
+        ...     base, censoring_estimator="kaplan-meier", random_state=0
+        ... ).fit(X, y)
+        >>> model.follow_up_of(X[:2])
+        array([2192., 2192.])
+        """
+        check_is_fitted(self)
+        curve, _ = curve_table(self.estimator_, X, mirror=self._mirror)
+        censoring = self._censoring.curves(X, len(curve), mirror=self._mirror)
+        end = end_of_follow_up(censoring, FOLLOWED_SHARE, curve)
+        return -end if self._mirror else end
 
     # Saving
 

@@ -387,6 +387,15 @@ def test_a_saved_model_makes_the_same_bounds(tmp_path, censoring):
         assert copy.coverage_ == model.coverage_
 
 
+def test_a_model_file_of_an_earlier_version_has_no_shares_of_limited_bounds():
+    part = conformal(CoxQuantileRegressor()).fit(X[:600], (Y[0][:600], Y[1][:600]))._to_part()
+    for row in part.description["coverage"]:
+        del row["limited"], row["unlimited"]
+    table = ConformalSurvivalRegressor._from_part(part, None).coverage_
+    assert np.isnan([table.at(0.9).limited, table.at(0.9).unlimited]).all()
+    assert "nan" in str(table)
+
+
 def test_it_is_found_where_users_look():
     assert censquant.calibration.ConformalSurvivalRegressor is ConformalSurvivalRegressor
     assert censquant.estimators.ConformalSurvivalRegressor is ConformalSurvivalRegressor

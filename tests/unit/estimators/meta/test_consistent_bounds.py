@@ -1,21 +1,28 @@
 """Bounds agree with quantiles and with each other, and hold for those at the highest risk too."""
 
 import itertools
+import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.special import ndtr
 
 from censquant import ConformalSurvivalRegressor, QuantileRegressor
 from censquant.calibration import METHODS
-from censquant.exceptions import FewEventsWarning
+from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning
 from censquant.quantiles import QuantileCurve
 from conformal_rows import lognormal_curve
 
 CONFIDENCES = [0.3, 0.5, 0.63, 0.7, 0.8, 0.9, 0.95, 0.996]
 AGES = {"new": None, "survivors": 2.0}
-# Too few events for upper bounds of high confidence: those are infinite.
-ignored = pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
+# Follow-up is short: most lower bounds are limited by it, and upper bounds of high confidence are
+# infinite. Tests below say when that is warned of.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning"),
+    pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning"),
+]
 
 
 class ShortFollowUp:
@@ -47,7 +54,7 @@ class TooLate(QuantileRegressor):
         return self
 
     def predict_curve(self, X):
-        return lognormal_curve(ShortFollowUp.mean(X) + 0.3, 0.7)
+        return lognormal_curve(ShortFollowUp.mean(np.asarray(X)) + 0.3, 0.7)
 
 
 TRAIN, TEST = ShortFollowUp(1500, 1), ShortFollowUp(2000, 2)
@@ -72,7 +79,6 @@ def quantiles_of(model, X, levels, elapsed):
     return curve.at(levels) if elapsed is None else elapsed + curve.remaining(elapsed, levels)
 
 
-@ignored
 @pytest.mark.parametrize("elapsed", AGES.values(), ids=AGES)
 @pytest.mark.parametrize("method", METHODS)
 def test_bounds_agree_with_quantiles_and_with_each_other(method, elapsed):
@@ -107,7 +113,6 @@ def test_the_fifth_at_the_highest_risk_is_covered_too(method, elapsed, depends):
         assert kept > confidence - 0.05
 
 
-@ignored
 def test_left_censored_bounds_agree_with_quantiles():
     class Mirrored(TooLate):
         censoring = "left"
@@ -134,7 +139,59 @@ def test_an_upper_bound_of_survivors_that_no_row_supports_is_infinite():
     assert np.isinf(bound).all()
 
 
-@ignored
+def test_a_frame_says_which_bounds_follow_up_limits_and_what_these_are_worth():
+    model, rows = fitted("aipcw"), pd.DataFrame(TEST.X, columns=["x"], index=range(5, 2005))
+    end = model.follow_up_of(TEST.X)
+    for elapsed in AGES.values():
+        bound = model.predict_lower_bound(TEST.X, 0.7, elapsed=elapsed)
+        found = model.predict_lower_bound(rows, 0.7, elapsed=elapsed, output="frame")
+        assert list(found) == ["bound", "limited", "confidence"]
+        assert found.index.equals(rows.index)
+        np.testing.assert_array_equal(found["bound"], bound)
+        np.testing.assert_array_equal(found["limited"], bound == end)
+        assert 0.2 < found["limited"].mean() < 0.9
+        curve = model.predict_curve(TEST.X)
+        left = 1 - curve.cdf(bound)
+        if elapsed is not None:
+            left /= 1 - curve.cdf(np.full(2000, elapsed))
+        worth = np.where(found["limited"], np.maximum(left, 0.7), 0.7)
+        np.testing.assert_allclose(found["confidence"], worth)
+        above = model.predict_upper_bound(rows, 0.3, elapsed=elapsed, output="frame")
+        np.testing.assert_array_equal(above["limited"], np.isinf(above["bound"]))
+        np.testing.assert_array_equal(above["confidence"], np.where(above["limited"], 1.0, 0.3))
+    polars = model.predict_lower_bound(pl.DataFrame({"x": TEST.X[:3, 0]}), output="frame")
+    assert polars.columns == ["bound", "limited", "confidence"]
+
+
+def test_bounds_that_mostly_end_with_follow_up_are_warned_of_once():
+    model = fitted("aipcw")
+    message = (
+        r"^1,\d\d\d of 2,000 lower bounds of confidence 0\.5 end where follow-up does: they hold "
+        r"with more than 0\.5\. See limited in output='frame'\.$"
+    )
+    with pytest.warns(IdentifiabilityWarning, match=message) as caught:
+        model.predict_lower_bound(TEST.X, 0.5)
+    assert len(caught) == 1
+    with pytest.warns(IdentifiabilityWarning) as caught:
+        model.predict_interval(TEST.X, 0.05)
+    assert [one.category for one in caught].count(IdentifiabilityWarning) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", IdentifiabilityWarning)
+        model.predict_lower_bound(TEST.X, 0.95)
+
+
+def test_coverage_says_how_many_bounds_are_limited_and_how_the_others_do():
+    model = fitted("aipcw")
+    for confidence in (0.5, 0.7, 0.9):
+        row = model.coverage_.at(confidence)
+        found = model.predict_lower_bound(TRAIN.X, confidence, output="frame")
+        assert row.limited == pytest.approx(found["limited"].mean(), abs=0.01)
+        assert row.estimate > row.unlimited - 0.02
+        assert row.unlimited == pytest.approx(confidence, abs=0.03) or row.unlimited > confidence
+    assert str(model.coverage_).splitlines()[0].split()[-3:] == ["limited", "unlimited", "group"]
+    assert {"limited", "unlimited"} <= set(model.coverage_.to_frame())
+
+
 def test_a_survivor_of_no_time_at_all_is_anybody():
     model = fitted("aipcw")
     for side in ("lower", "upper"):

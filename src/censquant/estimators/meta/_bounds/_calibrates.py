@@ -1,5 +1,6 @@
 """The private half of a conformal estimator: from fitted curves to calibrated bounds."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from censquant.calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._feature_model import default_times
 from censquant.estimators._features import feature_names
+from censquant.estimators._frames import OUTPUTS, framed
 from censquant.estimators._reading import read_elapsed
 from censquant.estimators.meta._bounds._calibration import Calibration
 from censquant.estimators.meta._bounds._censoring_model import (
@@ -26,9 +28,9 @@ from censquant.estimators.meta._bounds._shift import ShiftTest, numbers_of, shif
 from censquant.estimators.meta._bounds._subgroups import subgroup_labels
 from censquant.estimators.meta._pool import read_groups
 from censquant.estimators.meta._recommended import CensoredQuantileRegressor
-from censquant.exceptions import CalibrationWarning, FewEventsWarning
+from censquant.exceptions import CalibrationWarning, FewEventsWarning, IdentifiabilityWarning
 from censquant.metrics import a_calibration
-from censquant.quantiles import DEFAULT_QUANTILES
+from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
 from censquant.survival import (
     Target,
     TimeTransform,
@@ -274,7 +276,9 @@ class CalibratesBounds(QuantileRegressor):
                     f"{n_events} in {label.item()!r}: merge small groups."
                 )
 
-    def _bounds(self, X: Any, confidence: Any, side: Side, elapsed: ArrayLike | None) -> Floats:
+    def _bounds(
+        self, X: Any, confidence: Any, side: Side, elapsed: ArrayLike | None
+    ) -> "IndividualBounds":
         check_is_fitted(self)
         promised = check_number(
             "confidence", confidence, minimum=0.0, below=1.0, exclude_minimum=True
@@ -296,14 +300,67 @@ class CalibratesBounds(QuantileRegressor):
             quantile = own.at([level])[:, 0]
         else:
             quantile = ages + own.remaining(ages, [level])[:, 0]
-        bounds, _, notes = self._calibration.bounds(
+        time, limited, notes = self._calibration.bounds(
             curve, censoring, labels, missed, side, quantile, ages
         )
         for note in dict.fromkeys(notes):
             warn_user(note, FewEventsWarning)
-        return bounds
+        found = IndividualBounds(time, limited, promised, side, own, ages)
+        n_cut = int(np.count_nonzero(found.limited & np.isfinite(time)))
+        if 2 * n_cut > len(time):
+            warn_user(
+                f"{n_cut:,} of {len(time):,} {side} bounds of confidence {promised:g} end where "
+                f"follow-up does: they hold with more than {promised:g}. See limited in "
+                "output='frame'.",
+                IdentifiabilityWarning,
+            )
+        return found
 
     @property
     def _lowest(self) -> float:
         """Smallest possible time, as training times tell."""
         return 0.0 if self.follow_up_[0] >= 0 else -np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class IndividualBounds:
+    """Bounds of n rows in the user's units, and what is known of each.
+
+    Parameters
+    ----------
+    time : ndarray of shape (n,)
+    limited : bool ndarray of shape (n,)
+        Whether follow-up ends before the bound would.
+    promised : float
+        Confidence of all.
+    side : {"lower", "upper"}
+    curve : QuantileCurve of n rows
+        Recalibrated.
+    ages : ndarray of shape (n,) or None
+        Times that the rows have outlived.
+    """
+
+    time: Floats
+    limited: NDArray[np.bool_]
+    promised: float
+    side: Side
+    curve: QuantileCurve
+    ages: Floats | None
+
+    @property
+    def confidence(self) -> Floats:
+        """Confidence of each bound: that of a limited one is the model's, where it is higher."""
+        early = self.curve.cdf(self.time)
+        if self.ages is not None:
+            passed = self.curve.cdf(self.ages)
+            early = (early - passed) / np.maximum(1.0 - passed, np.finfo(np.float64).tiny)
+        own = 1.0 - early if self.side == "lower" else early
+        return np.where(self.limited, np.maximum(own, self.promised), self.promised)
+
+    def output(self, X: Any, output: str) -> Any:
+        """Return the bounds alone, or a frame with what is known of them."""
+        check_choice("output", output, OUTPUTS)
+        if output == "array":
+            return self.time
+        columns = {"bound": self.time, "limited": self.limited, "confidence": self.confidence}
+        return framed(columns, X)

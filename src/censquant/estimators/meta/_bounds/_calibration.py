@@ -209,30 +209,32 @@ class Calibration:
         rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
         levels = missed if own == "lower" else list(CONFIDENCES)
         assert rows.model is not None
-        bounds = [
+        found = [
             consistent_bounds(
                 rule.unlimited(rows.curve, rows.censoring),
                 rule.end(rows.curve, rows.censoring),
                 quantile,
                 own,
-            )[0]
+            )
             for rule, quantile in zip(
                 [group.rule(share, own) for share in missed], rows.model.at(levels).T, strict=True
             )
         ]
-        plain = rows.curve.at(levels)
-        table = np.column_stack((*bounds, plain))
-        estimate, error = estimated_coverage(rows, table, own)
-        k = len(CONFIDENCES)
-        useful = (np.isfinite(table) & (table > rows.curve.lower)).mean(axis=0)
+        bounds, limited = (np.column_stack(each) for each in zip(*found, strict=True))
+        estimate, error = estimated_coverage(rows, bounds, own)
+        unlimited, _ = estimated_coverage(rows, bounds, own, among=~limited)
+        uncalibrated, _ = estimated_coverage(rows, rows.curve.at(levels), own)
+        useful = (np.isfinite(bounds) & (bounds > rows.curve.lower)).mean(axis=0)
         return [
             CoverageRow(
                 side,
                 confidence,
                 float(estimate[place]),
                 float(error[place]),
-                float(estimate[k + place]),
+                float(uncalibrated[place]),
                 float(useful[place]),
+                limited=float(limited[:, place].mean()),
+                unlimited=float(unlimited[place]),
             )
             for place, confidence in enumerate(CONFIDENCES)
         ]
