@@ -125,15 +125,18 @@ class Graph:
         sizes = np.diff(np.append(starts, len(times)))
         return np.asarray(np.repeat(np.add.reduceat(times, starts) / sizes, sizes))
 
-    def row_limits(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def row_limits(
+        self, times: NDArray[np.float64], n_steps: int = _N_LIMITS
+    ) -> NDArray[np.float64]:
         """Return times in any order that single training rows have, as the graph may hold them.
 
-        Where times are coarse, they are multiples of about a hundredth of the largest.
+        Where times are coarse, they are multiples of a round step, so many of which or somewhat
+        more reach up to the largest.
         """
         finite = np.abs(times[np.isfinite(times)])
         if not self.coarse_times or not finite.size or not finite.max() > 0:
             return times
-        rough = float(finite.max()) / _N_LIMITS
+        rough = float(finite.max()) / n_steps
         power = 10.0 ** np.floor(np.log10(rough))
         step = power * max(one for one in (1.0, 2.0, 5.0) if one * power <= rough * (1 + 1e-9))
         return np.where(np.isfinite(times), np.floor(times / step) * step, times)

@@ -208,8 +208,9 @@ class CoxQuantileRegressor(TabularRegressor):
         lower = -np.inf if self.time_transform_.mirror else self._lowest_time()
         baseline = self._baseline
         if x.graph.coarse_times:
-            knots = np.unique(x.graph.row_times(baseline.time[1:]))
-            baseline = baseline.at(np.append(baseline.time[:1], knots))
+            known = baseline.time
+            ends = known[:1], x.graph.row_times(known[1:]), x.graph.row_limits(known[-1:])
+            baseline = baseline.at(np.unique(np.concatenate(ends)))
         return FormulaCurve(HazardsGraph(risk, baseline), self._curve_levels(), lower)
 
     def _quantiles_and_end_graph(
