@@ -23,8 +23,8 @@ def answer(page):
 
 
 # Of a model of 137 events: the page holds means of five event times in place of the times.
-# Times differ by at most 3 % and a hundredth of follow-up, probabilities by 0.03.
-CLOSE = {"rtol": 0.03, "atol": 20.0}
+# Times differ by at most 6 % and a hundredth of follow-up, probabilities by 0.03.
+CLOSE = {"rtol": 0.06, "atol": 20.0}
 PROBABILITY = 0.03
 
 

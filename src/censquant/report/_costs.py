@@ -57,8 +57,13 @@ class Replacement:
 
     def take(self, rows: NDArray[np.intp]) -> "Replacement":
         """Return some of the rows."""
-        columns = (self.age, self.level, self.service, self.supported, self.is_rising)
-        return Replacement(*(column[rows] for column in columns))
+        return Replacement(
+            self.age[rows],
+            self.level[rows],
+            self.service[rows],
+            self.supported[rows],
+            self.is_rising[rows],
+        )
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,8 @@ class CostRow:
 def replacement_of(curve: QuantileCurve, early_cost: float, late_cost: float) -> Replacement:
     r"""Return the age that minimises the cost per time in service of every row.
 
-    A cycle ends by replacement at age a or by an earlier failure, and begins anew with an equal
-    unit, so that by the renewal theorem the cost per time is
+    A cycle ends by replacement at age a or by an earlier failure, and an equal unit starts the
+    next one, so that by the renewal theorem the cost per time is
 
     .. math:: \{c_e S(a) + c_l F(a)\} / \int_0^a S(t) dt.
 
@@ -107,10 +112,16 @@ def replacement_of(curve: QuantileCurve, early_cost: float, late_cost: float) ->
         _cheapest(curve.take(slice(start, start + _BLOCK_ROWS)), early_cost, late_cost)
         for start in range(0, len(curve), _BLOCK_ROWS)
     ]
-    return Replacement(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Replacement(
+        np.concatenate([part.age for part in parts]),
+        np.concatenate([part.level for part in parts]),
+        np.concatenate([part.service for part in parts]),
+        np.concatenate([part.supported for part in parts]),
+        np.concatenate([part.is_rising for part in parts]),
+    )
 
 
-def _cheapest(curve: QuantileCurve, early_cost: float, late_cost: float) -> tuple[Floats, ...]:
+def _cheapest(curve: QuantileCurve, early_cost: float, late_cost: float) -> Replacement:
     rows = np.arange(len(curve))
     times, shape = _smoothed(curve)
     service = _service(times)
@@ -125,12 +136,12 @@ def _cheapest(curve: QuantileCurve, early_cost: float, late_cost: float) -> tupl
     saving = 1.0 - rate[rows, best] * service[:, -1] / late_cost
     pays = (best < last) & (saving >= _SMALLEST_SAVING)
     mean_life = curve.restricted_mean(np.inf)
-    return (
+    return Replacement(
         np.where(pays, times[rows, best], np.inf),
         np.where(pays, _SEARCHED[best], 1.0),
         np.where(pays, service[rows, best], mean_life),
         times[rows, last],
-        shape > _RISING_SHAPE,
+        np.isfinite(shape) & (shape > _RISING_SHAPE),
     )
 
 
@@ -157,7 +168,7 @@ def _smoothed(curve: QuantileCurve) -> tuple[Floats, Floats]:
     weight = np.where(used, LEVELS * (1.0 - LEVELS), 0.0)
     fitted = used.sum(axis=1) >= _FEWEST_FITTED
     basis = np.stack([np.ones_like(scale), scale, scale**2], axis=1)
-    shape = np.full(len(own), np.inf)
+    shape = np.full(len(own), np.nan)
     if not fitted.any():
         return raw, shape
     log_time = np.log(np.where(used, own, 1.0))[fitted]
@@ -185,22 +196,20 @@ def cost_rows(
 ) -> tuple[CostRow, ...]:
     """Return the rules, all of them for the same units and from new."""
     curve = study.curve
-    service = np.concatenate(
+    times = np.concatenate(
         [
-            _service(_smoothed(curve.take(slice(start, start + _BLOCK_ROWS)))[0])
+            _smoothed(curve.take(slice(start, start + _BLOCK_ROWS)))[0]
             for start in range(0, len(curve), _BLOCK_ROWS)
         ]
     )
+    service = _service(times)
     found = []
     for risk in sorted({*RISKS, settings.risk}):
         level = np.full(len(curve), risk)
-        # The accepted risk may lie between two searched levels.
-        cycle = np.array([np.interp(risk, _SEARCHED, row) for row in service])
-        age = curve.at([risk])[:, 0]
+        age, cycle = _between(times, risk), _between(service, risk)
         known = curve.is_identified([risk])[:, 0]
-        found.append(
-            _rule(study, settings, f"at a risk of {100 * risk:g} %", level, age, cycle, known)
-        )
+        rule = f"at a risk of {100 * risk:g} %"
+        found.append(_rule(study, settings, rule, level, age, cycle, known))
     if replacement is None:
         return tuple(found)
     everyone = np.ones(len(curve))
@@ -217,6 +226,14 @@ def cost_rows(
     never = np.full(len(curve), np.inf)
     known = curve.reach >= LEVELS[-1]
     return (own, *found, _rule(study, settings, AT_FAILURE, everyone, never, mean_life, known))
+
+
+def _between(columns: Floats, risk: float) -> Floats:
+    """Return what rows have at a risk, which may lie between two of the searched levels."""
+    after = int(np.clip(np.searchsorted(_SEARCHED, risk), 1, len(_SEARCHED) - 1))
+    low, high = _SEARCHED[after - 1], _SEARCHED[after]
+    part = (risk - low) / (high - low)
+    return np.asarray((1.0 - part) * columns[:, after - 1] + part * columns[:, after])
 
 
 def _rule(
