@@ -141,7 +141,7 @@ def _cheapest(curve: QuantileCurve, early_cost: float, late_cost: float) -> Repl
         np.where(pays, _SEARCHED[best], 1.0),
         np.where(pays, service[rows, best], mean_life),
         times[rows, last],
-        np.isfinite(shape) & (shape > _RISING_SHAPE),
+        shape > _RISING_SHAPE,
     )
 
 
