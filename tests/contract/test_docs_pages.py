@@ -79,7 +79,7 @@ def test_blocks_of_a_page_print_what_the_page_shows(name, tmp_path, monkeypatch,
 
 
 # The sensors of made-up engines follow a simpler law than NASA's, which the pool does not match.
-@pytest.mark.filterwarnings("ignore:Held-out rows reject the calibration")
+@pytest.mark.filterwarnings("ignore:Cross-validation shows miscalibrated")
 def test_code_of_the_reliability_page_runs_on_engines_of_the_same_form(tmp_path, monkeypatch):
     folder = empty_folder(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)

@@ -56,9 +56,9 @@ class DaskCensoredQuantileRegressor(DaskRegressor):
         ``"all rows"`` or ``"sample"`` for each candidate that the pool uses.
     client_ : distributed.Client
         The client that is used.
-    weights_, candidates_, estimators_, oof_curve_, oof_rows_, calibration_p_value_, tail_rule_, \
-feature_kinds_, quantiles_, follow_up_, horizon_, unique_times_, time_transform_, n_features_in_, \
-feature_names_in_
+    weights_, candidates_, estimators_, oof_curve_, oof_rows_, calibration_p_value_, \
+calibration_gap_, tail_rule_, feature_kinds_, quantiles_, follow_up_, horizon_, unique_times_, \
+time_transform_, n_features_in_, feature_names_in_
         Those of the plain estimator; ``oof_rows_`` count rows of the sample.
 
     Examples

@@ -24,9 +24,17 @@ from censquant.export._value import (
     known_length,
 )
 
+# Where times are coarse: neighbours that become one, and steps up to the largest of few.
+_GROUP, _N_LIMITS = 5, 100
+
 
 class Graph:
     """Operations from inputs to named outputs, and the constants among them.
+
+    Parameters
+    ----------
+    coarse_times : bool, default False
+        Whether times of single training rows are kept out of the constants.
 
     Examples
     --------
@@ -39,7 +47,8 @@ class Graph:
     ['mul', 'sum']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, coarse_times: bool = False) -> None:
+        self.coarse_times = coarse_times
         self.top = Block()
         self.inputs: dict[str, Value] = {}
         self.columns: dict[str, list[str]] = {}
@@ -103,6 +112,35 @@ class Graph:
             return given
         types = {FLOAT: np.float64, INTEGER: np.int64, FLAG: np.bool_}
         return self.constant(np.asarray(given, dtype=types[kind]))
+
+    # Times of training rows
+
+    def row_times(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return increasing times of training rows as the graph may hold them.
+
+        Where times are coarse, five neighbours are replaced by their mean.
+        """
+        if not self.coarse_times or not len(times):
+            return times
+        starts = np.arange(0, max(len(times) - _GROUP + 1, 1), _GROUP)
+        sizes = np.diff(np.append(starts, len(times)))
+        return np.asarray(np.repeat(np.add.reduceat(times, starts) / sizes, sizes))
+
+    def row_limits(
+        self, times: NDArray[np.float64], n_steps: int = _N_LIMITS
+    ) -> NDArray[np.float64]:
+        """Return times in any order that single training rows have, as the graph may hold them.
+
+        Where times are coarse, they are multiples of a round step, so many of which or somewhat
+        more reach up to the largest.
+        """
+        finite = np.abs(times[np.isfinite(times)])
+        if not self.coarse_times or not finite.size or not finite.max() > 0:
+            return times
+        rough = float(finite.max()) / n_steps
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = power * max(one for one in (1.0, 2.0, 5.0) if one * power <= rough * (1 + 1e-9))
+        return np.where(np.isfinite(times), np.floor(times / step) * step, times)
 
     # Operations that are not those of one value
 

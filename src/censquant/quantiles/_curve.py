@@ -438,6 +438,39 @@ class QuantileCurve(Reach):
         now = np.broadcast_to(now, (len(self),))[:, None]
         return self._remaining(now, wanted, self._conditional_levels(now, wanted))
 
+    def risk_within(self, elapsed: ArrayLike, times: ArrayLike) -> Floats:
+        r"""Probability of the event within further times, given no event up to now.
+
+        For a row that has lasted :math:`s` it is :math:`1 - S(s + t) / S(s)`; 1 where
+        :math:`S(s) = 0`.
+
+        Parameters
+        ----------
+        elapsed : array-like of shape (n_samples,) or float
+            Time already lasted; a number holds for all rows.
+        times : array-like of shape (k,) or float
+            Times from now on, 0 or more.
+
+        Returns
+        -------
+        risk : ndarray of shape (n_samples, k), in [0, 1]
+            Not decreasing in time.
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
+        >>> curve.risk_within(1.0, [0.0, 1.0, 2.0]).round(2)
+        array([[0.  , 0.33, 0.67]])
+        """
+        self._need_two_levels("risk_within")
+        now = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), (len(self),))[:, None]
+        ahead = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        left = 1.0 - self._levels(now)
+        share = np.ones((len(self), len(ahead)))
+        np.divide(self._levels(now + ahead) - (1.0 - left), left, out=share, where=left > 0)
+        return np.clip(share, 0.0, 1.0)
+
     def _conditional_levels(self, now: Floats, wanted: Floats) -> Floats:
         """Return the levels, from the start, of levels among those who have lasted until now."""
         # Unlike 1 - (1 - tau) S(s) this is tau itself, with no rounding, where S(s) = 1.

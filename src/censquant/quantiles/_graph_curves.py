@@ -145,6 +145,7 @@ class GridCurve:
         -------
         curve : GridCurve
         """
+        tail = tail.in_graph(self.values.graph)
         at_end = self.values.graph.repeated(np.array([0.0]), self.values)
         if len(self.taus) > 1:
             at_end = self.levels_of(at_end + tail.end)
@@ -251,13 +252,15 @@ class _LimitedGraph:
 
     def quantile(self, levels: Floats) -> Value:
         own = self.own.quantile(levels)
-        return self.tail.quantiles_graph(own, levels, self._at_end(own))
+        tail = self.tail.in_graph(own.graph)
+        return tail.quantiles_graph(own, levels, self._level_of(tail.end, own))
 
     def cdf(self, times: Value) -> Value:
-        return self.tail.levels_graph(self.own.cdf(times), times, self._at_end(times))
+        tail = self.tail.in_graph(times.graph)
+        return tail.levels_graph(self.own.cdf(times), times, self._level_of(tail.end, times))
 
-    def _at_end(self, like: Value) -> Value:
-        return self.own.cdf(like.graph.repeated(np.array([self.tail.end]), like))
+    def _level_of(self, end: float, like: Value) -> Value:
+        return self.own.cdf(like.graph.repeated(np.array([end]), like))
 
 
 def graph_reach(curve: GraphCurve, limit: Value, *, lowest: bool) -> Value:

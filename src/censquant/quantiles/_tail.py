@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from censquant.quantiles._interpolation import levels_of
 
 if TYPE_CHECKING:
-    from censquant.export import Value
+    from censquant.export import Graph, Value
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +114,11 @@ class TailLimit:
         limited = length / (power - 1.0) * (1.0 - x ** (1.0 - power))
         own = np.exp(-rate * length * (x - 1.0)) - np.exp(-rate * length * (last - 1.0))
         return np.asarray(limited + own / rate)
+
+    def in_graph(self, graph: Graph) -> TailLimit:
+        """Return the limit with the times that a graph may hold."""
+        end, start = graph.row_limits(np.array([self.end, self.start])).tolist()
+        return TailLimit(end, start)
 
     def quantiles_graph(self, own: Value, levels: Floats, at_end: Value) -> Value:
         """Return what `quantiles` does at levels ``(k,)``, in a graph."""

@@ -20,14 +20,15 @@ def followed_graph(
 ) -> tuple[Value, Value]:
     """Return what ``followed`` does, each of shape (n, 1); ``x`` are features as it knows them."""
     graph, left = x.graph, transform.mirror
-    end = observed[0] if left else observed[1]
+    (end,) = graph.row_limits(np.array(observed[:1] if left else observed[1:])).tolist()
     if follow_up is None or not len(follow_up.limits):
         ends = (end, 0.0) if left else (end, 1.0)
         limit, level = (graph.repeated(np.array([value]), x) for value in ends)
         return limit, level
     # Bins are counted by edges that a value exceeds.
     codes = count_in_table(follow_up.edges, x.columns(follow_up.columns), strictly=True).as_float()
-    limits = graph.lookup(follow_up.limits, _leaves(follow_up.by_censoring, codes)).sort()[0]
+    known = graph.row_limits(follow_up.limits)
+    limits = graph.lookup(known, _leaves(follow_up.by_censoring, codes)).sort()[0]
     limit = limits.columns([1])
     level = _level_at(follow_up, _leaves(follow_up.by_events, codes), limit)
     time = transform.graph_inverse(limit)
@@ -65,7 +66,8 @@ def _unpacked(
 
 def _level_at(follow_up: FollowUp, leaf: Value, limit: Value) -> Value:
     """Return the mean of the leaves' curves at the limit of each row; see ``levels_at``."""
-    graph, grid = leaf.graph, follow_up.grid
+    graph = leaf.graph
+    grid = graph.row_limits(follow_up.grid)
     time = limit.clip(grid[0], grid[-1])
     after = count_in_table(grid, time, strictly=True).minimum(len(grid) - 1)
     before = (after - 1).maximum(0)

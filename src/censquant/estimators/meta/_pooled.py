@@ -80,6 +80,8 @@ class PooledQuantileRegressor(Pool):
         The rows of ``X`` that they belong to.
     calibration_p_value_ : float or None
         Of the test of A-calibration on held-out rows.
+    calibration_gap_ : (float, float) or None
+        The predicted share of events that is furthest off on held-out rows, and the observed one.
     tail_rule_ : str
         What predictions rest on where the data cannot speak.
     quantiles_, follow_up_, horizon_, unique_times_, time_transform_

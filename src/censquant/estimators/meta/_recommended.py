@@ -82,6 +82,8 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         The rows of ``X`` that they belong to.
     calibration_p_value_ : float or None
         Of the test of A-calibration on held-out rows.
+    calibration_gap_ : (float, float) or None
+        The predicted share of events that is furthest off on held-out rows, and the observed one.
     tail_rule_ : str
         What predictions rest on where the data cannot speak.
     feature_kinds_ : ndarray of str of shape (n_features,)

@@ -5,6 +5,7 @@ import re
 import sys
 import threading
 import time
+from copy import copy
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -451,12 +452,23 @@ def test_the_summary_of_what_was_not_fitted_is_refused():
 
 def test_a_calibration_that_held_out_rows_reject_is_a_warning_at_the_line_of_the_fit():
     with pytest.warns(
-        CalibrationWarning, match=r"^Held-out rows reject the calibration of the pooled quantiles"
+        CalibrationWarning,
+        match=r"^Cross-validation shows miscalibrated quantiles: by the predicted [\d.]+ % q",
     ) as caught:
         model = pool([("wrong", Constant(9.0))]).fit(X, Y)
     assert caught[0].filename == __file__
     assert model.calibration_p_value_ < 0.01
-    assert "Held-out rows reject its calibration (p = " in str(model.summary())
+    level, observed = model.calibration_gap_
+    assert abs(observed - level) > 0.05
+    assert "Its quantiles are not calibrated: by the predicted " in str(model.summary())
+
+
+def test_a_small_gap_is_called_small_whatever_the_p_value_says(fitted):
+    model = copy(fitted)
+    model.calibration_p_value_, model.calibration_gap_ = 2e-10, (0.4, 0.421)
+    said = "Its quantiles are close to calibrated: by the predicted 40 % quantile"
+    assert said in str(model.summary())
+    assert "42.1 % of held-out rows had the event (p = 2e-10)." in str(model.summary())
 
 
 @pytest.mark.parametrize("rich", [True, False])

@@ -34,6 +34,7 @@ def pool_part(pool: "Pool") -> Part:
         "candidates": [[name, len(models)] for name, models in pool.estimators_.items()],
         "table": [encode(asdict(row), "table") for row in pool.candidates_],
         "calibration_p_value": pool.calibration_p_value_,
+        "calibration_gap": None if pool.calibration_gap_ is None else list(pool.calibration_gap_),
         "bounds": encode({"lower": bounds.lower, "low": bounds.low}, "bounds"),
         "any_censored": pool._follow_up is not None,
         "input_shape": list(pool._input_shape),
@@ -109,8 +110,20 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
     pool.calibration_p_value_ = (
         None if p_value is None else check_number("calibration_p_value", p_value)
     )
+    gap = entries.get("calibration_gap")  # files of version 0.1 have none
+    if gap is not None:
+        level, observed = (check_number("calibration_gap", each) for each in _pair(gap))
+        gap = level, observed
+    pool.calibration_gap_ = gap
     pool.oof_curve_ = pool.oof_rows_ = None
     return pool
+
+
+def _pair(given: object) -> tuple[object, object]:
+    """Return the two numbers of a pair."""
+    if not isinstance(given, list) or len(given) != 2:
+        raise ModelFileError("holds a gap of the calibration that is no pair of shares.")
+    return given[0], given[1]
 
 
 def _read_bounds(stored: dict[str, Any], pool: "Pool") -> Bounds:

@@ -33,11 +33,17 @@ from censquant.estimators.meta._pool._graph import pool_graph
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
 from censquant.estimators.meta._pool._rows import PoolRows, compared_rows, read_groups
-from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
+from censquant.estimators.meta._pool._table import (
+    REJECTED,
+    SMALL_GAP,
+    CandidateTable,
+    PoolSummary,
+    table_of,
+)
 from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.export import Value
-from censquant.metrics import a_calibration, pit_deviation
+from censquant.metrics import a_calibration, pit_curve
 from censquant.quantiles import GraphCurve, QuantileCurve, TailLimit, check_quantiles
 from censquant.survival import (
     Target,
@@ -54,8 +60,8 @@ Named = Sequence[tuple[str, Any]]
 # On the side without censoring no quantile passes the observed times by more than this share of
 # their range.
 _ROOM = 0.2
-# Calibration is called into question where a test rejects it and the deviation matters.
-_REJECTED, _DEVIATION, _FEWEST_EVENTS = 0.01, 0.05, 10
+# Fewer events test nothing.
+_FEWEST_EVENTS = 10
 _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 _BLOCK_ROWS = 4_096
 _TAIL_RULE = (
@@ -85,6 +91,7 @@ class Pool(FeatureModel):
     oof_curve_: QuantileCurve | None
     oof_rows_: NDArray[np.intp] | None
     calibration_p_value_: float | None
+    calibration_gap_: tuple[float, float] | None
     _input_shape: tuple[int, ...]
     _mixture: Mixture
     _follow_up: FollowUp | None
@@ -241,7 +248,8 @@ class Pool(FeatureModel):
         order: NDArray[np.intp],
     ) -> None:
         """Keep the pool's answers about held-out rows, in the order of the user's rows."""
-        self.oof_curve_ = self.oof_rows_ = self.calibration_p_value_ = None
+        self.oof_curve_ = self.oof_rows_ = None
+        self.calibration_p_value_ = self.calibration_gap_ = None
         pooled = None
         if len(held):
             values = self._held_out_values(kept, mixture, held)
@@ -274,11 +282,18 @@ class Pool(FeatureModel):
             return
         y, columns = (target.time, target.event), np.searchsorted(LEVELS, _TESTED)
         self.calibration_p_value_ = float(a_calibration(y, pooled[:, columns], _TESTED).p_value)
-        if self.calibration_p_value_ < _REJECTED and pit_deviation(y, pooled, LEVELS) > _DEVIATION:
+        nominal, observed = pit_curve(y, pooled, LEVELS)
+        distance = np.abs(observed - nominal)
+        if np.isnan(distance).all():
+            return
+        worst = int(np.nanargmax(distance))
+        self.calibration_gap_ = float(nominal[worst]), float(observed[worst])
+        if self.calibration_p_value_ < REJECTED and distance[worst] > SMALL_GAP:
             warnings.warn(
-                "Held-out rows reject the calibration of the pooled quantiles "
-                f"(p = {self.calibration_p_value_:.2g}): see summary(), and check the stated "
-                "probabilities with censquant.metrics.evaluate before relying on them.",
+                f"Cross-validation shows miscalibrated quantiles: by the predicted "
+                f"{100 * nominal[worst]:.3g} % quantile {100 * observed[worst]:.3g} % of held-out "
+                f"rows had the event (p = {self.calibration_p_value_:.2g}). Wrap the model in "
+                "ConformalSurvivalRegressor, or check it with censquant.metrics.evaluate.",
                 CalibrationWarning,
                 stacklevel=6,
             )
