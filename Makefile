@@ -10,7 +10,7 @@ PIP := $(BIN)/python $(INSTALL)
 # A file per core at a time: what its tests share is then made once.
 ON_ALL_CORES := --numprocesses auto --dist loadfile --quiet
 
-.PHONY: help demo test test-all test-oldest test-wheel coverage lint format bench docs clean
+.PHONY: help demo test test-all test-oldest test-wheel coverage pages lint format bench docs clean
 .DEFAULT_GOAL := test
 
 help:                        ## list the targets
@@ -75,6 +75,11 @@ coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
 		tests/unit/losses tests/unit/networks tests/unit/metrics/test_concordance.py \
 		tests/unit/quantiles/test_curve.py \
 		tests/unit/estimators/linear/test_linear_program.py
+
+# Only those that are not as shown any more; the sentences around them are for a person to check.
+pages: $(VENV)/.test         ## rewrite the output that README and pages show
+	$(BIN)/python -m pytest $(ON_ALL_CORES) -m "slow or not slow" --rewrite-pages -k "print" \
+	    tests/contract/test_docs_pages.py tests/contract/test_readme.py tests/cli/test_console_blocks.py
 
 lint: $(VENV)/.test          ## style and types
 	$(BIN)/ruff check .
