@@ -127,7 +127,7 @@ def unfitted(value):
 def estimators():
     for entry in exported():
         (value,) = entry.values
-        # Those of dask need a cluster; tests/unit/dask looks at their attributes.
+        # Those of dask need a cluster; tests/unit/dask_clusters looks at their attributes.
         on_cluster = value.__module__.startswith("censquant.dask.")
         fits = isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "get_params")
         if fits and not on_cluster:
