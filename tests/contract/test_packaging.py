@@ -98,9 +98,11 @@ class TestWorkflows:
         assert PROJECT["requires-python"] == f">={promised[0]}"
 
     def test_they_run_targets_of_the_makefile(self):
-        targets = re.findall(r"\bmake ([a-z-]+)", self.TEXT)
-        assert {"docs", "lint", "test", "test-oldest", "test-wheel"} == set(targets)
-        assert all(re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) for target in targets)
+        weekly = re.search(r"target: \[(.*)\]", self.TEXT)[1].split(", ")
+        targets = {*re.findall(r"\bmake ([a-z-]+)", self.TEXT), *weekly}
+        # All that can fail: the others set up, show, rewrite, measure or clean.
+        tests = re.findall(r"^(test[a-z-]*|coverage|lint|docs):", MAKEFILE, re.MULTILINE)
+        assert targets == set(tests)
 
     def test_actions_are_pinned_by_commit(self):
         actions = re.findall(r"uses: (\S+)", self.TEXT)

@@ -63,7 +63,7 @@ def test_links_and_pictures_of_the_readme_exist():
 
 
 def test_the_method_shown_for_the_engine_trains():
-    text = ENGINE_README.read_text()
+    text = ENGINE_README.read_text(encoding="utf-8")
     code = re.search(r"    @dataclass\(frozen=True\)\n.*?\n\n- `bind", text, re.DOTALL)[0]
     source = "\n".join(line[4:] for line in code.splitlines()[:-1])
     namespace = {"np": np}
