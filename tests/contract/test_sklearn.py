@@ -109,14 +109,21 @@ LONG_CHECKS = {
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 }
+# What the checks look at is code that all settings of a class share: of most classes the first
+# entry is always run, and the others are among the slow tests.
+ALWAYS = ("CQRNN(n_members=2)", "LinearCQR(method='peng-huang')")
 
 
 def checks():
+    seen = set()
     for estimator in ESTIMATORS:
-        is_long = isinstance(estimator, CensoredQuantileRegressor)
+        is_variant = type(estimator) in seen and repr(estimator) not in ALWAYS
+        seen.add(type(estimator))
+        is_recommended = isinstance(estimator, CensoredQuantileRegressor)
         for each, check in estimator_checks_generator(estimator):
             name = check.func.__name__
-            marks = [pytest.mark.slow] if is_long and name in LONG_CHECKS else []
+            is_slow = is_variant or (is_recommended and name in LONG_CHECKS)
+            marks = [pytest.mark.slow] if is_slow else []
             yield pytest.param(each, check, marks=marks, id=f"{estimator!r}-{name}")
 
 

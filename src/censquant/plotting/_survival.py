@@ -205,7 +205,7 @@ def _draw_table(
     from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
     def place(column: Any, line: int, beside: float) -> Any:
-        scale = ax.get_figure(root=True).dpi_scale_trans  # type: ignore[union-attr]
+        scale = ax.figure.dpi_scale_trans
         down = -(_FIRST_LINE + _LINE * line) / 72
         return column + ScaledTranslation(-beside / 72, down, scale)
 
