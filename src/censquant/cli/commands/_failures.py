@@ -25,7 +25,8 @@ def failures(
         float, typer.Option(help="Confidence of the limits, inside (0, 1).")
     ] = 0.9,
     separator: options.Separator = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
     as_json: options.Json = False,
@@ -38,13 +39,14 @@ def failures(
     from censquant.cli._console import Reporter
     from censquant.cli._study import load_table
     from censquant.cli._target import text_options
-    from censquant.estimators import load
+    from censquant.estimators import load, load_notes
     from censquant.inspection import expected_failures
 
     reporter = Reporter(as_json=as_json)
     horizons = number_list("--within", within)
-    fitted = load(model)
-    table = load_table(data, text_options(separator, decimal, encoding, missing), reporter)
+    fitted, notes = load(model), load_notes(model)
+    text = text_options(separator, decimal, thousands, encoding, missing, notes)
+    table = load_table(data, text, reporter)
     with reporter.noting_warnings():
         found = expected_failures(
             fitted,

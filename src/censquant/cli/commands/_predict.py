@@ -82,8 +82,8 @@ def predict(
     beyond: Annotated[
         str,
         typer.Option(
-            help="What to write where the data cannot speak: nan (nothing), inf, or extrapolate "
-            "(the model's guess)."
+            help="What to write after the end of follow-up: nan (nothing), inf, limit (the last "
+            "supported time) or extrapolate."
         ),
     ] = "nan",
     keep: Annotated[
