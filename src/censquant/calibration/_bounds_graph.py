@@ -12,7 +12,7 @@ from censquant.calibration._censoring import CommonCensoring
 from censquant.calibration._drcosarc import SmallerOfTwo
 from censquant.calibration._family_graph import family_graph
 from censquant.calibration._rules import BoundRule, IndexRule
-from censquant.export import Value, count_in_table
+from censquant.export import Graph, Value, count_in_table
 from censquant.quantiles import GridCurve
 
 
@@ -35,6 +35,8 @@ class CommonCensoringGraph:
     Parameters
     ----------
     censoring : CommonCensoring
+    graph : Graph, optional
+        Where the answers become constants, and which says whether times may be exact.
 
     Examples
     --------
@@ -46,10 +48,12 @@ class CommonCensoringGraph:
     """
 
     censoring: CommonCensoring
+    graph: Graph | None = None
 
     def followed_until(self, share: float) -> float:
         """Return the last time at which at least a share is uncensored; infinite if all are."""
-        return float(self.censoring.followed_until(share)[0])
+        until = self.censoring.followed_until(share)
+        return float((until if self.graph is None else self.graph.row_limits(until))[0])
 
     def before(self, time: float) -> float:
         """Return the chance to be uncensored just before a time."""

@@ -58,6 +58,15 @@ class MiscoverageCurve:
         The same among rows whose bound follow-up does not cut. A cut bound is missed less often
         than promised; what it leaves of the promise must not be spent on the others, who are those
         at the highest risk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.calibration import INDICES, MiscoverageCurve
+    >>> exact, sure = np.clip(INDICES, 0.0, 1.0), np.zeros(len(INDICES))
+    >>> curve = MiscoverageCurve("lower", exact, exact, sure, sure + 1e9, n_events=1000)
+    >>> round(curve.rule(0.1).index, 6)
+    0.1
     """
 
     side: Side

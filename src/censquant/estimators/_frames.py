@@ -1,7 +1,7 @@
 """Predictions as labelled tables like the data frame that was passed in."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from censquant._frames import is_polars, pandas_for
 from censquant._validation import check_choice
 
-OUTPUTS = ("array", "frame")
+Output = Literal["array", "frame"]
 """What predictions can be returned as."""
 
+OUTPUTS = get_args(Output)
 
-def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, output: str) -> Any:
+
+def labelled(values: NDArray[np.float64], levels: Sequence[float], X: Any, output: Output) -> Any:
     """Return predictions as they are, or as a frame with the rows of ``X`` and named levels.
 
     See `framed`.

@@ -18,7 +18,7 @@ from censquant.io._error import TableError
 from censquant.io._model_columns import known_kinds, settled_kinds
 from censquant.io._options import TextOptions
 from censquant.io._places import Places
-from censquant.io._question import LIMITED, Question
+from censquant.io._question import LIMITED, Ages, Question
 from censquant.io._stream import STANDARD
 from censquant.io._table import CHUNK_ROWS, frame_of
 from censquant.io._write import check_output, writing
@@ -65,6 +65,10 @@ def predict_file(
     interval: float | None = None,
     lower_bound: float | None = None,
     remaining: str | None = None,
+    start: str | None = None,
+    as_of: str | None = None,
+    unit: str = "days",
+    date_format: str | None = None,
     beyond: str = "nan",
     keep: Sequence[str] | str | None = None,
     options: TextOptions | None = None,
@@ -97,7 +101,14 @@ def predict_file(
     remaining : str, optional
         Column with the time that each individual has lasted already: quantiles and interval are
         then those of the time that is left, and their columns start with ``remaining_``.
-    beyond : {"nan", "inf", "extrapolate"}, default "nan"
+    start, as_of : str, optional
+        Instead of ``remaining``: a column of first dates, and the date up to which ages are
+        counted. Columns that start with ``date_`` then have the days on which the times end.
+    unit : str, default "days"
+        Unit of the model's times, one of ``UNITS``, in which such ages are counted.
+    date_format : str, optional
+        Form of the dates, as in :class:`TargetColumns`.
+    beyond : {"nan", "inf", "limit", "extrapolate"}, default "nan"
         What to write at levels that the data cannot speak for: nothing, infinity, or the model's
         guess.
     keep : sequence of str or "all", optional
@@ -137,7 +148,7 @@ def predict_file(
         check_quantiles(quantiles),
         interval=interval,
         lower_bound=lower_bound,
-        remaining=remaining,
+        ages=Ages.given(remaining, start, as_of, unit, date_format),
         beyond=beyond,
     )
     check_integer("chunk_rows", chunk_rows, minimum=1)
@@ -162,7 +173,8 @@ def predict_file(
         reader.close()
     n_asked = n_rows * len(asked.levels)
     limited = n_limited / n_rows if LIMITED in asked.columns else None
-    return PredictedFile(n_rows, tuple(asked.columns), n_identified / n_asked, limited)
+    written = (*asked.columns, *(date for _, date in asked.dated))
+    return PredictedFile(n_rows, written, n_identified / n_asked, limited)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,16 +204,16 @@ def predicted_pieces(
     whole parts are read only.
     """
     places = Places(reader)
-    features = [places.of(name, "features") for name in asked.features]
-    elapsed = None
-    if asked.remaining is not None:
-        elapsed = places.of(asked.remaining, "remaining")
+    features = [places.of(name, "") for name in asked.features]
+    ages = asked.ages
+    elapsed = None if ages is None else places.of(ages.column, ages.role)
     if keep is None:
         kept = [name for name in places.names if name not in asked.features]
     else:
         kept = places.names if isinstance(keep, str) else list(keep)
     beside = [places.of(name, "keep") for name in kept]
-    if clash := [name for name in kept if name in asked.columns]:
+    taken = [*asked.columns, *(date for _, date in asked.dated)]
+    if clash := [name for name in kept if name in taken]:
         raise TableError(
             f"{reader.shown} has columns called as the predictions: {named(clash)}",
             remedy="rename them, or keep other columns",
@@ -225,9 +237,8 @@ def predicted_pieces(
         known = settled_kinds(read, known, columns)
         frame = frame_of(read, columns, known, n_before)
         spent = None
-        if elapsed is not None:
-            spent = read.numbers(values[elapsed], str(asked.remaining), n_before)
-            _check_elapsed(spent, reader.shown, str(asked.remaining), n_before)
+        if ages is not None and elapsed is not None:
+            spent = ages.read(read, values[elapsed], reader.shown, n_before, asked.lowest)
         originals = {
             name: piece.column(str(place)) for name, place in zip(kept, beside, strict=True)
         }
@@ -265,17 +276,9 @@ def _written(
     }
     if LIMITED in answers:
         columns[LIMITED] = pa.array(flags)
+    if asked.ages is not None:
+        columns |= {date: asked.ages.dates(answers[name]) for name, date in asked.dated}
     return PredictedPiece(pa.table(columns), n_identified, int(flags.sum()))
-
-
-def _check_elapsed(elapsed: Floats, shown: str, name: str, n_before: int) -> None:
-    wrong = np.flatnonzero(~np.isfinite(elapsed))
-    if wrong.size:
-        raise TableError(
-            f"The column {name!r} of {shown} must hold the time that each individual has lasted, "
-            f"got none in row {n_before + wrong[0] + 1}",
-            remedy="write 0 for those that begin",
-        )
 
 
 def _refuse_same_file(data: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:

@@ -1,6 +1,7 @@
 """ConformalSurvivalRegressor: bounds that cover, around any model."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -8,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
-from censquant._validation import check_choice, check_number
+from censquant._validation import check_choice, check_flag, check_number
 from censquant.calibration import FOLLOWED_SHARE, end_of_follow_up
+from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._frames import labelled
 from censquant.estimators._parts import Part
 from censquant.estimators.meta._bounds import (
@@ -23,6 +25,7 @@ from censquant.estimators.meta._bounds import (
     prefitted,
     restored_conformal,
     subgroup_labels,
+    without_rows,
 )
 from censquant.quantiles import QuantileCurve
 from censquant.survival import require_events
@@ -341,14 +344,36 @@ class ConformalSurvivalRegressor(ExportsBounds):
         """
         return self._bounds(X, confidence, "upper", elapsed).output(X, output)
 
+    @overload  # type: ignore[override]
     def predict_interval(
         self,
         X: Any,
         coverage: float = 0.8,
         *,
         elapsed: ArrayLike | None = None,
-        beyond: str = "inf",
-        output: str = "array",
+        beyond: Literal["inf", "nan"] = "inf",
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float = 0.8,
+        *,
+        elapsed: ArrayLike | None = None,
+        beyond: Literal["inf", "nan"] = "inf",
+        output: Literal["frame"],
+    ) -> Any: ...
+
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float = 0.8,
+        *,
+        elapsed: ArrayLike | None = None,
+        beyond: Literal["inf", "nan"] = "inf",
+        output: Literal["array", "frame"] = "array",
     ) -> Any:
         """Return the interval in which the event falls with probability ``coverage``.
 
@@ -415,6 +440,32 @@ class ConformalSurvivalRegressor(ExportsBounds):
         return -end if self._mirror else end
 
     # Saving
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        notes: Mapping[str, Any] | None = None,
+        calibration_rows: bool = True,
+    ) -> None:
+        """Write the fitted estimator to one file that executes nothing when it is opened.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced only once the new one is complete. Read it with
+            :func:`censquant.load`.
+        notes : mapping, optional
+            Anything JSON can hold that should stay with the model, such as the unit of time.
+        calibration_rows : bool, default True
+            Whether the file holds time, event and predictions of every calibration row, which
+            bounds for survivors (``elapsed=``) are computed from. Without them the file holds
+            sums over rows, all other predictions are the same, and ``elapsed=`` is refused after
+            loading.
+        """
+        check_is_fitted(self)
+        keeps = check_flag("calibration_rows", calibration_rows)
+        QuantileRegressor.save(self if keeps else without_rows(self), path, notes=notes)
 
     def _to_part(self) -> Part:
         return conformal_part(self)

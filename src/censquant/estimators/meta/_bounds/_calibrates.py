@@ -8,12 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from censquant._frames import unmasked
 from censquant._validation import check_choice, check_n_jobs, check_number
 from censquant._warn import warn_user
 from censquant.calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._feature_model import default_times
-from censquant.estimators._features import feature_names
+from censquant.estimators._features import feature_names, refuse_swapped
 from censquant.estimators._frames import OUTPUTS, framed
 from censquant.estimators._reading import read_elapsed
 from censquant.estimators.meta._bounds._calibration import Calibration
@@ -132,11 +133,12 @@ class CalibratesBounds(QuantileRegressor):
     def _read_rows(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> FitRows:
+        refuse_swapped(X, y)
         n_rows = _num_samples(X)
         if hasattr(X, "tocsr"):
             X = X.tocsr()  # whose rows can be taken
         elif not hasattr(X, "columns"):
-            X = np.asarray(X)
+            X = np.asarray(unmasked(X))
         return FitRows(
             X,
             read_target(y, n_samples=n_rows),
@@ -212,7 +214,7 @@ class CalibratesBounds(QuantileRegressor):
         self.clipped_share_ = clipped_share(calibration_rows.censoring, timeline, fitted.weight)
         self.method_ = self._said(name, held.target)
         self.calibration_p_value_ = self._tested(calibration_rows)
-        calibration = Calibration(calibration_rows, labels, METHODS[name], mirror)
+        calibration = Calibration.of(calibration_rows, labels, METHODS[name], mirror=mirror)
         self.coverage_ = CoverageTable(tuple(calibration.coverage_rows(named=self.by is not None)))
         self._calibration = calibration
         if held.target.n_events < FEWEST_EVENTS:

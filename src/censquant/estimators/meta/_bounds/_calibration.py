@@ -15,6 +15,7 @@ from censquant.calibration import (
     CalibrationRows,
     CensoringCurves,
     IndexRule,
+    MiscoverageCurve,
     Recalibration,
     Side,
     consistent_bounds,
@@ -34,18 +35,24 @@ CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 # Ages that are calibrated one by one; more are interpolated between so many.
 _MOST_AGES = 32
 
+Scores = dict[tuple[Side, float | None], Calibrated]
+"""Calibrated scores by side and age."""
+
 OTHER_SIDE: dict[Side, Side] = {"lower": "upper", "upper": "lower"}
 """Sides of right-censored times by those of mirrored ones."""
 
 
 @dataclass(eq=False)
 class Group:
-    """The calibration rows of one subgroup; scores are computed when they are first asked for."""
+    """The calibration rows of one subgroup; scores are computed when they are first asked for.
 
-    rows: CalibrationRows
+    Without rows there are the scores that were computed before they were left out.
+    """
+
+    rows: CalibrationRows | None
     recalibration: Recalibration
     method: BoundMethod
-    _scores: dict[tuple[Side, float | None], Calibrated] = field(default_factory=dict)
+    scores: Scores = field(default_factory=dict)
 
     @classmethod
     def of(cls, rows: CalibrationRows, method: BoundMethod) -> "Group":
@@ -56,12 +63,32 @@ class Group:
 
     def rule(self, missed: float, side: Side, age: float | None = None) -> BoundRule:
         """Return the rule for one share of missed events, side and age."""
+        return self._score(side, age).rule(missed)
+
+    def _score(self, side: Side, age: float | None) -> Calibrated:
         method = self.method
         if side not in method.sides or (age is not None and not method.given_age):
             method = METHODS["aipcw"]
-        if (side, age) not in self._scores:
-            self._scores[side, age] = method.calibrated(self.rows, side, age)
-        return self._scores[side, age].rule(missed)
+        if (side, age) not in self.scores:
+            if self.rows is None:
+                raise ValueError(
+                    "elapsed must be None for a model that was saved with calibration_rows=False, "
+                    "got ages: bounds of those who have reached an age are calibrated on the rows "
+                    "that have, which are not in the file."
+                )
+            self.scores[side, age] = method.calibrated(self.rows, side, age)
+        return self.scores[side, age]
+
+    def without_rows(self) -> "Group":
+        """Return the group with what bounds of new individuals need, and no calibration row."""
+        sides: tuple[Side, ...] = ("lower", "upper")
+        scores: Scores = {(side, None): self._score(side, None) for side in sides}
+        if not all(isinstance(score, MiscoverageCurve) for score in scores.values()):
+            raise ValueError(
+                "calibration_rows must be True for the methods 'split', 'drcosarc' and 'candes', "
+                "whose bounds are made from the rows themselves, got False."
+            )
+        return Group(None, self.recalibration, self.method, scores)
 
 
 class Groups(dict[Any, Group]):
@@ -82,22 +109,32 @@ class Calibration:
 
     Parameters
     ----------
-    rows : CalibrationRows
-        Of all subgroups, with right-censored times.
-    labels : ndarray of shape (n,)
-        Subgroups.
-    method : BoundMethod
+    groups : Groups
+        By label, with right-censored times.
     mirror : bool
         Whether the user's times are the negative ones.
+    rows : CalibrationRows, optional
+        Of all subgroups.
+    labels : ndarray of shape (n,), optional
+        Subgroups of the rows.
     """
 
-    rows: CalibrationRows
-    labels: NDArray[Any]
-    method: BoundMethod
+    groups: Groups
     mirror: bool
+    rows: CalibrationRows | None = None
+    labels: NDArray[Any] | None = None
 
-    def __post_init__(self) -> None:
-        self.groups = Groups.of(self.rows, self.labels, self.method)
+    @classmethod
+    def of(
+        cls, rows: CalibrationRows, labels: NDArray[Any], method: BoundMethod, *, mirror: bool
+    ) -> "Calibration":
+        """Return the calibration on some rows."""
+        return cls(Groups.of(rows, labels, method), mirror, rows, labels)
+
+    def without_rows(self) -> "Calibration":
+        """Return what bounds of new individuals need, and no calibration row."""
+        groups = Groups((label, group.without_rows()) for label, group in self.groups.items())
+        return Calibration(groups, self.mirror)
 
     def members(self, labels: NDArray[Any]) -> list[tuple[Any, NDArray[np.intp]]]:
         """Return the rows of each subgroup; refuse labels that were never calibrated."""
@@ -197,7 +234,7 @@ class Calibration:
         """Return what the calibration rows say of each promise; groups are ``named`` or not."""
         found = []
         for label, group in self.groups.items():
-            if not len(group.rows):
+            if not group.rows:
                 continue
             for side in ("lower", "upper"):
                 rows = self._coverage_rows(group, side)
@@ -206,6 +243,7 @@ class Calibration:
 
     def _coverage_rows(self, group: Group, side: Side) -> list[CoverageRow]:
         own = OTHER_SIDE[side] if self.mirror else side
+        assert group.rows is not None
         rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
         levels = missed if own == "lower" else list(CONFIDENCES)
         assert rows.model is not None

@@ -86,5 +86,5 @@ def _group(model: "CalibratesBounds") -> Group:
 def _censoring(model: "CalibratesBounds", graph: Graph) -> GraphCensoring:
     censoring = model._censoring
     if censoring.curve is not None:
-        return CommonCensoringGraph(CommonCensoring(censoring.curve, 1))
+        return CommonCensoringGraph(CommonCensoring(censoring.curve, 1), graph)
     return ModelledCensoringGraph(own_graph(model, *censoring.model._graph_curve(graph))[0])
