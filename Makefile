@@ -10,11 +10,11 @@ PIP := $(BIN)/python $(INSTALL)
 # A file per core at a time: what its tests share is then made once.
 ON_ALL_CORES := --numprocesses auto --dist loadfile --quiet
 
-.PHONY: help demo test test-all test-oldest test-wheel coverage lint format bench docs clean
+.PHONY: help demo test test-all test-processors test-oldest test-wheel coverage pages lint format bench docs clean
 .DEFAULT_GOAL := test
 
 help:                        ## list the targets
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,6 +53,10 @@ test-oldest: $(OLDEST)/.installed  ## the fast tests with the oldest versions th
 	PYTHONPATH=tests $(OLDEST)/bin/python -m pytest -p installed_only $(ON_ALL_CORES) \
 	    tests --pyargs censquant
 
+# KINDS="Haswell generic" are run alone; KINDS=another is one kind that differs from this machine.
+test-processors: $(VENV)/.test  ## the tests of fits and pages, computed as on other kinds of processors
+	$(BIN)/python tests/processors.py $(KINDS)
+
 # The wheel is built from the sdist, and the tests and README are those of the sdist. Nothing but the
 # core is installed beside pytest and hypothesis.
 test-wheel: | $(BIN)/python  ## build sdist and wheel, test the wheel in a clean environment
@@ -75,6 +79,11 @@ coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
 		tests/unit/losses tests/unit/networks tests/unit/metrics/test_concordance.py \
 		tests/unit/quantiles/test_curve.py \
 		tests/unit/estimators/linear/test_linear_program.py
+
+# Only those that are not as shown any more; the sentences around them are for a person to check.
+pages: $(VENV)/.test         ## rewrite the output that README and pages show
+	$(BIN)/python -m pytest $(ON_ALL_CORES) -m "slow or not slow" --rewrite-pages -k "print" \
+	    tests/contract/test_docs_pages.py tests/contract/test_readme.py tests/cli/test_console_blocks.py
 
 lint: $(VENV)/.test          ## style and types
 	$(BIN)/ruff check .

@@ -30,3 +30,17 @@ def _one_torch_thread():
         # The tests of the oldest versions and of the wheel run without it.
         return
     set_num_threads(1)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--rewrite-pages",
+        action="store_true",
+        help="write what code and commands print into README and pages that show something else",
+    )
+
+
+@pytest.fixture
+def rewrite_pages(request):
+    """Whether pages are rewritten instead of compared."""
+    return request.config.getoption("--rewrite-pages")

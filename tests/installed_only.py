@@ -12,6 +12,8 @@ from pathlib import Path
 from sys import stdlib_module_names
 from textwrap import dedent
 
+import pytest
+
 HELPERS = Path(__file__).parent
 # What a part of censquant needs as soon as it is used.
 NEEDS = {
@@ -23,18 +25,25 @@ NEEDS = {
     "censquant.report": "jinja2",
     "censquant.torch": "torch",
 }
-# Files, and folders of files, that reach a package in another way than by an import of their own.
+# Files, folders of files and tests that reach a package in another way than by an import of their
+# own.
 REACHES = {
     "_converters": "skl2onnx",
     "_onnx": "onnx",
     "peers": "lifelines",
+    "test_a_row_has_the_papers_scores_and_the_unbiased_ones": "torch",
     "test_console_blocks": "onnx",
     "test_docs_pages": "torch",
     "test_methods": "torch",
+    "test_methods_and_peers_meet_on_messy_data": "lifelines",
+    "test_methods_travel_to_workers": "lifelines",
     "test_mlflow_page": "mlflow",
+    "test_peers_are_the_ones_installed": "lifelines",
     "test_production_page": "onnxruntime",
     "test_public_api": "torch",
     "test_run": "torch",
+    "test_the_last_layer_for_images_was_not_trained_in_the_published_runs": "torch",
+    "test_wrong_words_get_a_sentence": "sksurv",
 }
 INSTALLED = {*stdlib_module_names, *packages_distributions(), "censquant"}
 
@@ -70,6 +79,8 @@ def needs_of(path):
     if not path.is_relative_to(HELPERS):
         # The library imports inside a function what only some of its users have.
         tree.body = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+        # Whoever loads a module loads the package around it.
+        yield from {NEEDS.get(f"censquant.{path.parent.name}", "censquant")} - INSTALLED
     yield from missing(tree, path.parent)
     reached = {REACHES[name] for name in (path.stem, path.parent.name) if name in REACHES}
     yield from reached - INSTALLED
@@ -86,13 +97,32 @@ def pytest_collection_modifyitems(config, items):
     """Leave out a test that itself imports what is not there."""
     kept = []
     for item in items:
-        source = dedent(inspect.getsource(item.function)) if hasattr(item, "function") else ""
-        body = [inner for function in ast.parse(source).body for inner in function.body]
-        needs = missing(ast.Module(body, []), item.path.parent)
+        needs = {*missing(source_of(item), item.path.parent)}
+        needs |= {REACHES.get(getattr(item, "originalname", None), "censquant")} - INSTALLED
         if not _leave_out(item.nodeid, needs):
             kept.append(item)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
+
+
+def source_of(item):
+    """Parsed source of a test, or of the examples of a docstring."""
+    if hasattr(item, "dtest"):
+        return ast.parse("".join(example.source for example in item.dtest.examples))
+    functions = ast.parse(dedent(inspect.getsource(item.function))).body
+    return ast.Module([inner for function in functions for inner in function.body], [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Take over what a process of pytest-xdist left out."""
+    _left_out.update(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
+def pytest_sessionfinish(session):
+    """Hand over what was left out, if this is a process of pytest-xdist."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = {k: sorted(v) for k, v in _left_out.items()}
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -8,31 +8,41 @@ from pathlib import Path
 
 from in_process import run
 
+from printed_output import words
+
 DOCS = Path(__file__).parents[2] / "docs"
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 LEFT_OUT = "..."  # a line that stands for any number of others
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A command of a page and the lines below it."""
+    """A command of a page, the lines below it, and where these begin in the page."""
 
     command: str
     lines: tuple[str, ...]
+    start: int
 
     @property
     def fails(self):
         return any(line.startswith("Error: ") for line in self.lines)
 
+    def spans(self):
+        """Yield where each line begins and ends in the page."""
+        place = self.start
+        for line in self.lines:
+            yield place, place + len(line)
+            place += len(line) + 1
+
 
 def shown_on(name):
     """Commands of a page, in their order."""
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     found = []
-    for block in BLOCK.findall((DOCS / f"{name}.md").read_text(encoding="utf-8")):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, *lines = part.rstrip().splitlines()
-            found.append(Shown(command, tuple(lines)))
+    for block in BLOCK.finditer(page):
+        for part in re.finditer(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block[1], re.MULTILINE):
+            start = block.start(1) + part.start(2)
+            found.append(Shown(part[1], tuple(part[2].splitlines()), start))
     return found
 
 
@@ -55,25 +65,10 @@ def printed_by(command, *, code=0):
     return [*notes, *lines]
 
 
-# Seconds and sizes depend on the machine, and so does which candidates have a weight of a percent.
-OF_THE_MACHINE = ("Fitted in ", "Written: ")
-
-
-def words(line):
-    """A line without its numbers, of which there may be more digits or fewer."""
-    own = [start for start in OF_THE_MACHINE if line.startswith(start)]
-    return own or NUMBER.sub("#", line).split()
-
-
-def numbers(line):
-    """Numbers of a line that should be the same everywhere."""
-    return [] if line.startswith(OF_THE_MACHINE) else [float(n) for n in NUMBER.findall(line)]
-
-
 def paired(shown, printed):
-    """Yield the lines of a page with those that were printed; fail where they do not match."""
+    """Yield each line of a page with its place there and the line that was printed."""
     text, place, free = "\n".join(printed), 0, False
-    for line in shown:
+    for line, span in zip(shown.lines, shown.spans(), strict=True):
         if line.strip() == LEFT_OUT:
             free = True
             continue
@@ -81,6 +76,14 @@ def paired(shown, printed):
             place += 1
         assert place < len(printed), f"{line!r} is not printed:\n{text}"
         assert words(printed[place]) == words(line), f"{line!r} is not printed there:\n{text}"
-        yield line, printed[place]
+        yield *span, line, printed[place]
         place, free = place + 1, False
     assert free or place == len(printed), f"more is printed than shown:\n{text}"
+
+
+def compared(shown, printed, *, rewrite):
+    """Return what a command's part of a page shows with what was printed, for `check_page`."""
+    if rewrite and LEFT_OUT not in map(str.strip, shown.lines):
+        end = max((end for _, end in shown.spans()), default=shown.start)
+        return [(shown.start, end, "\n".join(shown.lines), "\n".join(printed))]
+    return list(paired(shown, printed))

@@ -66,7 +66,7 @@ def test_the_tables_fit_a_terminal_of_80_columns_with_nothing_cut(bench):
 
 def test_the_files_say_the_command_and_the_versions(bench):
     _, folder = bench
-    table = (folder / "bench-results" / "main" / "table.md").read_text()
+    table = (folder / "bench-results" / "main" / "table.md").read_text(encoding="utf-8")
     assert f"censquant bench {' '.join(SMALL)} --jobs 1" in table
     assert f"censquant {censquant.__version__}" in table
 

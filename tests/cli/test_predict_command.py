@@ -12,7 +12,7 @@ from test_fit_command import FAST, TARGET, fleet
 
 from censquant import CQRNN, CoxQuantileRegressor, load, make_quantile_pipeline
 from censquant.datasets import make_norm_linear
-from censquant.exceptions import FewEventsWarning
+from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning
 
 LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
 
@@ -372,7 +372,9 @@ def test_bounds_and_intervals_are_those_of_the_calibrated_model(calibrated, tmp_
     done = run("predict", folder / "model", folder / "fleet.csv", "-o", out, *asked)
     assert done.code == 0, done.err
     found, X = pd.read_csv(out), frame[["temp", "site"]]
-    np.testing.assert_allclose(found["bound0.9"], model.predict_lower_bound(X, 0.9), rtol=1e-9)
+    expected = model.predict_lower_bound(X, 0.9, output="frame")
+    np.testing.assert_allclose(found["bound0.9"], expected["bound"], rtol=1e-9)
+    np.testing.assert_array_equal(found["limited"], expected["limited"])
     expected = model.predict_interval(X, 0.8, beyond="nan")
     np.testing.assert_allclose(found[["lower", "upper"]], expected, rtol=1e-9)
     done = run("predict", folder / "model", folder / "fleet.csv", "-o", out, *asked, "--remaining",
@@ -382,6 +384,26 @@ def test_bounds_and_intervals_are_those_of_the_calibrated_model(calibrated, tmp_
         bound = model.predict_lower_bound(X, 0.9, elapsed=frame["days"]) - frame["days"]
     assert "do not support lower bounds" in done.err
     np.testing.assert_allclose(pd.read_csv(out)["remaining_bound0.9"], bound, rtol=1e-6, atol=1e-9)
+
+
+def test_bounds_that_end_with_follow_up_are_marked_and_counted(calibrated, tmp_path):
+    folder, frame, _ = calibrated
+    out, model = tmp_path / "out.parquet", load(folder / "model")
+    cold = frame[frame["temp"] < 58]
+    cold.to_csv(tmp_path / "cold.csv", index=False)
+    asked = ("-o", out, "--lower-bound", 0.05, "--chunk-rows", 50)
+    done = run("predict", folder / "model", tmp_path / "cold.csv", *asked)
+    assert done.code == 0, done.err
+    with pytest.warns(IdentifiabilityWarning, match="end where follow-up does"):
+        expected = model.predict_lower_bound(cold[["temp", "site"]], 0.05, output="frame")
+    found = pd.read_parquet(out)["limited"]
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, expected["limited"])
+    assert "follow-up" not in done.err  # not once for each piece
+    assert (
+        f"{found.mean():.0%} of the bounds end where follow-up does: they hold with more than "
+        "0.05; the column limited has true."
+    ) in done.out
 
 
 def test_a_bound_of_a_model_that_promises_nothing_is_refused(shell):

@@ -59,26 +59,41 @@ def exported():
     return list(seen.values())
 
 
-def methods():
+def by_part():
+    """Of each part of the package, what it exports, by name."""
+    parts = {}
     for entry in exported():
-        (value,) = entry.values
-        if isinstance(value, type):
-            for name, method in inspect.getmembers(value, inspect.isroutine):
-                own = getattr(method, "__module__", None) or ""
-                if not name.startswith("_") and own.startswith("censquant"):
-                    yield pytest.param(method, id=f"{entry.id}.{name}")
+        module, _, name = entry.id.rpartition(".")
+        parts.setdefault(module, {})[name] = entry.values[0]
+    return [pytest.param(values, id=module) for module, values in parts.items()]
 
 
-@pytest.mark.parametrize("value", [e for e in exported() if not is_error(e.values[0])])
-def test_the_parameters_of_the_docstring_are_those_of_the_signature(value):
-    assert parameters(value.__doc__) == signature(value)
+def own_methods(cls):
+    """Public methods that a class defines or inherits from a class that is not exported."""
+    elsewhere = [base for base in cls.__mro__[1:] if base in {e.values[0] for e in exported()}]
+    for name, method in inspect.getmembers(cls, inspect.isroutine):
+        ours = (getattr(method, "__module__", None) or "").startswith("censquant")
+        inherited = any(getattr(base, name, None) is method for base in elsewhere)
+        if ours and not inherited and not name.startswith("_"):
+            yield f"{cls.__name__}.{name}", method
 
 
-@pytest.mark.parametrize("method", list(methods()))
-def test_a_method_documents_all_of_its_parameters_or_none(method):
-    listed = parameters(method.__doc__)
-    assert inspect.getdoc(method)
-    assert not listed or listed == signature(method)
+of_each_part = pytest.mark.parametrize("values", by_part())
+
+
+@of_each_part
+def test_the_parameters_of_the_docstring_are_those_of_the_signature(values):
+    for name, value in values.items():
+        assert is_error(value) or parameters(value.__doc__) == signature(value), name
+
+
+@of_each_part
+def test_a_method_documents_all_of_its_parameters_or_none(values):
+    for cls in filter(inspect.isclass, values.values()):
+        for name, method in own_methods(cls):
+            listed = parameters(method.__doc__)
+            assert inspect.getdoc(method), name
+            assert not listed or listed == signature(method), name
 
 
 @pytest.mark.parametrize("name", [n for n in dir(censquant.CQRNN) if n[0] != "_"])
@@ -88,17 +103,19 @@ def test_the_methods_of_the_estimator_that_take_data_document_all_parameters(nam
         assert parameters(method.__doc__) == signature(method)
 
 
-@pytest.mark.parametrize("value", exported())
-def test_every_class_and_function_has_an_example(value):
-    lines = sections(value.__doc__).get("Examples", [])
-    assert any(line.startswith(">>> ") for line in lines)
+@of_each_part
+def test_every_class_and_function_has_an_example(values):
+    for name, value in values.items():
+        lines = sections(value.__doc__).get("Examples", [])
+        assert any(line.startswith(">>> ") for line in lines), name
 
 
-@pytest.mark.parametrize("value", exported())
-def test_the_first_line_is_one_sentence(value):
-    first = inspect.getdoc(value).split("\n\n")[0]
-    assert first.endswith(".")
-    assert "\n" not in first
+@of_each_part
+def test_the_first_line_is_one_sentence(values):
+    for name, value in values.items():
+        first = inspect.getdoc(value).split("\n\n")[0]
+        assert first.endswith("."), name
+        assert "\n" not in first, name
 
 
 def attributes(text):
@@ -127,7 +144,7 @@ def unfitted(value):
 def estimators():
     for entry in exported():
         (value,) = entry.values
-        # Those of dask need a cluster; tests/unit/dask looks at their attributes.
+        # Those of dask need a cluster; tests/unit/dask_clusters looks at their attributes.
         on_cluster = value.__module__.startswith("censquant.dask.")
         fits = isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "get_params")
         if fits and not on_cluster:

@@ -220,7 +220,8 @@ class Encoder:
         return {"$dict": pairs}
 
     def _sequence(self, value: Any, path: str) -> Any:
-        entries = value
+        # scikit-learn 1.6 warns when entries of its list of remaining columns are read.
+        entries = value.data if isinstance(value, UserList) else value
         if isinstance(value, np.ndarray):
             if self._exact and value.dtype.kind in "biuf":
                 self.arrays[path] = value

@@ -2,6 +2,7 @@
 
 import builtins
 import warnings
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -34,7 +35,7 @@ _CONTENTS = {
 }
 _BUILTINS = ("bool", "float", "int", "object", "str")
 # Between scikit-learn 1.6 and 1.9: parameters without effect that were removed, and
-# attributes that were added, with those whose value they have.
+# attributes of imputers that were added, with those whose value they have.
 _GONE = {"force_int_remainder_cols"}
 _ADDED = {"_fill_dtype": "_fit_dtype"}
 # Above so many features the trial row is not worth its memory.
@@ -111,7 +112,7 @@ def _rebuilt(part: Part) -> Any:
     transformer = cls(**{name: decode(part.parameters[name]) for name in known})
     state = part.description["state"]
     for new, old in _ADDED.items():
-        if old in state:
+        if old in state and new in _set_by_imputers():
             state = {new: state[old], **state}
     for name, value in state.items():
         # Attributes only, as fit sets them: never anything that the class itself defines.
@@ -121,6 +122,13 @@ def _rebuilt(part: Part) -> Any:
         setattr(transformer, name, decode(value))
     _refuse_wide_encoder(transformer)
     return transformer
+
+
+@cache
+def _set_by_imputers() -> frozenset[str]:
+    """Return the attributes that this version of scikit-learn gives to an imputer."""
+    imputer = _class_of("sklearn.impute.SimpleImputer")
+    return frozenset(vars(imputer().fit([[0.0]])))
 
 
 def _refuse_wide_encoder(transformer: Any) -> None:

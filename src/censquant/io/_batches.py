@@ -12,7 +12,7 @@ from censquant.io._options import TextOptions
 from censquant.io._stream import TableStream, Utf8
 
 _BLOCK_BYTES = 1 << 23
-_PAGE_BYTES = 1 << 20
+_PAGE_BYTES = 1 << 16  # which older versions of Arrow allocate for every column
 _OTHER_SEPARATORS = (";", "\t", "|")
 _LONGEST_HEADER = 1 << 20  # bytes
 _TAB_SUFFIXES = (".tsv", ".tab")

@@ -18,7 +18,7 @@ from censquant.io._error import TableError
 from censquant.io._model_columns import known_kinds, settled_kinds
 from censquant.io._options import TextOptions
 from censquant.io._places import Places
-from censquant.io._question import Ages, Question
+from censquant.io._question import LIMITED, Ages, Question
 from censquant.io._stream import STANDARD
 from censquant.io._table import CHUNK_ROWS, frame_of
 from censquant.io._write import check_output, writing
@@ -40,6 +40,8 @@ class PredictedFile:
         Names of the columns that were predicted.
     identified_share : float
         Share of the predicted quantiles that the data can speak for.
+    limited_share : float or None
+        Share of the lower bounds that follow-up limits; None if none were asked for.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class PredictedFile:
     n_rows: int
     columns: tuple[str, ...]
     identified_share: float
+    limited_share: float | None = None
 
 
 def predict_file(
@@ -92,7 +95,8 @@ def predict_file(
         Adds the ends of the central interval with this probability, ``lower`` and ``upper``. Of a
         :class:`censquant.ConformalSurvivalRegressor` they keep the promise.
     lower_bound : float in (0, 1), optional
-        Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9; of a
+        Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9, and whether
+        follow-up ends before the bound would, ``limited``; of a
         :class:`censquant.ConformalSurvivalRegressor` alone.
     remaining : str, optional
         Column with the time that each individual has lasted already: quantiles and interval are
@@ -104,7 +108,7 @@ def predict_file(
         Unit of the model's times, one of ``UNITS``, in which such ages are counted.
     date_format : str, optional
         Form of the dates, as in :class:`TargetColumns`.
-    beyond : {"nan", "inf", "extrapolate"}, default "nan"
+    beyond : {"nan", "inf", "limit", "extrapolate"}, default "nan"
         What to write at levels that the data cannot speak for: nothing, infinity, or the model's
         guess.
     keep : sequence of str or "all", optional
@@ -156,27 +160,33 @@ def predict_file(
         first = next(pieces, None)
         if first is None:
             raise ValueError(f"{reader.shown} has a header but no rows.")
-        n_rows, n_identified = 0, 0
+        n_rows, n_identified, n_limited = 0, 0, 0
         with writing(out, first.table.schema, overwrite=overwrite) as writer:
             for piece in chain([first], pieces):
                 writer.write(piece.table)
                 n_rows += piece.table.num_rows
                 n_identified += piece.n_identified
+                n_limited += piece.n_limited
                 if progress is not None:
                     progress(*reader.progress)
     finally:
         reader.close()
     n_asked = n_rows * len(asked.levels)
+    limited = n_limited / n_rows if LIMITED in asked.columns else None
     written = (*asked.columns, *(date for _, date in asked.dated))
-    return PredictedFile(n_rows, written, n_identified / n_asked)
+    return PredictedFile(n_rows, written, n_identified / n_asked, limited)
 
 
 @dataclass(frozen=True, eq=False)
 class PredictedPiece:
-    """Some rows of a table of predictions, and how many of its quantiles are identified."""
+    """Some rows of a table of predictions.
+
+    It comes with the numbers of its quantiles that are identified and of its limited bounds.
+    """
 
     table: Any
     n_identified: int
+    n_limited: int
 
 
 def predicted_pieces(
@@ -255,6 +265,7 @@ def _written(
 
     predicted, n_identified = asked.answer(frame, elapsed)
     answers = dict(zip(asked.columns, predicted.T, strict=True))
+    flags = answers.get(LIMITED, np.zeros(0)) > 0
     columns = {
         **kept,
         **{
@@ -263,9 +274,11 @@ def _written(
             for name, column in answers.items()
         },
     }
+    if LIMITED in answers:
+        columns[LIMITED] = pa.array(flags)
     if asked.ages is not None:
         columns |= {date: asked.ages.dates(answers[name]) for name, date in asked.dated}
-    return PredictedPiece(pa.table(columns), n_identified)
+    return PredictedPiece(pa.table(columns), n_identified, int(flags.sum()))
 
 
 def _refuse_same_file(data: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:

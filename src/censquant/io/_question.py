@@ -1,5 +1,6 @@
 """What is asked about each row of a table, and the columns of the answer."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._validation import check_choice, check_number
+from censquant.exceptions import IdentifiabilityWarning
 from censquant.io._columns import Columns
 from censquant.io._error import TableError, option
 from censquant.io._model_columns import feature_names
@@ -15,8 +17,10 @@ from censquant.quantiles import QuantileCurve
 
 Floats = NDArray[np.float64]
 
-_BEYOND = ("nan", "inf", "extrapolate")
+_BEYOND = ("nan", "inf", "limit", "extrapolate")
 _IDENTIFIED = "identified"
+LIMITED = "limited"
+"""The column that says whether follow-up ends before the bound would: true or false."""
 _MOST_DAYS = 365_250 * 2  # later days have years of five digits
 
 
@@ -134,7 +138,7 @@ class Question:
     interval, lower_bound : float in (0, 1) or None
     ages : Ages or None
         Where the time that has passed is found.
-    beyond : {"nan", "inf", "extrapolate"}
+    beyond : {"nan", "inf", "limit", "extrapolate"}
     """
 
     def __init__(
@@ -169,12 +173,12 @@ class Question:
                 low = round((1.0 - self._share) / 2.0, 12)
                 self.levels = np.concatenate([levels, [low, 1.0 - low]])
         if self._bound is not None:
-            self.columns.append(f"{prefix}bound{self._bound:.12g}")
+            self.columns += [f"{prefix}bound{self._bound:.12g}", LIMITED]
         self.columns.append(_IDENTIFIED)
         self.dated = [
             (name, name.replace(prefix, "date_", 1))
-            for name in self.columns[:-1]
-            if ages is not None and ages.as_of is not None
+            for name in self.columns
+            if name.startswith(prefix) and ages is not None and ages.as_of is not None
         ]
 
     def answer(self, frame: Any, elapsed: Floats | None) -> tuple[Floats, int]:
@@ -188,20 +192,33 @@ class Question:
             reach = _conditional_reach(curve, elapsed)
         known = np.broadcast_to(curve.is_identified(levels), values.shape)
         if self._beyond != "extrapolate":
-            far = -np.inf if curve.reach_is_lowest else np.inf
-            values = np.where(known, values, np.nan if self._beyond == "nan" else far)
+            replacement: Any = np.nan
+            if self._beyond == "inf":
+                replacement = -np.inf if curve.reach_is_lowest else np.inf
+            elif self._beyond == "limit":
+                end = curve.limit()
+                left = end if elapsed is None else np.maximum(end - elapsed, 0.0)
+                replacement = left[:, None]
+            values = np.where(known, values, replacement)
         return np.column_stack([values, *self._promised(frame, elapsed), reach]), int(known.sum())
 
     def _promised(self, frame: Any, elapsed: Floats | None) -> list[Floats]:
         """Return the interval and the bound of a calibrated model, counted from now on."""
         now = 0.0 if elapsed is None else elapsed
         found = list[Floats]()
-        if self._promises and self._share is not None:
-            beyond = "nan" if self._beyond == "nan" else "inf"
-            ends = self.model.predict_interval(frame, self._share, elapsed=elapsed, beyond=beyond)
-            found += [end - now for end in ends.T]
-        if self._bound is not None:
-            found.append(self.model.predict_lower_bound(frame, self._bound, elapsed=elapsed) - now)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifiabilityWarning)  # said by the column LIMITED
+            if self._promises and self._share is not None:
+                beyond = "nan" if self._beyond == "nan" else "inf"
+                ends = self.model.predict_interval(
+                    frame, self._share, elapsed=elapsed, beyond=beyond
+                )
+                found += [end - now for end in ends.T]
+            if self._bound is not None:
+                bounds = self.model.predict_lower_bound(
+                    frame, self._bound, elapsed=elapsed, output="frame"
+                )
+                found += [bounds["bound"].to_numpy() - now, bounds["limited"].to_numpy()]
         return found
 
 

@@ -75,9 +75,11 @@ def test_what_is_not_installed_is_named_before_anything_is_fitted(tmp_path, monk
 def test_the_head_says_that_more_commands_than_one_made_the_rows(tmp_path):
     run("main", out=tmp_path, command="first", **QUICK)
     table = tmp_path / "main" / "table.md"
-    assert "several" not in table.read_text()
+    assert "several" not in table.read_text(encoding="utf-8")
     run("main", out=tmp_path, command="second", **{**QUICK, "seeds": 1})
-    assert table.read_text().startswith("`second (last of several commands into this folder)`")
+    assert table.read_text(encoding="utf-8").startswith(
+        "`second (last of several commands into this folder)`"
+    )
 
 
 def test_pictures_need_one_feature(tmp_path):

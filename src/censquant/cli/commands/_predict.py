@@ -36,7 +36,8 @@ def predict(
         float | None,
         typer.Option(
             help="Adds a time that this share of individuals outlives, such as 0.9: column "
-            "bound0.9, of a model that was fitted with --calibrate."
+            "bound0.9, of a model that was fitted with --calibrate. The column limited says "
+            "whether follow-up ends before the bound would."
         ),
     ] = None,
     remaining: Annotated[
@@ -81,8 +82,8 @@ def predict(
     beyond: Annotated[
         str,
         typer.Option(
-            help="What to write where the data cannot speak: nan (nothing), inf, or extrapolate "
-            "(the model's guess)."
+            help="What to write after the end of follow-up: nan (nothing), inf, limit (the last "
+            "supported time) or extrapolate."
         ),
     ] = "nan",
     keep: Annotated[
@@ -153,11 +154,22 @@ def predict(
     report.line(f"Predicted {written.n_rows:,} rows: {', '.join(written.columns)}")
     share = written.identified_share if isinstance(written, PredictedFile) else None
     if share is not None and share < 1:
-        marks = {"nan": "empty", "inf": "infinite", "extrapolate": "the model's guess"}
+        marks = {
+            "nan": "empty",
+            "inf": "infinite",
+            "limit": "the last that follow-up supports",
+            "extrapolate": "extrapolated",
+        }
         report.line(
             f"{1 - share:.0%} of the times are {marks[beyond]}, because nobody "
             "like that individual was followed for so long; the column identified has the highest "
             "level that the data can speak for."
+        )
+    limited = written.limited_share if isinstance(written, PredictedFile) else None
+    if limited:
+        report.line(
+            f"{limited:.0%} of the bounds end where follow-up does: they hold with more than "
+            f"{lower_bound:g}; the column limited has true."
         )
     if output != "-":
         report.line(f"Written: {output}")
@@ -167,6 +179,7 @@ def predict(
             "rows": written.n_rows,
             "columns": list(written.columns),
             "identified_share": share,
+            "limited_share": limited,
         }
     )
 

@@ -27,6 +27,13 @@ def report(
             help="Times at which risks are told, such as 365,1825; round ones by default."
         ),
     ] = None,
+    ahead: Annotated[
+        str | None,
+        typer.Option(
+            help="Times from now within which failures are counted, such as 30,90,365.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = None,
     individuals: Annotated[
         str | None,
         typer.Option(
@@ -131,6 +138,7 @@ def report(
             title=title,
             unit=columns.unit,
             horizons=times,
+            ahead=number_list("--ahead", ahead),
             individuals=rows,
             labels=_labels(table, label, len(target)),
             age=None if age is None else table.numbers(age, "age"),
@@ -149,7 +157,7 @@ def report(
     for note in facts.notes:
         reporter.note(note)
     reporter.line(f"{table.shown}: {facts.cohort.n_rows:,} rows, {facts.cohort.n_events:,} events")
-    reporter.line(facts.evaluation.verdict)
+    reporter.line(facts.verdict)
     if not written.has_panel:
         reporter.note(f"The page is without its what-if panel: {written.panel_reason}")
     reporter.line(f"Written: {output} ({written.n_bytes / 1e6:.2f} MB)")
@@ -163,7 +171,7 @@ def report(
             "individuals": [one.label for one in facts.individuals],
             "units": 0 if facts.fleet is None else len(facts.fleet.units),
             "what_if": written.has_panel,
-            "verdict": facts.evaluation.verdict,
+            "verdict": facts.verdict,
         }
     )
 

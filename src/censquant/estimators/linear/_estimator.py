@@ -20,6 +20,7 @@ from censquant.estimators._features import (
     dense,
     feature_names,
     feature_range,
+    refuse_swapped,
     warn_of_leaking_features,
 )
 from censquant.estimators._follow_up import FollowUp
@@ -89,8 +90,9 @@ class LinearCQR(LinearModel):
         logarithm, predictions are always times.
     step : float in (0, 1), optional
         Distance of the intermediate levels that ``"portnoy"``, ``"peng-huang"`` and
-        ``"data-augmentation"`` pass through, beginning at one over the number of rows; by default
-        that of R, smaller for more rows.
+        ``"data-augmentation"`` pass through, beginning at one over the number of distinct rows; by
+        default 0.001 for up to 1,000 rows, then in proportion to them, and never more than in R's
+        ``crq``, whose step ``"data-augmentation"`` takes.
     bandwidth : float, optional
         For ``"wang-wang"``: distance from which on rows are no neighbours, in standard
         deviations of each feature; by default chosen by cross-validation.
@@ -219,6 +221,7 @@ class LinearCQR(LinearModel):
         self
         """
         self._check_parameters()
+        refuse_swapped(X, y)
         taus = check_quantiles(self.quantiles)
         features = dense(check_features(self, X, reset=True))
         target = read_target(y, n_samples=len(features))

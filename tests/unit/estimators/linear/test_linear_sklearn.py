@@ -14,11 +14,9 @@ from censquant.datasets import load_gbsg2
 
 # One check has more features than rows, another a constant column.
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning")
+# The default and the other methods are in tests/contract/test_sklearn.py.
 @parametrize_with_checks(
     [
-        LinearCQR(),
-        LinearCQR(method="peng-huang"),
-        LinearCQR(method="powell"),
         LinearCQR(censoring="left", fit_intercept=False),
         LinearCQR(n_bootstrap=3, bootstrap="weights"),
     ]
