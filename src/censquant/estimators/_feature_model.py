@@ -117,7 +117,7 @@ class FeatureModel(QuantileRegressor):
         out[:_BLOCK_ROWS] = first
         for block in blocks[1:]:
             block.out = out
-        side_by_side(blocks[1:], getattr(self, "n_jobs", None))
+        side_by_side(blocks[1:], getattr(self, "n_jobs", None), on_interrupt="raise")
         return out
 
 

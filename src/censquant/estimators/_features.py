@@ -71,10 +71,11 @@ def _looks_like_target(given: Any) -> bool:
     return len(getattr(given, "shape", ())) == 1
 
 
-def columns_of_fit(estimator: Any, X: Any) -> Any:
+def columns_of_fit(estimator: Any, X: Any, *, may_lack: bool = False) -> Any:
     """Return a frame in the columns of the fit, found by name; others that it has are left out.
 
-    Anything else, and all that was fitted without names, is returned unchanged.
+    Anything else, and all that was fitted without names, is returned unchanged, and so is a frame
+    without some of the columns if it ``may_lack`` them: the estimator says what it needs.
     """
     known = getattr(estimator, "feature_names_in_", None)
     if known is None or not is_frame(X):
@@ -82,7 +83,10 @@ def columns_of_fit(estimator: Any, X: Any) -> Any:
     names, given = known.tolist(), list(X.columns)
     if given == names or not any(isinstance(name, str) for name in given):
         return X
-    if missing := [name for name in names if name not in set(given)]:
+    missing = [name for name in names if name not in set(given)]
+    if missing and may_lack:
+        return X
+    if missing:
         others = [str(name) for name in given if name not in set(names)]
         near = close_name(missing[0], others)
         hint = f" (is it {near!r}?)" if near is not None else ""

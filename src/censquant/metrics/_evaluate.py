@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
+from censquant._progress import Bar
 from censquant._seeds import seed_sequence
 from censquant._validation import check_integer
 from censquant.adapters import adapted_curve, final_model, is_left_censored, is_supported
@@ -42,6 +44,7 @@ def evaluate(
     taus: ArrayLike | None = None,
     n_resamples: int = 200,
     random_state: Any = 0,
+    verbose: int = 0,
 ) -> Evaluation:
     """Scores of a model on held-out rows, with intervals and a verdict a reader can use.
 
@@ -84,6 +87,8 @@ def evaluate(
         Number of bootstrap draws.
     random_state : int, Generator, RandomState or None, default 0
         Source of the draws; the same by default, so that a table can be repeated.
+    verbose : int, default 0
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -122,7 +127,12 @@ def evaluate(
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
     # One seed for all scores, so that they are judged on the same draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
-    rows = [_row(score, y, count, seed) for score in _scores(curve, target, train)]
+    scores, rows = _scores(curve, target, train), []
+    with Bar("evaluation", len(scores), unit="scores") if verbose else nullcontext() as bar:
+        for score in scores:
+            rows.append(_row(score, y, count, seed))
+            if bar is not None:
+                bar.advance(1)
     order = next(row for row in rows if row.metric == _RANKING)
     calibration = a_calibration(y, predicted, grid)
     gap = _largest_gap(target, curve)

@@ -1,5 +1,8 @@
 """What every quantile regressor does with the features it is given, and what it answers."""
 
+import signal
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,6 +64,24 @@ def test_one_prediction_runs_every_network_once(model, monkeypatch):
     monkeypatch.setattr(type(model), "_curve_of", counted)
     model.predict_quantiles(X, [0.1, 0.3], beyond="inf")
     assert calls == [150]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_a_prediction(n_jobs, monkeypatch):
+    model = CensoredQuantileForest(n_estimators=10, n_jobs=n_jobs, random_state=0).fit(X, Y)
+    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    blocks, original = [], type(model)._curve_of
+
+    def interrupted(self, features):
+        blocks.append(len(features))
+        if len(blocks) == 3:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.5)  # until the thread that waits has noticed
+        return original(self, features)
+
+    monkeypatch.setattr(type(model), "_curve_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.predict(np.repeat(X, 30, axis=0))
 
 
 @every_model

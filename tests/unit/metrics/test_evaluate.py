@@ -131,6 +131,16 @@ def test_a_pipeline_is_judged_as_its_last_step(judged):
     assert str(result) == str(expected)
 
 
+def test_verbose_shows_a_bar_on_stderr_alone(capsys):
+    _, y, quantiles = simulated(60, seed=1)
+    evaluate(quantiles, y, None, y, taus=TAUS, n_resamples=2)
+    assert capsys.readouterr() == ("", "")
+    evaluate(quantiles, y, None, y, taus=TAUS, n_resamples=2, verbose=1)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.search(r"evaluation.*(\d+)/\1 scores", " ".join(captured.err.split()))
+
+
 def test_the_same_seed_gives_the_same_table():
     X, y, rows = simulated(80, 3)
     options = {"taus": TAUS, "n_resamples": 10, "random_state": 5}

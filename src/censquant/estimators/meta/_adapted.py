@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from censquant._frames import unmasked
 from censquant.adapters import adapted_curve, is_supported
 from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._features import refuse_swapped
+from censquant.estimators._features import columns_of_fit, refuse_swapped
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, even_grid
 from censquant.survival import Surv, default_horizon, read_target
 
@@ -106,7 +106,8 @@ class AdaptedModel(QuantileRegressor):
         """
         if not is_supported(self._fitted):
             raise NotFittedError(f"{type(self._fitted).__name__} predicts no survival curves yet.")
-        curve, reach = adapted_curve(self._fitted, unmasked(X), even_grid(_N_LEVELS))
+        rows = columns_of_fit(self._fitted, unmasked(X), may_lack=True)
+        curve, reach = adapted_curve(self._fitted, rows, even_grid(_N_LEVELS))
         if (curve.values >= 0).all():
             curve = QuantileCurve(curve.values, curve.taus, 0.0)
         return curve if reach is None else curve.with_reach(reach)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from censquant._frames import is_frame, unmasked
+from censquant._frames import unmasked
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._features import columns_of_fit, refuse_swapped
 from censquant.estimators._parts import Part
@@ -85,10 +85,7 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
         return self.steps[-1][1]
 
     def _transformed(self, X: Any) -> Any:
-        X = unmasked(X)
-        known = getattr(self, "feature_names_in_", ())
-        if is_frame(X) and set(known) <= set(X.columns):  # else the first step says what it needs
-            X = columns_of_fit(self, X)
+        X = columns_of_fit(self, unmasked(X), may_lack=True)
         return self[:-1].transform(X) if len(self.steps) > 1 else X
 
     def predict_curve(self, X: Any) -> QuantileCurve:

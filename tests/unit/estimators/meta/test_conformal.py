@@ -449,3 +449,12 @@ def test_a_model_file_of_an_earlier_version_has_no_shares_of_limited_bounds():
 def test_it_is_found_where_users_look():
     assert censquant.calibration.ConformalSurvivalRegressor is ConformalSurvivalRegressor
     assert censquant.estimators.ConformalSurvivalRegressor is ConformalSurvivalRegressor
+
+
+def test_columns_of_a_frame_are_found_by_name():
+    frame = pd.DataFrame({"x": X[:900, 0], "site": np.arange(900) % 2})
+    model = conformal(CoxQuantileRegressor(), by="site").fit(frame, (Y[0][:900], Y[1][:900]))
+    other = frame.assign(more="text")[["more", "site", "x"]]
+    np.testing.assert_array_equal(
+        model.predict_lower_bound(other), model.predict_lower_bound(frame)
+    )
