@@ -113,7 +113,7 @@ class CoverageTable:
         lines = ["  ".join((f"{_HEADING[0]:<5}", *_HEADING[1:]))]
         lines += [
             f"{row.side:<5}  {row.confidence:>10.2f}  {row.estimate:>8.3f}  "
-            f"{row.standard_error:.3f}  {row.uncalibrated:>12.3f}  {row.finite:>6.2f}  "
+            f"{row.standard_error:>5.3f}  {row.uncalibrated:>12.3f}  {row.finite:>6.2f}  "
             f"{row.limited:>7.2f}  {row.unlimited:>9.3f}  {row.group}"
             for row in self.rows
         ]
