@@ -334,3 +334,14 @@ def test_given_axes_are_used_and_pyplot_knows_no_other(draw):
     assert draw(ax) is ax
     assert draw(None).figure.get_layout_engine() is not None
     assert plt.get_fignums() == before
+
+
+def test_a_survival_curve_on_a_grid_holds_no_time_of_a_row():
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(100.0, 80), rng.uniform(size=80) < 0.7
+    grid = np.arange(5.0, 151.0, 5.0)
+    ax = plot_survival((time, event), grid=grid, mark_censored=False, at=[0, 100])
+    drawn = ax.lines[0].get_xdata()
+    assert drawn.tolist() == [0.0, *grid]
+    np.testing.assert_allclose(ax.lines[0].get_ydata()[1:], kaplan_meier(time, event)(grid))
+    assert ax.get_xlim() == (0.0, 150.0)
