@@ -43,9 +43,12 @@ def _is_close(shown, printed):
         return False
     numbers = [float(text.rstrip(" %")) for text in (shown, printed)]
     _, _, decimals = shown.rstrip(" %").partition(".")
-    share = 100 * SHARE_TOLERANCE if percent else SHARE_TOLERANCE if abs(numbers[0]) <= 1 else 0.0
     last_digit = 1.000001 * 10.0 ** -len(decimals)
-    return math.isclose(*numbers, rel_tol=TIME_TOLERANCE, abs_tol=max(share, last_digit))
+    if percent or abs(numbers[0]) <= 1:
+        tolerance = SHARE_TOLERANCE * (100 if percent else 1)
+    else:
+        tolerance = TIME_TOLERANCE * abs(numbers[0])
+    return math.isclose(*numbers, rel_tol=0.0, abs_tol=max(tolerance, last_digit))
 
 
 def is_as_shown(shown, printed):
