@@ -2,15 +2,15 @@
 
 Sums of floats differ between kinds of processors, and trainings with them. So words, verdicts and
 whole numbers are compared exactly, other numbers within tolerances, and digits of p-values not at
-all. The tolerances are three times what was measured: the pages were run with seven kinds of BLAS
-and of compiled code (those of ``processors.py``, and Zen). No time differed by more than 1.0 %
-and no share by more than .007, apart from the rounding of the last digit.
+all. The tolerances are at least twice what was measured when the pages were run with seven kinds of
+BLAS and of compiled code (those of ``processors.py``, and Zen): 1.0 % in predicted quantiles, 2.4 %
+in times that are left, and .007 in shares, apart from the rounding of the last digit.
 """
 
 import math
 import re
 
-TIME_TOLERANCE = 0.03  # relative
+TIME_TOLERANCE = 0.05  # relative
 SHARE_TOLERANCE = 0.02  # of numbers up to 1, and in percent of 100
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?: ?%)?")
@@ -43,9 +43,12 @@ def _is_close(shown, printed):
         return False
     numbers = [float(text.rstrip(" %")) for text in (shown, printed)]
     _, _, decimals = shown.rstrip(" %").partition(".")
-    share = 100 * SHARE_TOLERANCE if percent else SHARE_TOLERANCE if abs(numbers[0]) <= 1 else 0.0
     last_digit = 1.000001 * 10.0 ** -len(decimals)
-    return math.isclose(*numbers, rel_tol=TIME_TOLERANCE, abs_tol=max(share, last_digit))
+    if percent or abs(numbers[0]) <= 1:
+        tolerance = SHARE_TOLERANCE * (100 if percent else 1)
+    else:
+        tolerance = TIME_TOLERANCE * abs(numbers[0])
+    return math.isclose(*numbers, rel_tol=0.0, abs_tol=max(tolerance, last_digit))
 
 
 def is_as_shown(shown, printed):

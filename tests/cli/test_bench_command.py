@@ -29,7 +29,7 @@ def run_apart(*arguments, cwd):
         [sys.executable, "-m", "censquant", *arguments],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         cwd=cwd,
     )
     return in_process.Done(done.returncode, done.stdout, done.stderr)
@@ -105,7 +105,7 @@ def test_a_killed_run_goes_on_with_no_row_lost_and_none_doubled(tmp_path, jobs):
         start_new_session=True,
     )
     file = tmp_path / "bench-results" / "main" / "rows.jsonl"
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 1800
     while process.poll() is None and time.monotonic() < deadline:
         if file.exists() and file.read_bytes().count(b"\n") > 2:
             break

@@ -12,7 +12,7 @@ def run(*arguments, code=None, cwd=None):
     command = [sys.executable, "-m", "censquant", *arguments]
     if code is not None:
         command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=cwd)
+    return subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=cwd)
 
 
 @pytest.fixture(scope="module")

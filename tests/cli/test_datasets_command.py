@@ -32,7 +32,7 @@ def run(*arguments, start=("-m", "censquant"), **environment):
         [sys.executable, *start, *arguments],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         env={**os.environ, **NO_NETWORK, **environment},
     )
 

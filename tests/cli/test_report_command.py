@@ -158,7 +158,7 @@ def test_an_existing_page_is_replaced_only_by_force(shell):
 def test_the_command_runs_in_a_process_of_its_own(shell):
     command = [sys.executable, "-m", "censquant", "report", "plain", "new.csv", "-o", "page.html",
                "--resamples", "4"]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr
     assert "Written: page.html" in done.stdout
     assert "report" in done.stderr  # the progress bar

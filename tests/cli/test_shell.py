@@ -31,7 +31,7 @@ main()
 
 def run(*arguments, cwd, **options):
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, timeout=300, cwd=cwd, **options
+        [*COMMAND, *map(str, arguments)], capture_output=True, timeout=1800, cwd=cwd, **options
     )
 
 
@@ -50,7 +50,7 @@ def folder(tmp_path_factory):
 def test_predictions_pass_through_a_pipe_whose_reader_leaves_early(folder):
     command = f"{sys.executable} -m censquant predict model fleet.csv -o - --chunk-rows 1 | head -2"
     done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, timeout=300, cwd=folder
+        command, shell=True, capture_output=True, text=True, timeout=1800, cwd=folder
     )
     assert done.stdout.splitlines()[0].startswith("unit,days,failed,q0.1")
     assert len(done.stdout.splitlines()) == 2
@@ -86,7 +86,7 @@ def interrupted(folder, sign):
     )
     assert process.stdout.readline() == b"predicted a piece\n"
     process.send_signal(sign)
-    _, messages = process.communicate(timeout=60)
+    _, messages = process.communicate(timeout=1800)
     return process.returncode, messages.decode()
 
 
@@ -118,7 +118,7 @@ def test_ctrl_c_ends_a_fit_and_leaves_no_model(tmp_path):
         pass
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
-    _, messages = process.communicate(timeout=120)
+    _, messages = process.communicate(timeout=1800)
     assert process.returncode == 130
     assert b"Interrupted: nothing was written." in messages
     assert b"Traceback" not in messages

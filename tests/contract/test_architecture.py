@@ -213,7 +213,7 @@ def run(code, **environment):
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1800,
         env={**inherited, "PYTHONPATH": str(PACKAGE.parent), **environment},
     )
     assert done.returncode == 0, done.stderr

@@ -348,7 +348,7 @@ def test_examples_run_without_a_warning(path, tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=1800,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )

@@ -40,7 +40,7 @@ def test_code_of_the_readme_runs_after_a_plain_install_and_prints_what_it_shows(
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1800,
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr

@@ -52,7 +52,7 @@ def test_a_read_only_installation_without_a_home_directory_fits(tmp_path):
                 capture_output=True,
                 text=True,
                 check=True,
-                timeout=300,
+                timeout=1800,
                 env={
                     "PYTHONPATH": str(installed),
                     "TMPDIR": str(temporary),

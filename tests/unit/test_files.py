@@ -225,7 +225,7 @@ files.write_whole(Path(sys.argv[1]), b"half")
 
 
 def test_what_a_killed_writer_left_is_removed_by_the_next_save(written):
-    done = subprocess.run([sys.executable, "-c", KILLED, str(written)], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(written)], check=False, timeout=1800)
     assert done.returncode == -9
     assert len(list(written.parent.iterdir())) == 2
     write_arrays(written, "model", {}, ARRAYS)

@@ -49,7 +49,7 @@ def test_a_worker_that_is_killed_changes_no_bit(processes, client, frame, tmp_pa
         found.predict_quantiles(features, beyond="extrapolate"),
         expected.predict_quantiles(features, beyond="extrapolate"),
     )
-    processes.wait_for_workers(2, timeout=30)
+    processes.wait_for_workers(2, timeout=600)
     assert pids[0] not in processes.run(os.getpid).values()
 
 

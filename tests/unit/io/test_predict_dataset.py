@@ -121,7 +121,7 @@ def test_a_process_that_is_killed_by_the_system_is_resumed(model, data, tmp_path
     model.save(tmp_path / "model.cq")
     command = [sys.executable, "-c", PROGRAM, tmp_path / "model.cq", folder, out]
     process = subprocess.Popen([str(word) for word in command])
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 1800
     while len(list(out.glob("*.parquet"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)

@@ -20,7 +20,7 @@ from censquant.training import (
 )
 from toys import censored_rows, dense, portnoy_objective
 
-PATIENCE = 30  # seconds after which a thread that should have moved counts as stuck
+PATIENCE = 600  # seconds after which a thread that should have moved counts as stuck
 
 
 def blas_threads():

@@ -49,7 +49,7 @@ def test_ctrl_c_stays_a_keyboard_interrupt(n_rows, n_jobs):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1800,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stderr
