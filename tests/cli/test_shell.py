@@ -177,8 +177,7 @@ def test_escape_sequences_of_a_table_are_shown_and_never_sent_to_the_terminal(fo
 def test_only_predictions_are_written_to_standard_output(folder, command):
     done = run(*command, cwd=folder)
     assert done.returncode == 2
-    name = next(option for option in ("--onnx", "--out") if option in (*command, "--out"))
-    name = "--output" if command[0] not in ("export", "bench") else name
+    name = {"-o": "--output"}.get(command[-2], command[-2])
     assert done.stderr.decode() == (
         f"Error: {name} must name a file or folder, got '-': only the table of predict can be "
         "written to standard output.\n"
