@@ -19,6 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     {
         "exceptions",
+        "_calibration_gap",
         "_compile",
         "_files",
         "_follow_up_share",

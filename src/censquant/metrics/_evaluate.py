@@ -60,7 +60,7 @@ def evaluate(
     the concordance index of the restricted means and on the p-value of `a_calibration`: with few
     events it cannot find much fault, and with very many it finds fault with any model. Therefore
     the verdict names the largest gap between predicted and observed shares of events, and calls
-    quantiles miscalibrated only if it reaches 5 percentage points. Where the quantiles are not
+    quantiles miscalibrated only if it reaches 3 percentage points. Where the quantiles are not
     calibrated, the verdict says whether they are too early or too late, too
     narrow or too wide; ``docs/metrics.md`` has the rule. Look at the table as well.
 

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from censquant._calibration_gap import SMALL_GAP
 from censquant._frames import pandas_for
 from censquant._html import html_table
 
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
 _SIGNIFICANT = 0.05
-# Largest gap between predicted and observed shares of events that is called small.
-_SMALL_GAP = 0.05
 
 
 class Gap(NamedTuple):
@@ -86,7 +85,7 @@ class Evaluation:
         The two halves of the first sentence of the verdict.
     is_calibrated : bool
         Whether the test of calibration finds no error, or only a small one: no predicted share of
-        events is off by more than 5 percentage points.
+        events is off by 3 percentage points or more.
 
     Examples
     --------
@@ -161,7 +160,7 @@ def verdict_of(
 ) -> dict[str, Any]:
     """Return two sentences on order, calibration and reach, and the parts of the first."""
     ranking = _order(order)
-    is_calibrated = bool(p_value >= _SIGNIFICANT or gap.size < _SMALL_GAP)
+    is_calibrated = bool(p_value >= _SIGNIFICANT or gap.size < SMALL_GAP)
     calibration = _calibrated(p_value, gap, error, n_events)
     share = f"{100 * identified:.0f} % of the predicted quantiles lie within the follow-up of the"
     return {
@@ -195,7 +194,7 @@ def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int)
         if n_events < _FEW_EVENTS:
             text += f", although the test has little power with {n_events} events"
         return text
-    if gap.size < _SMALL_GAP:
+    if gap.size < SMALL_GAP:
         return (
             f"and the predicted quantiles are close to calibrated: {gap.words}. An error of "
             f"{100 * gap.size:.1f} percentage points is small, although {n_events:,} events are "

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from censquant._calibration_gap import SMALL_GAP
 from censquant.report._cohort import FEWEST
 from censquant.report._settings import Settings
 from censquant.report._study import Study
@@ -11,8 +12,6 @@ from censquant.survival import KaplanMeier, kaplan_meier
 
 _N_GROUPS = 3
 _SIGNIFICANT = 0.05
-# Gaps between predicted and observed risk that are called small.
-_SMALL_GAP = 0.05
 _N_HALVINGS = 40
 
 
@@ -67,7 +66,7 @@ class RiskCheck:
     n_rejected : int
         Those that remain after correction for the number of cells (Holm).
     worst : RiskRow or None
-        Of these the one with the largest gap, if that reaches 5 percentage points.
+        Of these the one with the largest gap, if that reaches 3 percentage points.
     p_value : float
         Smallest p-value, corrected for the number of cells; NaN without cells.
     """
@@ -87,7 +86,7 @@ def risk_check(rows: tuple[RiskRow, ...]) -> RiskCheck:
     steps = p_values[order] * (len(rows) - np.arange(len(rows)))
     corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     rejected = [row for row, p in zip(rows, corrected, strict=True) if p < _SIGNIFICANT]
-    wide = [row for row in rejected if row.gap >= _SMALL_GAP]
+    wide = [row for row in rejected if row.gap >= SMALL_GAP]
     return RiskCheck(
         len(rows),
         int((p_values < _SIGNIFICANT).sum()),

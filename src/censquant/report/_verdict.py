@@ -48,7 +48,7 @@ def _cells(check: RiskCheck) -> list[str]:
         f"95{NO_BREAK}% limits of the observed ones"
     )
     if check.n_rejected:
-        small = "" if check.worst else ", by less than 5 percentage points"
+        small = "" if check.worst else ", by less than 3 percentage points"
         return [
             f"{said}, {check.n_rejected} of them also after correction for their number{small}."
         ]

@@ -107,7 +107,7 @@ def _calibration(facts: ReportFacts) -> list[str]:
     if p_value < _SIGNIFICANT and facts.evaluation.is_calibrated:
         said = (
             "The test detects a disagreement between predicted probabilities and events, which is "
-            "below 5 percentage points at every level"
+            "below 3 percentage points at every level"
         )
     elif p_value < _SIGNIFICANT:
         said = "The test finds that predicted probabilities and events disagree"

@@ -423,7 +423,7 @@ def test_holm_decides_which_risks_disagree():
     assert (check.n_cells, check.n_outside, check.n_rejected) == (4, 3, 2)
     assert check.p_value == pytest.approx(0.004)
     assert check.worst is not None
-    # Gaps below 5 percentage points are no reason to reject a model, however small the p-value.
+    # Gaps below 3 percentage points are no reason to reject a model, however small the p-value.
     small = risk_check(tuple(risk_row(0.3, 0.32, 1e-9) for _ in range(4)))
     assert small.n_rejected == 4
     assert small.worst is None

@@ -35,7 +35,7 @@ from censquant.estimators.meta._pool._prior import Prior
 from censquant.estimators.meta._pool._rows import PoolRows, compared_rows, read_groups
 from censquant.estimators.meta._pool._table import (
     REJECTED,
-    SMALL_GAP,
+    WIDE_GAP,
     CandidateTable,
     PoolSummary,
     table_of,
@@ -288,7 +288,7 @@ class Pool(FeatureModel):
             return
         worst = int(np.nanargmax(distance))
         self.calibration_gap_ = float(nominal[worst]), float(observed[worst])
-        if self.calibration_p_value_ < REJECTED and distance[worst] > SMALL_GAP:
+        if self.calibration_p_value_ < REJECTED and distance[worst] > WIDE_GAP:
             warnings.warn(
                 f"Cross-validation shows miscalibrated quantiles: by the predicted "
                 f"{100 * nominal[worst]:.3g} % quantile {100 * observed[worst]:.3g} % of held-out "

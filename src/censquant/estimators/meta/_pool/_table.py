@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._calibration_gap import SMALL_GAP
 from censquant._frames import pandas_for
 from censquant._html import html_table
 from censquant.estimators.meta._pool._candidates import LEVELS
@@ -25,8 +26,8 @@ Floats = NDArray[np.float64]
 POOL = "pool"
 """Name of the row that has the scores of all candidates together."""
 
-REJECTED, SMALL_GAP = 0.01, 0.05
-"""Calibration is called into question where a test rejects it and the largest gap matters."""
+REJECTED, WIDE_GAP = 0.01, 0.05
+"""A fit warns of its calibration where a test rejects it and the largest gap is wide."""
 
 _MOST_ROWS = 20_000
 _DIGITS = {"weight": 2, "pinball": 4, "brier": 4, "concordance": 3, "seconds": 1}
