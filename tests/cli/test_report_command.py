@@ -86,7 +86,7 @@ def test_failures_to_expect_are_those_of_python(shell):
     new = pd.read_csv("new.csv")
     running = new[new["failed"] == 0]
     running.to_csv("running.csv", index=False)
-    options = ["failures", "calibrated", "running.csv", "--age", "hours", "--within", "60,20"]
+    options = ["failures", "calibrated", "running.csv", "--age", "hours", "--horizons", "60,20"]
     told = run(*options, "--json").json
     model = load("calibrated")
     expected = expected_failures(model, running[["temp", "site"]], running["hours"], [20, 60])
@@ -99,7 +99,7 @@ def test_failures_to_expect_are_those_of_python(shell):
     assert "The limits contain chance alone" in done.out
     wrong = run("failures", "calibrated", "running.csv", "--age", "hour")
     assert wrong.error.startswith("--age: 'running.csv' has no column 'hour'; did you mean")
-    assert run(*options[:5], "--within", "0").error == "horizons must be positive times, got [0.0]."
+    assert run(*options[:5], "--horizons", "0").error.startswith("--horizons must be positive")
 
 
 def test_rows_of_the_fit_and_uncalibrated_bounds_are_noted_in_page_and_shell(shell):

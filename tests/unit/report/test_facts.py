@@ -431,13 +431,19 @@ def test_holm_decides_which_risks_disagree():
 
 
 def test_the_verdict_does_not_contradict_the_table_of_risks(clinical):
-    evaluation, settings = clinical.evaluation, clinical.settings
-    assert evaluation.is_calibrated
+    settings, said = clinical.settings, "and the predicted quantiles show no sign of miscalibration"
+    evaluation = replace(
+        clinical.evaluation,
+        is_calibrated=True,
+        calibration=said,
+        verdict=f"{clinical.evaluation.ranking}, {said}. All is said.",
+    )
     wrong = (*clinical.risks, risk_row(0.12, 0.31, 1e-6))
     said = page_verdict(evaluation, risk_check(wrong), settings)
     assert "no sign of miscalibration" not in said
     assert "but predicted risks are not calibrated: by 365 days 12 % of the lowest third" in said
     assert "and 31 % had (p < 0.001 after correction for 9 comparisons)." in said
+    assert said.endswith("All is said.")
     right = tuple(replace(row, p_value=0.5) for row in clinical.risks)
     said = page_verdict(evaluation, risk_check(right), settings)
     assert evaluation.calibration in said

@@ -17,7 +17,7 @@ def failures(
             metavar="COLUMN", help="Column with the time that each running unit has lasted."
         ),
     ],
-    within: Annotated[
+    horizons: Annotated[
         str,
         typer.Option(help="Times from now, in the unit of the model, such as 30,90,180,365."),
     ] = "30,90,180,365",
@@ -33,7 +33,7 @@ def failures(
 ) -> None:
     """Count the failures to expect among the running units of a table, with limits.
 
-    For example: censquant failures fleet.model running.csv --age hours --within 720,2160
+    For example: censquant failures fleet.model running.csv --age hours --horizons 720,2160
     """
     from censquant.benchmark.reporting import Table, TableCell
     from censquant.cli._console import Reporter
@@ -43,7 +43,7 @@ def failures(
     from censquant.inspection import expected_failures
 
     reporter = Reporter(as_json=as_json)
-    horizons = number_list("--within", within)
+    times = number_list("--horizons", horizons)
     fitted, notes = load(model), load_notes(model)
     text = text_options(separator, decimal, thousands, encoding, missing, notes)
     table = load_table(data, text, reporter)
@@ -52,7 +52,7 @@ def failures(
             fitted,
             table.frame_for(fitted),
             table.numbers(age, "age"),
-            horizons or [],
+            times or [],
             confidence=confidence,
         )
     columns = ("within", "expected", f"{100 * confidence:g} % from", "to", "supported")
