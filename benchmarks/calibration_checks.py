@@ -4,13 +4,16 @@
     python benchmarks/calibration_checks.py robust  [--runs 20]  # wrong censoring or event model
     python benchmarks/calibration_checks.py groups  [--runs 20]  # two groups, two miscalibrations
     python benchmarks/calibration_checks.py elapsed [--runs 20]  # individuals who are of some age
+    python benchmarks/calibration_checks.py risk    [--runs 4]   # those at the highest risk
+    python benchmarks/calibration_checks.py agree   [--runs 100] # contradictions, in random data
     python benchmarks/calibration_checks.py real                 # needs CENSQUANT_DATA
     python benchmarks/calibration_checks.py cost    [--rounds 3]
 
 The population of the first four has three features, a log-normal event whose spread depends on the
 third, and exponential censoring that depends on the first. Shares of events are exact given the
 features: no noise of drawn test events. Each command prints a Markdown table; "ok" is within 0.02
-of what is promised.
+of what is promised. "risk" and "agree" have data with a short follow-up, with which most bounds
+end: simulated ones, and flchain, aids and gbsg2 as scikit-survival ships them.
 """
 
 import argparse
@@ -26,6 +29,7 @@ from known_population import (
     KnownModel,
     MarginalModel,
     Population,
+    ShortFollowUp,
     features,
     in_second_group,
     lognormal_quantiles,
@@ -34,10 +38,16 @@ from known_population import (
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
-from censquant import BoostedQuantileRegressor, ConformalSurvivalRegressor
+from censquant import (
+    BoostedQuantileRegressor,
+    ConformalSurvivalRegressor,
+    CoxQuantileRegressor,
+)
+from censquant.benchmark.coverage import BOUND_SETTINGS
+from censquant.calibration import METHODS
 from censquant.datasets import fetch_cmapss, load
 from censquant.metrics import Coverage, coverage
-from censquant.survival import Surv
+from censquant.survival import Surv, censoring_kaplan_meier
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +57,11 @@ CONFIDENCE, TOLERANCE = 0.9, 0.02
 N_CALIBRATION, N_TEST = 2_000, 2_000
 # A level is identified where that share of individuals is under observation at its quantile.
 LEAST_FOLLOWED = 0.05
+CONFIDENCES = (0.5, 0.7, 0.8, 0.9)
+AGREEING = (0.4, 0.5, 0.63, 0.7, 0.8, 0.9, 0.95, 0.99)
+SHORT = ("admin", "hetero", "lowdep")
+# Training rows of studies whose follow-up is short for most.
+FOLLOWED = {"flchain": 984, "aids": 800, "gbsg2": 500}
 REAL = ("metabric", "support", "gbsg", "field_nafld1", "engines")
 
 
@@ -280,6 +295,135 @@ def check_cost(rounds: int) -> None:
     print_table("10 000 rows,Seconds,Plain fits", lines)
 
 
+def check_risk(runs: int) -> None:
+    """Print coverage of all new rows, of those at risk, and of bounds that are not limited.
+
+    It is exact for simulated rows and else estimated by weights for censoring; those at risk are
+    the fifth of the rows whose predicted quantile of level 0.25 is earliest.
+    """
+    lines = []
+    for name in (*SHORT, *FOLLOWED):
+        scores: dict[float, list[list[float]]] = {confidence: [] for confidence in CONFIDENCES}
+        for seed in range(runs):
+            model, X, missed = at_risk(name, seed)
+            early = model.predict_curve(X).at([0.25])[:, 0]
+            riskiest = np.argsort(early, kind="stable")[: len(X) // 5]
+            for confidence, found in scores.items():
+                bounds = model.predict_lower_bound(X, confidence, output="frame")
+                kept = 1 - missed(bounds["bound"].to_numpy())
+                limited = bounds["limited"].to_numpy()
+                others = kept[~limited].mean() if not limited.all() else math.nan
+                found.append([kept.mean(), kept[riskiest].mean(), others, limited.mean()])
+        for confidence, found in scores.items():
+            means = np.nanmean(found, axis=0) if runs else np.full(4, math.nan)
+            fine = means[1] >= confidence - 0.03
+            shown = [f"{value:.3f}" for value in means[:3]]
+            lines.append(
+                [name, f"{confidence:g}", *shown, f"{100 * means[3]:.0f} %", verdict(fine)]
+            )
+    print_table("Data,Confidence,All,Fifth at highest risk,Not limited,Limited,", lines)
+
+
+def at_risk(name: str, seed: int) -> tuple[Any, Any, Callable[[Floats], Floats]]:
+    """Return a calibrated model, unseen rows, and what each contributes to the share missed."""
+    rng = np.random.default_rng([seed, *name.encode()])
+    if name in SHORT:
+        law = ShortFollowUp(name)
+        X, y = law.draw(1_500, rng)
+        base = BoostedQuantileRegressor(random_state=seed)
+        model = ConformalSurvivalRegressor(base, random_state=seed).fit(X, y)
+        new = law.draw(4_000, rng)[0]
+        return model, new, lambda bound: law.share_by(bound[:, None], new)[:, 0]
+    frame, y = followed(name)
+    is_train = np.zeros(len(frame), dtype=bool)
+    is_train[rng.permutation(len(frame))[: FOLLOWED[name]]] = True
+    model = ConformalSurvivalRegressor(random_state=seed).fit(frame[is_train], y[is_train])
+    rest = y[~is_train]
+    weight = rest["event"] / np.maximum(
+        censoring_kaplan_meier(rest["time"], rest["event"])(rest["time"], side="left"), 0.02
+    )
+    return model, frame[~is_train], lambda bound: weight * (rest["time"] < bound)
+
+
+def followed(name: str) -> tuple[Any, NDArray[np.void]]:
+    """Return features and targets of a study in which most were followed to its end."""
+    from sksurv import datasets
+
+    frame, given = getattr(datasets, f"load_{name}")()
+    event, time_name = given.dtype.names
+    y = Surv.from_arrays(event=given[event], time=np.maximum(given[time_name], 0.5))
+    # The chapter is the cause of death, which only those have who died.
+    return frame.drop(columns="chapter", errors="ignore"), y
+
+
+def check_agreement(runs: int) -> None:
+    """Print how many rows have answers that contradict each other, which must be none."""
+    lines = []
+    for name, setting in BOUND_SETTINGS.items():
+        sample = setting.sample(setting.n_train, random_state=0)
+        base = BoostedQuantileRegressor(random_state=0)
+        model = ConformalSurvivalRegressor(base, random_state=0).fit(sample.X, sample.y)
+        X = setting.sample(setting.n_test, random_state=1).X
+        lines.append([name, str(len(X)), *contradictions(model, X)])
+    for name in FOLLOWED:
+        model, X, _ = at_risk(name, 0)
+        lines.append([name, str(len(X)), *contradictions(model, X)])
+    total, n_rows = np.zeros(3, dtype=int), 0
+    for seed in range(runs):
+        model, X = random_model(seed)
+        total += [int(number) for number in contradictions(model, X)]
+        n_rows += len(X)
+    lines.append([f"{runs} random sets", str(n_rows), *map(str, total)])
+    print_table(
+        "Data,Rows,Bounds against bounds,Bounds against quantiles,Intervals reversed", lines
+    )
+
+
+def random_model(seed: int) -> tuple[Any, Floats]:
+    """Return a calibrated model of random data, by one of the methods in turn, and new rows."""
+    rng = np.random.default_rng([seed, 9])
+    n, k = int(rng.integers(150, 600)), int(rng.integers(1, 6))
+    X = rng.normal(size=(n + 200, k))
+    risk = X @ rng.normal(size=k) * rng.uniform(0, 1.5)
+    event = np.exp(rng.uniform(0, 5) - risk) * rng.weibull(rng.uniform(0.6, 4), n + 200)
+    end = np.quantile(event, rng.uniform(0.2, 0.95)) * rng.uniform(0.3, 1, n + 200)
+    if seed % 3 == 1:
+        end *= np.exp(rng.uniform(-0.5, 0.5) * risk)
+    if seed % 4 == 2:  # tied times
+        event, end = np.ceil(event), np.ceil(end)
+    time, observed = np.minimum(event, end)[:n], (event <= end)[:n]
+    method = list(METHODS)[seed % len(METHODS)]
+    if METHODS[method].refuses_censoring:
+        observed[:] = True
+    base = CoxQuantileRegressor() if seed % 2 else BoostedQuantileRegressor(random_state=seed)
+    model = ConformalSurvivalRegressor(base, method, random_state=seed)
+    return model.fit(X[:n], (time, observed), censoring_time=np.maximum(end[:n], time)), X[n:]
+
+
+def contradictions(model: Any, X: Any) -> list[str]:
+    """Return numbers of rows with a contradiction of three kinds, at the start and at an age."""
+    curve, levels = model.predict_curve(X), np.array(AGREEING)
+    pairs = [(i, j) for i, a in enumerate(levels) for j, b in enumerate(levels) if a + b > 1]
+    low, high = (list(places) for places in zip(*pairs, strict=True))
+    found = np.zeros(3, dtype=int)
+    for elapsed in (None, float(np.median(curve.at([0.2])))):
+        lower, upper = (
+            np.column_stack([ask(X, one, elapsed=elapsed) for one in AGREEING])
+            for ask in (model.predict_lower_bound, model.predict_upper_bound)
+        )
+        below, above = (
+            curve.at(asked) if elapsed is None else elapsed + curve.remaining(elapsed, asked)
+            for asked in ((1 - levels).round(12), levels)
+        )
+        ends = [model.predict_interval(X, one, elapsed=elapsed) for one in (0.1, 0.5, 0.8)]
+        found += [
+            np.count_nonzero((lower[:, low] > upper[:, high]).any(axis=1)),
+            np.count_nonzero(((lower > below) | (upper < above)).any(axis=1)),
+            np.count_nonzero(np.any([one[:, 0] > one[:, 1] for one in ends], axis=0)),
+        ]
+    return [str(number) for number in found]
+
+
 # Printing
 
 
@@ -309,7 +453,8 @@ def print_table(columns: str, lines: Sequence[Sequence[str]]) -> None:
 def main() -> None:
     """Run one of the checks."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("check", choices=("levels", "robust", "groups", "elapsed", "real", "cost"))
+    names = ("levels", "robust", "groups", "elapsed", "risk", "agree", "real", "cost")
+    parser.add_argument("check", choices=names)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -320,6 +465,8 @@ def main() -> None:
         "robust": lambda: check_robustness(options.runs),
         "groups": lambda: check_groups(options.runs),
         "elapsed": lambda: check_elapsed(options.runs),
+        "risk": lambda: check_risk(options.runs),
+        "agree": lambda: check_agreement(options.runs),
         "real": check_real,
         "cost": lambda: check_cost(options.rounds),
     }

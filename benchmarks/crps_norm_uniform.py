@@ -67,7 +67,7 @@ def main(picture: str) -> None:
             if seed == SEEDS[0] and name != "as run for the paper":
                 curves = model.predict_quantiles(PLACES, LEVELS, beyond="extrapolate")
                 truth = data.true_quantiles(LEVELS, PLACES)
-                ax = plot_quantiles_1d(PLACES, curves, LEVELS, true=truth, ax=next(drawn))
+                ax = plot_quantiles_1d(curves, PLACES, taus=LEVELS, true=truth, ax=next(drawn))
                 ax.set(title=name, ylim=(0, 25))
         error = np.std(errors, axis=0, ddof=1) / np.sqrt(len(SEEDS))
         cells = [f"{m:.3f} ± {e:.3f}" for m, e in zip(np.mean(errors, axis=0), error, strict=True)]

@@ -115,3 +115,42 @@ def in_second_group(X: ArrayLike) -> NDArray[np.bool_]:
     """Return who belongs to the second of two groups."""
     found: NDArray[np.bool_] = np.asarray(X)[:, 1] > 0.5
     return found
+
+
+@dataclass(frozen=True)
+class ShortFollowUp:
+    """Log-normal events of which follow-up shows a tenth, nearly all at high risk.
+
+    Of "admin" all are followed for 4 to 10 years; in "hetero" the spread grows with the risk; in
+    "lowdep" those at low risk are followed for less time.
+    """
+
+    kind: str
+
+    def law(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of the logarithm of the event time."""
+        first = X[:, 0]
+        if self.kind == "admin":
+            return 4.0 - 2.2 * first + 0.5 * np.sin(3 * X[:, 1]), np.full(len(X), 0.8)
+        if self.kind == "hetero":
+            return 3.6 - 1.6 * first - 0.6 * (X[:, 1] > 0.3), 0.4 + 0.35 * (first + 1)
+        return 3.2 - 1.8 * first + 0.4 * X[:, 2], np.full(len(X), 0.7)
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.void]]:
+        """Return six features and what was observed."""
+        X = rng.uniform(-1, 1, (n, 6))
+        mean, sd = self.law(X)
+        event = np.exp(mean + sd * rng.normal(size=n))
+        if self.kind == "lowdep":
+            end = rng.uniform(0.4, 1.0, n) * np.exp(1.6 + 0.7 * X[:, 0])
+        else:
+            end = rng.uniform(4.0, 10.0, n)
+        return X, Surv.from_arrays(event=event <= end, time=np.minimum(event, end))
+
+    def share_by(self, times: Floats, X: Floats) -> Floats:
+        """Return the true probability of an event before each time, for times of shape (n, k)."""
+        mean, sd = self.law(X)
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.maximum(times, 0.0))
+        found: Floats = ndtr((logs - mean[:, None]) / sd[:, None])
+        return found

@@ -1,9 +1,9 @@
 """Speed of the linear estimators beside HiGHS and, if asked, R's quantreg.
 
-Times one fit of 19 levels with default settings, in which the path passes through as many levels
-as R's would, and a fit with replications. "HiGHS" is the same fit with every level solved by
-``scipy.optimize.linprog`` from scratch. With ``--r`` and R with quantreg installed, the same data
-go through ``crq`` as well.
+Times one fit of 19 levels with default settings, in which the path of 10,000 rows passes through
+as many levels as R's would, and a fit with replications. "HiGHS" is the same fit with every level
+solved by ``scipy.optimize.linprog`` from scratch. With ``--r`` and R with quantreg installed, the
+same data go through ``crq`` as well.
 
     python benchmarks/linear_speed.py [--rows 10000] [--features 10] [--replications 20] [--r]
 """

@@ -138,7 +138,8 @@ def onnx_answers(path, **inputs):
 def script_answers(model, folder, inputs):
     """What a page's script says of some rows, by name."""
     (folder / "model.json").write_text(model.json)
-    (folder / "inputs.json").write_text(json.dumps(inputs))
+    # JSON has no infinity, and a number as large as this is read as one.
+    (folder / "inputs.json").write_text(json.dumps(inputs).replace("Infinity", "1e999"))
     (folder / "evaluate.js").write_text(model.script)
     program = """
 const read = (name) => require("fs").readFileSync(name, "utf8");

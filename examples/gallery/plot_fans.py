@@ -24,7 +24,7 @@ quantiles = model.predict_quantiles(women, levels, beyond="extrapolate")
 figure, ax = plt.subplots(figsize=(8, 3.5), layout="constrained")
 plot_fans(
     quantiles,
-    levels,
+    taus=levels,
     labels=[f"{nodes:.0f} nodes" for nodes in women["pnodes"]],
     identified=model.identified_level(women),
     unit="days",

@@ -25,5 +25,5 @@ for ax, (name, options) in zip(axes, settings.items(), strict=True):
     model = CQRNN(levels, random_state=0, **options).fit(data.X, data.y)
     predicted = model.predict_quantiles(x, beyond="extrapolate")
     truth = data.true_quantiles(levels, X=x)
-    plot_quantiles_1d(x, predicted, levels, true=truth, ax=ax)
+    plot_quantiles_1d(predicted, x, taus=levels, true=truth, ax=ax)
     ax.set_title(f"{name}: mean squared error {np.mean((predicted - truth) ** 2):.2f}")

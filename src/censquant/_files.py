@@ -98,6 +98,12 @@ def replacing(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
     killed left behind is removed. Without ``overwrite`` a file that has appeared meanwhile is left
     alone, and the new one is given up.
     """
+    with saying_disk_full(f"The disk is full: {str(path)!r} is not written; free some space."):
+        yield from _replaced(Path(path), overwrite=overwrite)
+
+
+def _replaced(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """Yield the file of :func:`replacing`."""
     target = Path(os.path.realpath(path))
     replaced = target.stat() if target.exists() else None
     _remove_leftovers(target)

@@ -1,11 +1,37 @@
-"""Data frames of libraries that need not be installed."""
+"""Data frames of libraries that need not be installed, and arrays with hidden values."""
 
 from typing import Any
+
+import numpy as np
 
 
 def is_polars(X: Any) -> bool:
     """Say whether an object is one of polars', without importing it."""
     return type(X).__module__.partition(".")[0] == "polars"
+
+
+def is_frame(X: Any) -> bool:
+    """Say whether ``X`` is a data frame of polars or pandas, or of a library like it."""
+    if is_polars(X):
+        return hasattr(X, "get_columns")  # the columns of a lazy frame are not there yet
+    return hasattr(X, "iloc") and hasattr(X, "columns")
+
+
+def unmasked(X: Any) -> Any:
+    """Return a masked array as a plain one, with NaN or None where the mask hides a value.
+
+    Anything else is returned unchanged. numpy's own conversion drops the mask, and what it hides
+    becomes visible.
+    """
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    hidden = np.ma.getmaskarray(X)
+    if not hidden.any():
+        return X.data
+    is_number = X.dtype.kind in "biuf"
+    plain = np.array(X.data, dtype=np.result_type(X.dtype, np.float32) if is_number else object)
+    plain[hidden] = np.nan if is_number else None
+    return plain
 
 
 def pandas_for(what: str) -> Any:

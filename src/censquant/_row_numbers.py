@@ -17,7 +17,8 @@ def are_row_numbers(values: NDArray[np.float64]) -> bool:
     n_rows = len(values)
     if n_rows < _FEWEST_ROWS or not (values == np.floor(values)).all():
         return False
-    span = values.max() - values.min()
+    with np.errstate(over="ignore"):
+        span = values.max() - values.min()
     if not n_rows - 1 <= span < n_rows * (n_rows - 1) / 6.0:
         return False
     return bool((np.diff(np.sort(values)) > 0).all())

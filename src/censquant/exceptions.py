@@ -7,6 +7,7 @@ __all__ = [
     "FeatureWarning",
     "FewEventsWarning",
     "IdentifiabilityWarning",
+    "LeakageWarning",
     "ModelFileError",
     "NoEventsError",
     "TrainingDivergedError",
@@ -47,6 +48,23 @@ class ConstantFeatureWarning(FeatureWarning):
     >>> from censquant.exceptions import ConstantFeatureWarning, FeatureWarning
     >>> issubclass(ConstantFeatureWarning, FeatureWarning)
     True
+    """
+
+
+class LeakageWarning(FeatureWarning):
+    """Features that give the outcome away: they follow from the time or the event.
+
+    A model with such a column scores far too well, and cannot predict anybody whose outcome is not
+    known yet. Ignore this category if the column is known beforehand all the same.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from censquant.exceptions import FeatureWarning, LeakageWarning
+    >>> issubclass(LeakageWarning, FeatureWarning)
+    True
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", LeakageWarning)
     """
 
 

@@ -86,7 +86,10 @@ def test_a_method_that_fails_holds_back_no_other(shell):
     [
         (("--methods", "coxx"), "There is no method 'coxx'; did you mean cox?"),
         (("--methods", ","), "--methods must name at least one method, got none."),
-        (("--methods", "cox", "--folds", 100), "cv must be at most the number of rows with an ev"),
+        (
+            ("--methods", "cox", "--folds", 100),
+            "--folds must be at most the number of rows with an ev",
+        ),
         (("--methods", "cox", "-o", "x.txt"), "--output must end with .csv, got 'x.txt'."),
         (("--methods", "cox", "-o", "fleet.csv"), "'fleet.csv' exists already and is not overwr"),
     ],

@@ -327,8 +327,8 @@ BROKEN = {
     "cut.parquet": (b"PAR1....", "'cut.parquet' cannot be read ("),
     "commas.csv": (
         b"days;failed;temp\n1;0;3,5\n2;1;4,25\n",
-        "The column 'temp' of 'commas.csv' holds numbers with commas such as '3,5': add "
-        "--decimal , "
+        "The column 'temp' of 'commas.csv' holds numbers such as '3,5': add "
+        "--decimal ',' "
         "or --categorical temp or --drop temp.",
     ),
     "gap.csv": (
@@ -349,7 +349,7 @@ BROKEN = {
     "censored.csv": (
         b"days,failed,temp\n1,0,3\n2,0,4\n",
         "No row of 'censored.csv' has the event, so that no time to it can be learned: "
-        "check event.",
+        "check --event.",
     ),
     "alone.csv": (
         b"days,failed\n1,0\n2,1\n",
@@ -361,13 +361,14 @@ BROKEN = {
     ),
     "utf16.csv": (
         "days,failed,temp\n1,0,3\n".encode("utf-16-le"),
-        "'utf16.csv' has bytes that are zero, as text in UTF-16 has: add --encoding utf-16.",
+        "'utf16.csv' has bytes that are zero, as text in UTF-16 or UTF-32 has: add --encoding "
+        "utf-16-le.",
     ),
     "dates.csv": (
         b"days,failed,temp\n2020-01-01,0,3\n2020-01-02,1,4\n",
         "The column 'days' of 'dates.csv' must hold durations, got dates: name two columns "
         "of dates "
-        "by start and end.",
+        "by --start and --end.",
     ),
 }
 
@@ -406,16 +407,16 @@ def test_a_column_of_numbers_and_words_is_asked_about(shell):
         (("fit", "fleet.csv", *TARGET, "-o", "."), "'.' is a folder: name a file in it."),
         (
             ("fit", "fleet.csv", "--event", "failed", "-o", "m"),
-            "The times must be given either by one column (time) or by two columns of dates (start "
-            "and end).",
+            "The times must be given either by one column (--time) or by two columns of dates "
+            "(--start and --end).",
         ),
         (
             ("fit", "fleet.csv", "--time", "days", "-o", "m"),
-            "event must name the column that says whether the event was observed: give until, ",
+            "--event must name the column that says whether the event was observed: give --until, ",
         ),
         (
             ("fit", "fleet.csv", "--start", "days", "--event", "failed", "-o", "m"),
-            "start and end must be given together, got start alone.",
+            "--start and --end must be given together, got --start alone.",
         ),
         (
             ("fit", "fleet.csv", *TARGET, "-o", "m", "--method", "cocks"),
@@ -435,12 +436,13 @@ def test_a_column_of_numbers_and_words_is_asked_about(shell):
         ),
         (
             ("fit", "fleet.csv", *TARGET, "-o", "m", "--separator", "ab"),
-            "separator must be one character such as ';', got 'ab'; write the tab as $'\\t' in a "
+            "--separator must be one character such as ';', got 'ab'; write the tab as $'\\t' in a "
             "shell.",
         ),
         (
             ("fit", "fleet.csv", *TARGET, "-o", "m", "--encoding", "klingon"),
-            "encoding must be one that Python knows, such as cp1252 or utf-16, got 'klingon'.",
+            "--encoding must be one that Python knows for text, such as cp1252 or utf-16, got "
+            "'klingon'.",
         ),
         (
             ("fit", "fleet.csv", *TARGET, "-o", "m", "--features", "days"),

@@ -12,7 +12,7 @@ from test_fit_command import FAST, TARGET, fleet
 
 from censquant import CQRNN, CoxQuantileRegressor, load, make_quantile_pipeline
 from censquant.datasets import make_norm_linear
-from censquant.exceptions import FewEventsWarning
+from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning
 
 LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
 
@@ -131,6 +131,98 @@ def test_remaining_life_is_that_of_the_model(shell):
         np.testing.assert_allclose(found[f"remaining_{name}"], expected[:, 0], rtol=1e-9)
 
 
+@pytest.mark.parametrize("age", [-0.5, np.nan, np.inf])
+def test_ages_that_nobody_can_have_are_refused(shell, age):
+    shell.assign(days=[*shell["days"][:7], age, *shell["days"][8:]]).to_csv("new.csv", index=False)
+    shown = f"{age:g}" if np.isfinite(age) else "none"
+    assert run("predict", "model", "new.csv", "-o", "out.csv", "--remaining", "days").error == (
+        "The column 'days' of 'new.csv' must hold the time that each individual has lasted, got "
+        f"{shown} in row 8: write 0 for those that begin."
+    )
+
+
+class TestAgesFromDates:
+    """Times that are left, from the first dates of units that are still running."""
+
+    @pytest.fixture
+    def dates(self, shell):
+        """First dates in the form of the fit, which the model knows."""
+        for name, frame in (("old.csv", pd.read_csv("old.csv")), ("new.csv", shell)):
+            first = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(len(frame)), "D")
+            last = first + pd.to_timedelta(frame["days"].round() + 1, "D")
+            frame.drop(columns="days").assign(
+                first=first.strftime("%d.%m.%Y"), last=pd.Series(last).dt.strftime("%d.%m.%Y")
+            ).to_csv(name, index=False)
+        done = run("fit", "old.csv", "--start", "first", "--end", "last", "--event", "failed",
+                   "--date-format", "%d.%m.%Y", *FAST, "-o", "model", "--force")  # fmt: skip
+        assert done.code == 0, done.err
+        return (pd.Timestamp("2020-12-31") - pd.Timestamp("2020-01-01")).days - np.arange(60)
+
+    @pytest.mark.parametrize("as_of", ["31.12.2020", "2020-12-31"])
+    def test_ages_are_counted_up_to_a_day_and_times_end_on_days(self, shell, dates, as_of):
+        done = run("predict", "model", "new.csv", "-o", "out.csv", "--as-of", as_of, "--quantiles",
+                   "0.1,0.5", "--beyond", "extrapolate")  # fmt: skip
+        assert done.code == 0, done.err
+        found, model = pd.read_csv("out.csv"), load("model")
+        expected = model.predict_remaining(
+            shell[["temp", "site"]], dates, [0.1, 0.5], beyond="extrapolate"
+        )
+        np.testing.assert_allclose(found[["remaining_q0.1", "remaining_q0.5"]], expected, rtol=1e-9)
+        days = pd.Timestamp("2020-12-31") + pd.to_timedelta(np.floor(expected[:, 1]), "D")
+        assert list(found["date_q0.5"]) == list(days.strftime("%Y-%m-%d"))
+
+    def test_a_time_that_is_not_known_has_no_day(self, dates):
+        asked = ("--as-of", "2020-12-31", "--quantiles", "0.1,0.99")
+        assert run("predict", "model", "new.csv", "-o", "out.csv", *asked).code == 0
+        found = pd.read_csv("out.csv")
+        assert found["remaining_q0.99"].isna().all()
+        assert found["date_q0.99"].isna().all()
+        assert (found["date_q0.1"].notna() == found["remaining_q0.1"].notna()).all()
+
+    def test_the_same_days_are_written_for_a_folder(self, dates):
+        Path("parts").mkdir()
+        Path("parts/new.csv").write_bytes(Path("new.csv").read_bytes())
+        asked = ("--as-of", "2020-12-31", "--quantiles", "0.1")
+        assert run("predict", "model", "new.csv", "-o", "out.parquet", *asked).code == 0
+        assert run("predict", "model", "parts", "-o", "out", *asked).code == 0
+        pd.testing.assert_frame_equal(pd.read_parquet("out"), pd.read_parquet("out.parquet"))
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            (
+                ("--start", "first"),
+                "--start, a column of first dates, and --as-of, the date up to ",
+            ),
+            (
+                ("--as-of", "2020-01-10"),
+                "The column 'first' of 'new.csv' must hold first dates up to --as-of (2020-01-10), "
+                "got one that is later in row 11.",
+            ),
+            (
+                ("--as-of", "2020-12-31", "--remaining", "temp", "--start", "first"),
+                "The time that each individual has lasted must be given either by --remaining or ",
+            ),
+            (("--as-of", "soon"), "--as-of must be a date such as 2024-06-30 or of the form %d.%"),
+            (
+                ("--as-of", "2020-12-31", "--unit", "moons"),
+                "--unit must be one of seconds, minutes, hours, days, weeks, months, years where ",
+            ),
+        ],
+    )
+    def test_wrong_dates_are_one_sentence(self, dates, options, sentence):
+        done = run("predict", "model", "new.csv", "-o", "out.csv", *options)
+        assert done.error.startswith(sentence)
+
+    def test_a_model_of_durations_needs_its_unit(self, shell):
+        shell.assign(first="2020-01-01").to_csv("new.csv", index=False)
+        asked = ("--start", "first", "--as-of", "2020-03-01")
+        done = run("predict", "model", "new.csv", "-o", "out.csv", *asked)
+        assert done.error.startswith("--unit must be one of seconds, minutes, hours, days, ")
+        done = run("predict", "model", "new.csv", "-o", "out.csv", *asked, "--unit", "days")
+        assert done.code == 0, done.err
+
+
 def test_a_remaining_time_is_written_up_to_its_own_identified_level(shell):
     done = run("predict", "model", "new.csv", "-o", "out.csv", "--remaining", "days")
     assert done.code == 0, done.err
@@ -166,7 +258,7 @@ def test_a_code_in_an_unknown_level_or_a_missing_value_is_noted(shell):
 PREDICTIONS = {
     "lost.csv": (
         b"unit,tmp,site\n1,2,north\n",
-        "--features: 'lost.csv' has no column 'temp'; did you mean 'tmp'?",
+        "'lost.csv' has no column 'temp', which the model was fitted to; did you mean 'tmp'?",
     ),
     "text.csv": (
         b"temp,site\n50,north\nhot,north\n",
@@ -175,8 +267,8 @@ PREDICTIONS = {
     ),
     "comma.csv": (
         b"temp;site\n50,5;north\n",
-        "The column 'temp' of 'comma.csv' must hold numbers, got '50,5' in row 1: add --decimal ,, "
-        "or fix it.",
+        "The column 'temp' of 'comma.csv' must hold numbers, got '50,5' in row 1: add "
+        "--decimal ',', or fix it.",
     ),
     "none.csv": (b"temp,site\n", "'none.csv' has a header but no rows."),
     "twice.csv": (
@@ -208,8 +300,11 @@ def test_rows_that_cannot_be_predicted_are_one_sentence_and_leave_no_file(shell,
         (("-o", "out.xls"), "The name of a table must end with one of .csv, .tsv, "),
         (("-o", "new.csv", "--force"), "'new.csv' is the table itself: name another file."),
         (("-o", "new.csv"), "'new.csv' exists already and is not overwritten. Add --force"),
-        (("-o", "out.csv", "--beyond", "far"), "beyond must be one of 'nan', 'inf', "),
-        (("-o", "out.csv", "--interval", "1.5"), "interval must be finite and inside (0, 1), got"),
+        (("-o", "out.csv", "--beyond", "far"), "--beyond must be one of 'nan', 'inf', "),
+        (
+            ("-o", "out.csv", "--interval", "1.5"),
+            "--interval must be finite and inside (0, 1), got",
+        ),
         (
             ("-o", "out.csv", "--remaining", "dys"),
             "--remaining: 'new.csv' has no column 'dys'; did",
@@ -277,7 +372,9 @@ def test_bounds_and_intervals_are_those_of_the_calibrated_model(calibrated, tmp_
     done = run("predict", folder / "model", folder / "fleet.csv", "-o", out, *asked)
     assert done.code == 0, done.err
     found, X = pd.read_csv(out), frame[["temp", "site"]]
-    np.testing.assert_allclose(found["bound0.9"], model.predict_lower_bound(X, 0.9), rtol=1e-9)
+    expected = model.predict_lower_bound(X, 0.9, output="frame")
+    np.testing.assert_allclose(found["bound0.9"], expected["bound"], rtol=1e-9)
+    np.testing.assert_array_equal(found["limited"], expected["limited"])
     expected = model.predict_interval(X, 0.8, beyond="nan")
     np.testing.assert_allclose(found[["lower", "upper"]], expected, rtol=1e-9)
     done = run("predict", folder / "model", folder / "fleet.csv", "-o", out, *asked, "--remaining",
@@ -289,9 +386,29 @@ def test_bounds_and_intervals_are_those_of_the_calibrated_model(calibrated, tmp_
     np.testing.assert_allclose(pd.read_csv(out)["remaining_bound0.9"], bound, rtol=1e-6, atol=1e-9)
 
 
+def test_bounds_that_end_with_follow_up_are_marked_and_counted(calibrated, tmp_path):
+    folder, frame, _ = calibrated
+    out, model = tmp_path / "out.parquet", load(folder / "model")
+    cold = frame[frame["temp"] < 58]
+    cold.to_csv(tmp_path / "cold.csv", index=False)
+    asked = ("-o", out, "--lower-bound", 0.05, "--chunk-rows", 50)
+    done = run("predict", folder / "model", tmp_path / "cold.csv", *asked)
+    assert done.code == 0, done.err
+    with pytest.warns(IdentifiabilityWarning, match="end where follow-up does"):
+        expected = model.predict_lower_bound(cold[["temp", "site"]], 0.05, output="frame")
+    found = pd.read_parquet(out)["limited"]
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, expected["limited"])
+    assert "follow-up" not in done.err  # not once for each piece
+    assert (
+        f"{found.mean():.0%} of the bounds end where follow-up does: they hold with more than "
+        "0.05; the column limited has true."
+    ) in done.out
+
+
 def test_a_bound_of_a_model_that_promises_nothing_is_refused(shell):
     assert run("predict", "model", "new.csv", "-o", "out.csv", "--lower-bound", 0.9).error == (
-        "lower_bound needs a calibrated model, got CensoredQuantileRegressor: fit it with "
+        "--lower-bound needs a calibrated model, got CensoredQuantileRegressor: fit it with "
         "--calibrate, in Python as ConformalSurvivalRegressor."
     )
 
@@ -348,6 +465,6 @@ def test_a_model_of_python_must_be_told_its_columns(shell):
     CoxQuantileRegressor().fit(X, (shell["days"], shell["failed"])).save("own")
     assert run("evaluate", "own", "new.csv").error == (
         "The model does not say which columns have times and events, since it was not written by "
-        "this command: name them by time and event."
+        "this command: name them by --time and --event."
     )
     assert run("evaluate", "own", "new.csv", *TARGET, "--resamples", 2).code == 0

@@ -13,6 +13,7 @@ from in_process import run
 from test_fit_command import FAST, TARGET, fleet
 
 from censquant import load
+from censquant.inspection import expected_failures
 from report_rows import Page
 
 FEW = ("--resamples", 4)
@@ -59,22 +60,46 @@ def test_a_report_is_written_and_the_command_says_where(shell):
 def test_a_reliability_report_knows_ages_names_risks_costs_and_dates(shell):
     told = run("report", "calibrated", "new.csv", *FEW, "--preset", "reliability", "--age", "hours",
                "--label", "unit", "--risk", 0.2, "--early-cost", 1, "--late-cost", 7, "--as-of",
-               "2026-01-31", "--horizons", "100,400", "-o", "page.html", "--json").json  # fmt: skip
+               "2026-01-31", "--horizons", "100,400", "--ahead", "60,20", "-o", "page.html",
+               "--json").json  # fmt: skip
     new, found = pd.read_csv("new.csv"), page()
     assert told["what_if"]
     assert told["units"] == (new["failed"] == 0).sum()
     assert {row[0] for row in found.tables["fleet"]} == set(new["unit"][new["failed"] == 0])
     assert set(found.column("fleet", 1)) == {50.0}
-    left = load("calibrated").predict_remaining(
-        new[["temp", "site"]], new["hours"], [0.2], beyond="nan"
-    )[:, 0]
-    expected = dict(zip(new["unit"], 50.0 + left, strict=True))
+    place = found.headings["fleet"].index("time left, 80\u00a0% confidence")
+    bound = load("calibrated").predict_lower_bound(
+        new[["temp", "site"]], 0.8, elapsed=new["hours"].to_numpy(float)
+    )
+    expected = dict(zip(new["unit"], np.where(bound > 50.0, bound - 50.0, np.nan), strict=True))
     for row in found.tables["fleet"]:
-        value = float(row[5]) if row[5] else np.nan
+        value = float(row[place]) if row[place] else np.nan
         np.testing.assert_allclose(value, expected[row[0]], rtol=1e-9)
-        assert re.fullmatch(r"2026-\d\d-\d\d|20\d\d-\d\d-\d\d|beyond the data", row[6])
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d|", row[place + 1])
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d|due now|at failure|not before", row[-1])
     assert sorted(set(found.column("risks", 0))) == [100.0, 400.0]
-    assert len(found.headings["costs"]) == 8
+    assert len(found.headings["costs"]) == 9
+    assert found.column("failures", 0).tolist() == [20.0, 60.0]
+
+
+def test_failures_to_expect_are_those_of_python(shell):
+    new = pd.read_csv("new.csv")
+    running = new[new["failed"] == 0]
+    running.to_csv("running.csv", index=False)
+    options = ["failures", "calibrated", "running.csv", "--age", "hours", "--within", "60,20"]
+    told = run(*options, "--json").json
+    model = load("calibrated")
+    expected = expected_failures(model, running[["temp", "site"]], running["hours"], [20, 60])
+    assert told["units"] == len(running)
+    assert [tuple(row.values()) for row in told["failures"]] == [tuple(r) for r in expected.rows]
+    done = run(*options, "--confidence", 0.5)
+    assert done.code == 0, done.err
+    assert f"Failures among {len(running)} running units" in done.out
+    assert "50 % from" in done.out
+    assert "The limits contain chance alone" in done.out
+    wrong = run("failures", "calibrated", "running.csv", "--age", "hour")
+    assert wrong.error.startswith("--age: 'running.csv' has no column 'hour'; did you mean")
+    assert run(*options[:5], "--within", "0").error == "horizons must be positive times, got [0.0]."
 
 
 def test_rows_of_the_fit_and_uncalibrated_bounds_are_noted_in_page_and_shell(shell):
@@ -104,9 +129,9 @@ WRONG = {
     ),
     "costs": (
         ["--late-cost", "1"],
-        "early_cost and late_cost must be given together, got no early",
+        "--early-cost and --late-cost must be given together, got no --early",
     ),
-    "risk": (["--risk", "2"], "risk must be"),
+    "risk": (["--risk", "2"], "--risk must be"),
     "place": (["-o", "nowhere/page.html"], "There is no folder "),
 }
 

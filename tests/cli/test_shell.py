@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from test_fit_command import TARGET, fleet
 
@@ -128,3 +129,57 @@ def test_completion_is_offered_for_shells(folder):
     done = run(cwd=folder, env={**os.environ, "_CENSQUANT_COMPLETE": "complete_bash",
                                 "COMP_WORDS": "censquant ev", "COMP_CWORD": "1"})  # fmt: skip
     assert done.stdout.split() == [b"evaluate"]
+
+
+NAMES = ("\x1b[31mred\x1b[0m", "\x9b2Jgone", "bell\x07", "turned\u202egnp.exe")
+
+
+def test_escape_sequences_of_a_table_are_shown_and_never_sent_to_the_terminal(folder, tmp_path):
+    frame = fleet(60)
+    levels = np.where(frame["site"] == "north", "\x1b]0;title\x07", "\x9b31m")
+    for place, name in enumerate(NAMES):
+        frame[name] = levels if place % 2 else np.roll(frame["temp"], place + 1)
+    frame["\x1b[5mstate"] = np.where(frame["failed"] == 1, "\x1b[1mbroken", "runs")
+    frame.loc[3, NAMES[0]] = np.nan
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    fit = ("fit", "table.csv", *TARGET, "--method", "cox", "-o", "model", "--force")
+    frame.assign(site="else\x1b[2J").to_csv(tmp_path / "other.csv", index=False)
+    for command in (
+        fit,
+        (*fit, "--json"),
+        (*fit, "--features", "\x1b[31mread"),
+        ("fit", "table.csv", "--time", "days", "--event", "\x1b[5mstate", "-o", "m"),
+        ("predict", "model", "other.csv", "-o", "out.csv", "--force"),
+        ("evaluate", "model", "other.csv", "--resamples", 2),
+    ):
+        done = run(*command, cwd=tmp_path)
+        said = (done.stdout + done.stderr).decode()
+        assert said
+        unsafe = [letter for letter in "\x1b\x07\x9b\u202e" if letter in said]
+        assert unsafe == [], said
+    done = run(*fit, "--json", cwd=tmp_path)
+    assert set(NAMES) <= set(json.loads(done.stdout)["features"])
+    assert "\\x1b[31mred" in run(*fit, cwd=tmp_path).stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fit", "fleet.csv", *TARGET, "-o", "-"),
+        ("report", "model", "fleet.csv", "-o", "-"),
+        ("compare", "fleet.csv", *TARGET, "-o", "-"),
+        ("export", "model", "--onnx", "-"),
+        ("demo", "--output", "-"),
+        ("bench", "--out", "-"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_only_predictions_are_written_to_standard_output(folder, command):
+    done = run(*command, cwd=folder)
+    assert done.returncode == 2
+    name = {"-o": "--output"}.get(command[-2], command[-2])
+    assert done.stderr.decode() == (
+        f"Error: {name} must name a file or folder, got '-': only the table of predict can be "
+        "written to standard output.\n"
+    )
+    assert not (folder / "-").exists()

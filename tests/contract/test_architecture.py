@@ -19,11 +19,13 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     {
         "exceptions",
+        "_calibration_gap",
         "_compile",
         "_files",
         "_follow_up_share",
         "_frames",
         "_html",
+        "_leaks",
         "_progress",
         "_row_numbers",
         "_seeds",

@@ -45,7 +45,14 @@ def browser():
 def pages(tmp_path_factory):
     """Places of a clinical and of a reliability report, with and without a panel."""
     from censquant.report import write_report
-    from report_rows import calibrated, calibrated_by_load, calibrated_fleet, new_rows, plain
+    from report_rows import (
+        calibrated,
+        calibrated_by_load,
+        calibrated_early,
+        calibrated_fleet,
+        new_rows,
+        plain,
+    )
 
     folder, (X, y) = tmp_path_factory.mktemp("pages"), new_rows()
     common = {"n_resamples": 4, "unit": "days"}
@@ -54,6 +61,7 @@ def pages(tmp_path_factory):
     write_report(plain(), X[["temp", "load"]], y, folder / "fleet.html", **common, **fleet)
     numbers, place = X[["temp", "load"]], folder / "calibrated_fleet.html"
     write_report(calibrated_fleet(), numbers, y, place, risk=0.05, **common, **fleet)
+    write_report(calibrated_early(), numbers, y, folder / "early.html", **common)
     for name, options in (("clinical", {"individuals": [5, 1]}), ("fleet", fleet)):
         place = folder / f"{name}_without_panel.html"
         assert not write_report(calibrated_by_load(), X, y, place, **common, **options).has_panel

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, hstack, identity
 
 from censquant import LinearCQR
+from censquant.estimators.linear._levels import step_of_crq
 from censquant.estimators.linear._peng_huang import peng_huang_path
 from censquant.estimators.linear._portnoy import portnoy_path
 from censquant.estimators.linear._powell import powell_loss
@@ -68,12 +71,12 @@ def test_the_estimator_gives_the_coefficients_of_crqs_default_grid():
     np.testing.assert_allclose(model.coef_, expected[1:-1, 2:4], rtol=0, atol=1e-8)
 
 
-def test_the_default_step_is_that_of_crq_and_lands_close_to_its_coefficients():
+def test_the_default_levels_land_close_to_the_coefficients_of_crq():
     expected = table("crq_portnoy_default.csv")
     medians = [np.interp(0.5, expected[:, 0], column) for column in expected.T[1:4]]
     model = LinearCQR([0.5]).fit(X, (TIME, EVENT))
     fitted = np.append(model.intercept_, model.coef_)
-    # crq interpolates between the levels of its grid, the estimator fits the level itself.
+    # crq interpolates between the levels of a coarser grid, the estimator fits the level itself.
     np.testing.assert_allclose(fitted, medians, rtol=0, atol=0.01)
 
 
@@ -145,6 +148,157 @@ def test_peng_and_huangs_coefficients_solve_their_equation_to_within_the_rows_th
         at_risk = residual >= -1e-10
 
 
+TIES = np.genfromtxt(DATA / "crq_ties_data.csv", delimiter=",", names=True)
+TIED = (TIES["time"], TIES["event"] == 1)
+TIED_X = np.column_stack(
+    [TIES[name] for name in ("treat", "earlier", "recent", "age", "site")]
+    + [TIES["age"] * TIES["site"]]
+)
+
+
+def of_ties(name, method, step, order="given"):
+    """Rows that crq_ties.R wrote for one fit: the level, and the coefficients."""
+    rows = np.genfromtxt(DATA / name, delimiter=",", names=True, dtype=None, encoding="utf-8")
+    rows = rows[(rows["method"] == method) & (rows["order"] == order)]
+    rows = rows[rows["grid"] == ("default" if step is None else f"by {step}")]
+    return np.array(rows[list(rows.dtype.names[3:])].tolist())
+
+
+@pytest.mark.parametrize("step", [None, 0.01])
+def test_portnoys_coefficients_of_tied_times_are_those_of_crq(step):
+    expected = of_ties("crq_ties.csv", "Portnoy", step)
+    first = 1 / len(TIED_X) if step is None else step
+    levels = levels_of_crq(first, np.append(expected[:, 0], 1.0))
+    # No step is shorter than this one: no level is added to those of crq.
+    model = LinearCQR(levels, step=0.999, time_transform="log").fit(TIED_X, TIED)
+    fitted = np.column_stack((model.intercept_, model.coef_))
+    np.testing.assert_allclose(fitted, expected[:, 1:], rtol=0, atol=1e-8)
+    # What crq reports at a level between two of its own lies on the line between them.
+    for tau, *reported in of_ties("crq_ties_coef.csv", "Portnoy", step):
+        between = [np.interp(tau, expected[:, 0], column) for column in fitted.T]
+        np.testing.assert_allclose(between, reported, rtol=0, atol=1e-8)
+
+
+def violation(design, time, event, hazard_steps, coefficients, *, touched_at_risk):
+    """How many rows Peng and Huang's equation is off by, summed over levels and terms.
+
+    Of a row that a fit passes through, the part of its event that counts is free in [0, 1], and
+    ``touched_at_risk`` bounds the part of the row that is at risk at the next level.
+    """
+    residual = time - coefficients @ design.T
+    touched, above = np.abs(residual) < 1e-7, residual >= 1e-7
+    design = design / np.abs(design).max(axis=0)
+    n_levels, p = coefficients.shape
+    blocks, right = [], np.zeros((n_levels, p))
+    bounds = []
+    for level, step in enumerate(hazard_steps):
+        right[level] += step * (above[level - 1] @ design if level else design.sum(axis=0))
+        right[level] -= (event & ~above[level] & ~touched[level]) @ design
+        if level:
+            right[level] += (event & ~above[level - 1] & ~touched[level - 1]) @ design
+        # A touched event counts from this level on, a touched row is at risk up to the next one.
+        for row in np.flatnonzero(touched[level]):
+            at_risk = np.zeros((n_levels, p))
+            if level + 1 < n_levels:
+                at_risk[level + 1] = -hazard_steps[level + 1] * design[row]
+            blocks.append(at_risk.ravel())
+            bounds.append(touched_at_risk)
+            if event[row]:
+                counted = np.zeros((n_levels, p))
+                counted[level] = design[row]
+                if level + 1 < n_levels:
+                    counted[level + 1] = -design[row]
+                blocks.append(counted.ravel())
+                bounds.append((0, 1))
+    shares, off = csr_array(np.array(blocks).T), identity(n_levels * p)
+    result = linprog(
+        np.repeat([0.0, 1.0], [shares.shape[1], 2 * n_levels * p]),
+        A_eq=hstack((shares, off, -off)),
+        b_eq=right.ravel(),
+        bounds=bounds + [(0, None)] * (2 * n_levels * p),
+        method="highs",
+    )
+    return result.fun
+
+
+@pytest.fixture(scope="module", params=["given", "shuffled"])
+def tied_martingale(request):
+    expected = of_ties("crq_ties.csv", "PengHuang", 0.02, request.param)
+    # Where levels are no longer identified, crq writes NA.
+    n_levels = np.isfinite(expected).all(axis=1).sum()
+    assert n_levels >= 40
+    expected, grid = expected[:n_levels], expected[: n_levels + 1, 0]
+    design = np.column_stack((np.ones(len(TIED_X)), TIED_X))
+    return design, np.log(TIED[0]), TIED[1], np.diff(hazard(grid)), expected[:, 1:]
+
+
+def test_crqs_peng_huang_coefficients_solve_the_equation_for_some_risk_of_touched_rows(
+    tied_martingale,
+):
+    assert violation(*tied_martingale, touched_at_risk=(0, 1)) < 1e-4
+
+
+@pytest.mark.parametrize("part", [0, 1], ids=["none", "all"])
+def test_crqs_peng_huang_coefficients_count_neither_all_touched_rows_at_risk_nor_none(
+    tied_martingale, part
+):
+    assert violation(*tied_martingale, touched_at_risk=(part, part)) > 5
+
+
+def test_our_peng_huang_path_solves_the_equation_with_all_touched_rows_at_risk():
+    levels = np.round(np.arange(0.02, 0.81, 0.02), 2)
+    model = LinearCQR(levels, step=0.999, method="peng-huang", time_transform="log")
+    model.fit(TIED_X, TIED)
+    coefficients = np.column_stack((model.intercept_, model.coef_))
+    design = np.column_stack((np.ones(len(TIED_X)), TIED_X))
+    # The path begins at one over the number of rows.
+    begun = np.concatenate(([0.0, 1 / len(TIED_X)], levels))
+    first = peng_huang_path(design, np.log(TIED[0]), TIED[1], begun[1:2], np.ones(len(TIED_X)))
+    path = np.vstack((first.coefficients, coefficients))
+    off = violation(
+        design, np.log(TIED[0]), TIED[1], np.diff(hazard(begun)), path, touched_at_risk=(1, 1)
+    )
+    assert off < 1e-4
+
+
+def test_crqs_peng_huang_coefficients_depend_on_the_order_of_the_rows():
+    given, shuffled = (
+        of_ties("crq_ties_coef.csv", "PengHuang", 0.02, order) for order in ("given", "shuffled")
+    )
+    assert np.abs(given - shuffled).max() > 0.03
+
+
+@pytest.mark.parametrize("method", ["portnoy", "peng-huang"])
+def test_coefficients_of_tied_times_depend_on_no_order_of_the_rows(method):
+    model = LinearCQR([0.2, 0.4, 0.6, 0.8], method=method, time_transform="log")
+    expected = model.fit(TIED_X, TIED).coef_
+    order = np.random.default_rng(0).permutation(len(TIED_X))
+    model.fit(TIED_X[order], tuple(column[order] for column in TIED))
+    np.testing.assert_array_equal(model.coef_, expected)
+
+
+@pytest.mark.parametrize("method", ["portnoy", "peng-huang"])
+def test_coefficients_of_many_tied_times_hardly_change_where_the_times_are_perturbed(method):
+    # Weeks and three features of two values: a fit passes through many rows at once.
+    features = np.column_stack([TIES[name] for name in ("treat", "site", "recent")])
+    weeks = np.ceil(TIES["time"] / 7)
+    model = LinearCQR([0.2, 0.4, 0.6, 0.8], method=method, time_transform="log", step=0.001)
+    expected = model.fit(features, (weeks, TIED[1])).coef_
+    for seed in range(3):
+        noise = np.random.default_rng(seed).uniform(-1e-9, 1e-9, len(weeks))
+        perturbed = model.fit(features, (weeks * (1 + noise), TIED[1])).coef_
+        np.testing.assert_allclose(perturbed, expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["portnoy", "peng-huang"])
+def test_a_finer_step_than_the_default_hardly_changes_coefficients_of_tied_times(method):
+    model = LinearCQR([0.2, 0.4, 0.6, 0.8], method=method, time_transform="log", n_bootstrap=30)
+    model.set_params(random_state=0).fit(TIED_X, TIED)
+    finer = LinearCQR(model.quantiles, method=method, time_transform="log", step=1e-4)
+    change = np.abs(finer.fit(TIED_X, TIED).coef_ - model.coef_) / model.standard_errors_[:, 1:]
+    assert change.max() < 0.1
+
+
 POWELL = np.genfromtxt(
     DATA / "crq_powell.csv", delimiter=",", names=True, dtype=None, encoding="utf-8"
 )
@@ -178,6 +332,7 @@ def test_standard_errors_and_limits_are_about_those_of_crqs_summary(method, boot
     model = LinearCQR(
         [0.25, 0.5, 0.75],
         method=method[0],
+        step=step_of_crq(method[0], len(X)),
         n_bootstrap=500,
         bootstrap=bootstrap[0],
         random_state=0,

@@ -1,10 +1,41 @@
 """A change of units changes the answer by that unit and by nothing else."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from censquant import CQRNN
-from censquant.datasets import make_exponential, make_norm_linear
+from censquant import (
+    CQRNN,
+    AsymmetricLaplaceNN,
+    BoostedQuantileRegressor,
+    CensoredQuantileForest,
+    CensoredQuantileRegressor,
+    ConformalSurvivalRegressor,
+    CoxQuantileRegressor,
+    DeepQuantReg,
+    LinearCQR,
+    LogNormalNN,
+    PooledQuantileRegressor,
+    SequentialGridNN,
+    ShapeNN,
+    UncensoredOnlyNN,
+    WeibullNN,
+)
+from censquant.datasets import (
+    load_gbsg2,
+    make_exponential,
+    make_lognorm,
+    make_lognorm_8d,
+    make_norm_4d,
+    make_norm_linear,
+    make_norm_nonlinear,
+    make_norm_uniform,
+    make_weibull,
+)
+from censquant.estimators._follow_up import ReachRule
+from censquant.metrics import evaluate
+from censquant.quantiles import QuantileCurve
 
 DATA = make_norm_linear(200, random_state=0)
 X = np.hstack([DATA.X, np.cos(5 * DATA.X)])
@@ -118,3 +149,248 @@ def test_without_scaling_inside_the_unit_matters():
     expected = quantiles(model(**settings).fit(X, (TIME, EVENT)))
     changed = quantiles(model(**settings).fit(X, (7 * TIME, EVENT)))
     assert np.abs(changed / 7 - expected).max() > 0.1
+
+
+# Every estimator, in another unit
+
+UNITS = [24.0, 60.0, 365.25, 1 / 7]  # of which a time in days has so many
+SAME = 1e-6  # relative
+SMALL = {"hidden_layer_sizes": (8,), "max_epochs": 5, "random_state": 0}
+CANDIDATES = [
+    ("hazards", CoxQuantileRegressor()),
+    ("network", LogNormalNN(hidden_layer_sizes=(8,), max_epochs=5)),
+    ("boosting", BoostedQuantileRegressor(max_iter=30)),
+    ("forest", CensoredQuantileForest(n_estimators=10)),
+]
+ESTIMATORS = {
+    "boosting": BoostedQuantileRegressor(max_iter=60, random_state=0),
+    "deep boosting": BoostedQuantileRegressor(
+        max_iter=60, max_depth=5, min_samples_leaf=3, random_state=0
+    ),
+    "forest": CensoredQuantileForest(n_estimators=20, random_state=0),
+    "hazards": CoxQuantileRegressor(random_state=0),
+    "CQRNN": CQRNN(**SMALL),
+    "grid": SequentialGridNN(**SMALL),
+    "shape": ShapeNN(hidden_layer_sizes=(8,), max_steps=60, random_state=0),
+    "log-normal": LogNormalNN(**SMALL),
+    "weibull": WeibullNN(**SMALL),
+    "deep": DeepQuantReg(**SMALL),
+    "Laplace": AsymmetricLaplaceNN(**SMALL),
+    "uncensored": UncensoredOnlyNN(**SMALL),
+    "pool": PooledQuantileRegressor(CANDIDATES, random_state=0),
+}
+LINEAR = {
+    "portnoy": LinearCQR([0.1, 0.25], random_state=0),
+    "log": LinearCQR([0.1, 0.25], time_transform="log", random_state=0),
+    "peng-huang": LinearCQR([0.1, 0.25], method="peng-huang", random_state=0),
+    "wang-wang": LinearCQR([0.1, 0.25], method="wang-wang", random_state=0),
+    "data-augmentation": LinearCQR([0.1, 0.25], method="data-augmentation", random_state=0),
+}
+IN_TIME = {
+    "pinball_loss_censored",
+    "pinball_loss_ipcw",
+    "crps_censored",
+    "mean_absolute_error_censored",
+}
+small_data = pytest.mark.filterwarnings("ignore")  # warnings of them are beside the point
+METHODS = ["aipcw", "ipcw", "km-pit", "drcosarc", "candes", "gui", "split"]
+
+
+def follow_up_study(n=120):
+    """Whole days, many of them tied; a feature that few rows have, and one with whole values."""
+    X, y = load_gbsg2()
+    rows = np.random.default_rng(0).permutation(len(X))[:n]
+    X = np.asarray(X, dtype=np.float64)[rows]
+    rare = (np.arange(n) % 40 == 0).astype(np.float64)
+    time = 30.0 * np.ceil(y["time"][rows] / 30.0)
+    return np.column_stack([X, rare]), time, y["event"][rows].astype(bool)
+
+
+def all_answers(fitted, rows, unit=1.0):
+    """Everything a model says of rows, times in days although it knows another unit."""
+    days = np.array([200.0, 700.0, 1500.0])
+    return {
+        "quantiles": fitted.predict_quantiles(rows, [0.1, 0.25], beyond="extrapolate") / unit,
+        "survival": fitted.predict_survival_function(rows, unit * days, True, beyond="extrapolate"),
+        "remaining": fitted.predict_remaining(rows, unit * 200.0, [0.2], beyond="extrapolate")
+        / unit,
+        "mean": fitted.predict_restricted_mean(rows, unit * 700.0) / unit,
+        "reach": fitted.identified_level(rows),
+    }
+
+
+def assert_same_answers(found, expected):
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=SAME, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@small_data
+def test_another_unit_of_time_gives_the_same_model(name):
+    rows, time, event = follow_up_study()
+    estimator = ESTIMATORS[name]
+    expected = all_answers(estimator.fit(rows, (time, event)), rows)
+    for unit in UNITS:
+        changed = estimator.fit(rows, (unit * time, event))
+        assert_same_answers(all_answers(changed, rows, unit), expected)
+
+
+@pytest.mark.parametrize("method", LINEAR)
+@small_data
+def test_another_unit_of_time_gives_the_same_linear_model(method):
+    rows, time, event = follow_up_study()
+    rows, estimator = rows[:, :3], LINEAR[method]
+    expected = estimator.fit(rows, (time, event)).coef_
+    for unit in UNITS:
+        changed = estimator.fit(rows, (unit * time, event)).coef_
+        changed = changed if method == "log" else changed / unit
+        np.testing.assert_allclose(changed, expected, rtol=SAME)
+
+
+@pytest.mark.parametrize("method", ["powell", "fitzenberger"])
+@small_data
+def test_searches_of_powells_loss_do_not_depend_on_how_a_unit_rounds(method):
+    # Fits pass through rows that are censored: whether these lie below their limit is no matter of
+    # the last bit.
+    rows, time, event = follow_up_study()
+    limit = np.where(event, 2.0 * time, time)
+    estimator = LinearCQR([0.1, 0.25], method=method, random_state=0)
+    expected = estimator.fit(rows, (time, event), censoring_time=limit).coef_
+    for unit in UNITS:
+        changed = estimator.fit(rows, (unit * time, event), censoring_time=unit * limit).coef_
+        np.testing.assert_allclose(changed / unit, expected, rtol=SAME)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@small_data
+def test_another_unit_of_time_gives_the_same_bounds(method):
+    data = make_weibull(200, random_state=0)
+    rows, time = data.X, data.y["time"]
+    event = data.y["event"] | (method == "split")
+    known = np.where(event, 1.5 * time, time) if method in ("candes", "gui") else None
+
+    def bounds(unit):
+        base = BoostedQuantileRegressor(max_iter=20)
+        model = ConformalSurvivalRegressor(base, method=method, random_state=0)
+        options = {} if known is None else {"censoring_time": unit * known}
+        model.fit(rows, (unit * time, event), **options)
+        return (
+            np.column_stack(
+                [
+                    model.predict_lower_bound(rows, 0.8),
+                    model.predict_lower_bound(rows, 0.8, elapsed=unit * np.median(time) / 3),
+                    model.predict_upper_bound(rows, 0.8),
+                    model.predict_interval(rows, 0.5),
+                ]
+            )
+            / unit
+        )
+
+    expected = bounds(1.0)
+    assert np.isfinite(expected).all(axis=1).any()
+    for unit in UNITS:
+        np.testing.assert_allclose(bounds(unit), expected, rtol=SAME)
+
+
+@small_data
+def test_folds_and_weights_of_a_pool_are_the_same_in_another_unit():
+    rows, time, event = follow_up_study()
+    pool = PooledQuantileRegressor(CANDIDATES, random_state=0)
+    pool.fit(rows, (time, event))
+    weights, values = pool.weights_, pool.oof_curve_.values
+    for unit in UNITS:
+        pool.fit(rows, (unit * time, event))
+        assert pool.weights_ == pytest.approx(weights, rel=SAME)
+        np.testing.assert_allclose(pool.oof_curve_.values / unit, values, rtol=SAME)
+
+
+@small_data
+def test_scores_without_a_unit_are_the_same_in_another_unit():
+    rows, time, event = follow_up_study(200)
+    half = slice(0, 100), slice(100, 200)
+
+    def scores(unit):
+        seen, new = ((unit * time[part], event[part]) for part in half)
+        model = CoxQuantileRegressor(random_state=0).fit(rows[half[0]], seen)
+        table = evaluate(model, seen, rows[half[1]], new, n_resamples=20).rows
+        return {row.metric: np.array(row[1:4]) for row in table}
+
+    expected = scores(1.0)
+    for unit in UNITS:
+        for metric, values in scores(unit).items():
+            factor = unit if metric in IN_TIME else 1.0
+            np.testing.assert_allclose(values, factor * expected[metric], rtol=SAME, err_msg=metric)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@small_data
+def test_other_units_of_features_give_the_same_model(name):
+    rows, time, event = follow_up_study()
+    estimator = ESTIMATORS[name]
+    powers = 2.0 ** np.arange(-4, rows.shape[1] - 4)
+    mixed = np.resize([1000.0, 1 / 7, 365.25, 0.01], rows.shape[1])
+    expected = all_answers(estimator.fit(rows, (time, event)), rows)
+    for units in (powers, np.full(rows.shape[1], 1000.0), mixed):
+        changed = estimator.fit(units * rows, (time, event))
+        assert_same_answers(all_answers(changed, units * rows), expected)
+
+
+@pytest.mark.parametrize("lowest", [False, True])
+def test_a_curve_that_jumps_where_follow_up_ends_has_reached_it_in_every_unit(lowest):
+    class Followed:
+        def _followed(self, features):
+            return np.array([348.0]), np.array([1.0 - lowest])
+
+    for rounding in (-1e-15, 0.0, 1e-15):
+        values = np.full((1, 3), 348.0 * (1.0 + rounding))
+        curve = QuantileCurve(values, [0.1, 0.25, 0.4])
+        reach = curve.with_reach(ReachRule(Followed(), X), lowest=lowest).reach
+        assert reach.tolist() == [0.1 if lowest else 0.4]
+
+
+def untied_study():
+    X, y = load_gbsg2()
+    X = np.asarray(X, dtype=np.float64)[:400]
+    return X, y["time"][:400].astype(np.float64), y["event"][:400].astype(bool)
+
+
+def simulated(make):
+    data = make(200, random_state=1)
+    return data.X, data.y["time"], data.y["event"]
+
+
+TEN_DATA_SETS = {
+    "gbsg2": untied_study,
+    "tied": follow_up_study,
+    **{
+        make.__name__: partial(simulated, make)
+        for make in (
+            make_exponential,
+            make_lognorm,
+            make_lognorm_8d,
+            make_norm_4d,
+            make_norm_linear,
+            make_norm_nonlinear,
+            make_norm_uniform,
+            make_weibull,
+        )
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", TEN_DATA_SETS)
+@small_data
+def test_ten_data_sets_give_the_same_models_in_every_unit(data):
+    rows, time, event = TEN_DATA_SETS[data]()
+    estimators = {"recommended": CensoredQuantileRegressor(random_state=0), **ESTIMATORS}
+    for name, estimator in estimators.items():
+        fitted = estimator.fit(rows, (time, event))
+        expected = fitted.predict_quantiles(rows, [0.1, 0.5, 0.9], beyond="extrapolate")
+        # Some times are near 0: what counts is the difference beside those of the row.
+        size = np.abs(expected).max(axis=1, keepdims=True)
+        for unit in UNITS:
+            changed = estimator.fit(rows, (unit * time, event))
+            values = changed.predict_quantiles(rows, [0.1, 0.5, 0.9], beyond="extrapolate")
+            difference = np.abs(values / unit - expected) / size
+            assert difference.max() < SAME, (name, unit)

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import re
@@ -507,3 +508,19 @@ def test_a_kind_is_quoted_up_to_a_length(path):
 
 def test_a_damaged_file_is_a_value_error():
     assert issubclass(ModelFileError, ValueError)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_names_the_file_and_leaves_what_was_there(path, monkeypatch, number):
+    write_whole(path, b"before")
+
+    def full(descriptor):
+        raise OSError(number, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    message = f"^The disk is full: {re.escape(repr(str(path)))} is not written; free some space.$"
+    with pytest.raises(OSError, match=message) as caught:
+        write_whole(path, b"after")
+    assert caught.value.errno == number
+    assert path.read_bytes() == b"before"
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]

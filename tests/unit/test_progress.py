@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from censquant._progress import Bar
+from censquant import _progress
+from censquant._progress import Bar, say
 
 
 @pytest.fixture
@@ -59,3 +60,36 @@ def test_a_bar_fits_a_terminal_of_80_columns(capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert "1234/1234 epochs  loss 0.1234" in line
     assert len(line) <= 80
+
+
+def test_what_is_said_is_in_the_bar_and_else_on_a_line(plain, capsys):
+    say("Stopping ...")
+    assert capsys.readouterr().err == "Stopping ...\n"
+    with Bar("work", 3, unit="steps") as bar:
+        bar.advance(1)
+        say("Stopping ...")
+    assert capsys.readouterr().err == "\rwork 1/3 steps\rStopping ... 1/3 steps\n"
+
+
+def test_the_time_left_runs_down_between_two_units_of_work(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    bar = Bar("work", 3, unit="fits")
+    try:
+        column = _progress._remaining_column()
+
+        def shown():
+            return str(column.render(bar._display._bar.tasks[0]))
+
+        bar.expect(None)
+        assert shown() == "-:--:--"
+        bar.expect(3700.0)
+        assert shown() == "1:01:40"
+        now[0] += 30.5
+        assert shown() == "1:01:10"
+        now[0] += 4000.0  # longer than expected: nothing is known
+        assert shown() == "-:--:--"
+        bar.advance(3)
+        assert shown() == "0:00:00"
+    finally:
+        bar.close()

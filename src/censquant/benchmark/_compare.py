@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import get_tags
 
 from censquant import metrics
+from censquant._frames import unmasked
 from censquant._validation import check_integer
 from censquant.benchmark._comparison import Comparison, ComparisonRow, ComparisonScore, holm
 from censquant.benchmark._datasets import NINE_LEVELS
@@ -137,7 +138,8 @@ def _fitted_and_asked(
     test: NDArray[np.intp],
     levels: Floats,
 ) -> Floats:
-    rows = [X.iloc[part] if hasattr(X, "iloc") else np.asarray(X)[part] for part in (train, test)]
+    table: Any = X if hasattr(X, "iloc") else np.asarray(unmasked(X))
+    rows = [table.iloc[part] if hasattr(X, "iloc") else table[part] for part in (train, test)]
     copy = clone(estimator) if hasattr(estimator, "get_params") else estimator
     if hasattr(X, "iloc") and not _takes_categories(copy):
         encoder = _encoder(rows[0])

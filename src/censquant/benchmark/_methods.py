@@ -82,7 +82,13 @@ class _RecommendedBuild:
 
     def __call__(self, dataset: BenchmarkDataset, options: Mapping[str, Any], seed: int) -> Any:
         known = {key: value for key, value in options.items() if key in _RECOMMENDED_OPTIONS}
-        settings: dict[str, Any] = {"quantiles": dataset.taus, "random_state": seed, **known}
+        # Some simulated targets are below 0.
+        settings: dict[str, Any] = {
+            "quantiles": dataset.taus,
+            "allow_negative": True,
+            "random_state": seed,
+            **known,
+        }
         network = dataset.settings.get("network")
         if network is not None:  # images: nothing but a network of their own can take them
             only = CQRNN(dataset.taus, **{"max_epochs": _IMAGE_EPOCHS, **dataset.settings})

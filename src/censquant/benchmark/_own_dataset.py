@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._frames import unmasked
 from censquant._validation import check_number
 from censquant.benchmark._datasets import NINE_LEVELS, TEST_SHARE, BenchmarkDataset, divided
 from censquant.benchmark._own_name import check_own_name
@@ -152,7 +153,7 @@ def _own_features(X: Any) -> NDArray[np.float64]:
                 "for instance by pandas.get_dummies."
             )
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
-    features = np.asarray(X, dtype=np.float64)
+    features = np.asarray(unmasked(X), dtype=np.float64)
     if features.ndim < 2:
         raise ValueError(f"X must have one row per individual, got shape {features.shape}.")
     return features

@@ -16,27 +16,33 @@ from censquant.calibration._chance import chance_before
 from censquant.calibration._coverage import estimated_coverage
 from censquant.calibration._dependence import censoring_dependence
 from censquant.calibration._drcosarc import DrCosarc
-from censquant.calibration._family import BoundFamily
+from censquant.calibration._family import INDICES, BoundFamily
 from censquant.calibration._gui import Gui
 from censquant.calibration._ipcw import Ipcw
 from censquant.calibration._km_pit import KmPit
 from censquant.calibration._methods import METHODS
+from censquant.calibration._miscoverage import MiscoverageCurve
 from censquant.calibration._recalibration import Recalibration
 from censquant.calibration._recalibration_graph import recalibrated_graph
 from censquant.calibration._rows import CalibrationRows
 from censquant.calibration._rules import (
     FEWEST_EVENTS,
+    FOLLOWED_SHARE,
     BoundMethod,
     BoundRule,
     Calibrated,
     IndexRule,
     Side,
+    consistent_bounds,
+    end_of_follow_up,
     trivial_rule,
 )
 from censquant.calibration._split import Split
 
 __all__ = [
     "FEWEST_EVENTS",
+    "FOLLOWED_SHARE",
+    "INDICES",
     "METHODS",
     "Aipcw",
     "BoundFamily",
@@ -55,6 +61,7 @@ __all__ = [
     "IndexRule",
     "Ipcw",
     "KmPit",
+    "MiscoverageCurve",
     "ModelledCensoring",
     "ModelledCensoringGraph",
     "Recalibration",
@@ -63,6 +70,8 @@ __all__ = [
     "bounds_graph",
     "censoring_dependence",
     "chance_before",
+    "consistent_bounds",
+    "end_of_follow_up",
     "estimated_coverage",
     "recalibrated_graph",
     "trivial_rule",

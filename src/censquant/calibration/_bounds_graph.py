@@ -11,8 +11,8 @@ from censquant.calibration._candes import CutoffRule
 from censquant.calibration._censoring import CommonCensoring
 from censquant.calibration._drcosarc import SmallerOfTwo
 from censquant.calibration._family_graph import family_graph
-from censquant.calibration._rules import IndexRule
-from censquant.export import Value, count_in_table
+from censquant.calibration._rules import BoundRule, IndexRule
+from censquant.export import Graph, Value, count_in_table
 from censquant.quantiles import GridCurve
 
 
@@ -35,6 +35,8 @@ class CommonCensoringGraph:
     Parameters
     ----------
     censoring : CommonCensoring
+    graph : Graph, optional
+        Where the answers become constants, and which says whether times may be exact.
 
     Examples
     --------
@@ -46,10 +48,12 @@ class CommonCensoringGraph:
     """
 
     censoring: CommonCensoring
+    graph: Graph | None = None
 
     def followed_until(self, share: float) -> float:
         """Return the last time at which at least a share is uncensored; infinite if all are."""
-        return float(self.censoring.followed_until(share)[0])
+        until = self.censoring.followed_until(share)
+        return float((until if self.graph is None else self.graph.row_limits(until))[0])
 
     def before(self, time: float) -> float:
         """Return the chance to be uncensored just before a time."""
@@ -87,9 +91,10 @@ class ModelledCensoringGraph:
         return (1.0 - self.curve.levels_of(asked)).maximum(SMALLEST_CENSORING_CHANCE)
 
 
-@singledispatch
-def bounds_graph(rule: Any, curve: GridCurve, censoring: GraphCensoring) -> Value:
-    """Return the bounds of a rule in a graph, of shape (n, 1).
+def bounds_graph(
+    rule: BoundRule, curve: GridCurve, censoring: GraphCensoring, quantile: Value
+) -> tuple[Value, Value]:
+    """Return what `consistent_bounds` makes of a rule in a graph, both of shape (n, 1).
 
     Parameters
     ----------
@@ -98,10 +103,14 @@ def bounds_graph(rule: Any, curve: GridCurve, censoring: GraphCensoring) -> Valu
     curve : GridCurve
         Right-censored, on the levels of `censquant.quantiles.CURVE_QUANTILES`.
     censoring : GraphCensoring
+    quantile : Value of shape (n, 1)
+        Recalibrated quantiles of the level that the bounds promise.
 
     Returns
     -------
     bounds : Value of shape (n, 1)
+    limited : Value of shape (n, 1)
+        Flags: whether follow-up ends before the bound would.
 
     Examples
     --------
@@ -111,35 +120,53 @@ def bounds_graph(rule: Any, curve: GridCurve, censoring: GraphCensoring) -> Valu
     >>> from censquant.quantiles import CURVE_QUANTILES, GridCurve
     >>> x, levels = Graph().numbers(26), np.array(CURVE_QUANTILES)
     >>> curve = GridCurve.of_predictions(x, levels, 0.0)
-    >>> bounds_graph(IndexRule(0.1, "lower"), curve, ModelledCensoringGraph(curve)).shape
-    (None, 1)
+    >>> bounds, limited = bounds_graph(
+    ...     IndexRule(0.1, "lower"), curve, ModelledCensoringGraph(curve), curve.at([0.1])
+    ... )
+    >>> bounds.shape, limited.kind
+    ((None, 1), 'flag')
     """
+    unlimited, end = _unlimited(rule, curve, censoring)
+    if rule.side == "lower":
+        bound = unlimited.minimum(quantile)
+        return bound.minimum(end), bound > end
+    bound = unlimited.maximum(quantile)
+    return (bound <= end).where(bound, np.inf), bound > end
+
+
+@singledispatch
+def _unlimited(
+    rule: Any, curve: GridCurve, censoring: GraphCensoring
+) -> tuple[Value, Value | float]:
+    """Return the bounds of a rule, and the times past which there is none."""
     raise TypeError(f"Bounds of the rule {type(rule).__name__} cannot be exported.")
 
 
-@bounds_graph.register
-def _(rule: IndexRule, curve: GridCurve, censoring: GraphCensoring) -> Value:
+@_unlimited.register
+def _(rule: IndexRule, curve: GridCurve, censoring: GraphCensoring) -> tuple[Value, Value | float]:
     if np.isinf(rule.index):
         trivial = curve.lower if rule.index < 0 else np.inf
         bound = curve.values.graph.repeated(np.array([trivial]), curve.values)
     else:
-        bound = _not_below(family_graph(curve, np.array([rule.index])), curve.lower)
+        bound = _own(curve, rule.index)
     if rule.share <= 0:
-        return bound
+        return bound, np.inf
     until = censoring.followed_until(rule.share)
-    end = _not_below(until, curve.lower) if isinstance(until, Value) else max(until, curve.lower)
-    if rule.side == "lower":
-        return bound.minimum(end)
-    return (bound <= end).where(bound, np.inf)
+    if isinstance(until, Value):
+        return bound, _not_below(until, curve.lower)
+    return bound, max(until, curve.lower)
 
 
-@bounds_graph.register
-def _(rule: SmallerOfTwo, curve: GridCurve, censoring: GraphCensoring) -> Value:
-    return bounds_graph(rule.calibrated, curve, censoring).minimum(_own(curve, rule.level))
+@_unlimited.register
+def _(
+    rule: SmallerOfTwo, curve: GridCurve, censoring: GraphCensoring
+) -> tuple[Value, Value | float]:
+    calibrated, end = _unlimited(rule.calibrated, curve, censoring)
+    return calibrated.minimum(_own(curve, rule.level)), end
 
 
-@bounds_graph.register
-def _(rule: CutoffRule, curve: GridCurve, censoring: GraphCensoring) -> Value:
+@_unlimited.register
+def _(rule: CutoffRule, curve: GridCurve, censoring: GraphCensoring) -> tuple[Value, Value | float]:
     graph, chance = curve.values.graph, censoring.before(rule.cutoff)
     if not isinstance(chance, Value):
         chance = graph.repeated(np.array([chance]), curve.values)
@@ -148,12 +175,12 @@ def _(rule: CutoffRule, curve: GridCurve, censoring: GraphCensoring) -> Value:
     # The tolerance is in the table: onnxruntime takes a factor this close to 1 for none.
     place = count_in_table(passed / (1.0 - 1e-12), wanted, strictly=True)
     shift = graph.lookup(np.append(rule.score, np.inf), place)
-    return _not_below(_own(curve, rule.missed) - shift, curve.lower).minimum(rule.cutoff)
+    return _not_below(_own(curve, rule.missed) - shift, curve.lower), rule.cutoff
 
 
-def _own(curve: GridCurve, level: float) -> Value:
-    """Return the model's quantile of a level."""
-    return _not_below(family_graph(curve, np.array([level])), curve.lower)
+def _own(curve: GridCurve, index: float) -> Value:
+    """Return the bound of each row at a finite index, such as a level of the model's curve."""
+    return _not_below(family_graph(curve, np.array([index])), curve.lower)
 
 
 def _not_below(times: Value, lower: float) -> Value:

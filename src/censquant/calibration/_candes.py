@@ -79,7 +79,7 @@ def _cutoff_rule(rows: CalibrationRows, cutoff: float, missed: float) -> "Cutoff
 
 
 @dataclass(frozen=True, eq=False)
-class CutoffRule:
+class CutoffRule(BoundRule):
     """Bounds from weighted scores of rows that were followed past a cutoff.
 
     Parameters
@@ -98,13 +98,14 @@ class CutoffRule:
     missed: float
     score: Floats
     weight: Floats
+    side: Side = "lower"
     estimate: float = np.nan
     standard_error: float = np.nan
 
-    def bounds(
+    def unlimited(
         self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
     ) -> Floats:
-        """Return the bound of each row."""
+        """Return the bound of each row, also past the cutoff."""
         own = BoundFamily(curve).at([self.missed])[:, 0]
         new = 1.0 / censoring.before(np.full(len(curve), self.cutoff))
         passed = np.cumsum(self.weight)
@@ -112,5 +113,11 @@ class CutoffRule:
         place = np.searchsorted(passed, wanted * (1.0 - 1e-12), side="left")
         shift = np.append(self.score, np.inf)[place]
         # The score of the row to predict is infinite, and so is what is subtracted.
-        result: Floats = np.clip(own - shift, curve.lower, self.cutoff)
+        result: Floats = np.maximum(own - shift, curve.lower)
         return result
+
+    def end(
+        self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
+    ) -> Floats:
+        """Return the cutoff."""
+        return np.full(len(curve), self.cutoff)

@@ -10,7 +10,9 @@ from censquant.calibration._rules import Side
 Floats = NDArray[np.float64]
 
 
-def estimated_coverage(rows: CalibrationRows, bounds: Floats, side: Side) -> tuple[Floats, Floats]:
+def estimated_coverage(
+    rows: CalibrationRows, bounds: Floats, side: Side, *, among: NDArray[np.bool_] | None = None
+) -> tuple[Floats, Floats]:
     """Return the estimated share of events on the right side of their bounds.
 
     Doubly robust, see `chance_before`. That of upper bounds is the share among finite ones.
@@ -20,11 +22,13 @@ def estimated_coverage(rows: CalibrationRows, bounds: Floats, side: Side) -> tup
     rows : CalibrationRows of n rows
     bounds : ndarray of shape (n, k)
     side : {"lower", "upper"}
+    among : bool ndarray of shape (n, k), optional
+        Bounds that count; all by default.
 
     Returns
     -------
     estimate, standard_error : ndarray of shape (k,)
-        NaN where no bound is finite.
+        NaN where no bound counts.
 
     Examples
     --------
@@ -45,7 +49,7 @@ def estimated_coverage(rows: CalibrationRows, bounds: Floats, side: Side) -> tup
         limits = np.nextafter(limits, -np.inf)
     model = rows.curve if rows.model is None else rows.model
     early = chance_before(rows.target, limits, rows.censoring, model)
-    counted = rows.weight[:, None] * finite
+    counted = rows.weight[:, None] * (finite if among is None else finite & among)
     total = counted.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = (counted * early).sum(axis=0) / total

@@ -11,7 +11,7 @@ from censquant.calibration._family import BoundFamily
 from censquant.calibration._gui import Gui
 from censquant.calibration._miscoverage import MiscoverageCurve
 from censquant.calibration._rows import CalibrationRows
-from censquant.calibration._rules import BoundRule, Side
+from censquant.calibration._rules import BoundRule, IndexRule, Side
 from censquant.quantiles import QuantileCurve
 
 Floats = NDArray[np.float64]
@@ -79,29 +79,38 @@ class _NeverAboveTheModel:
 
     def rule(self, missed: float) -> "SmallerOfTwo":
         """Return the rule for one confidence."""
-        return SmallerOfTwo(self.scores.rule(missed), missed)
+        found = self.scores.rule(missed)
+        return SmallerOfTwo(found, missed, found.estimate, found.standard_error)
 
 
 @dataclass(frozen=True, eq=False)
-class SmallerOfTwo:
-    """The smaller of a calibrated bound and the model's own quantile."""
+class SmallerOfTwo(BoundRule):
+    """The smaller of a calibrated bound and the model's own quantile.
 
-    calibrated: BoundRule
+    Parameters
+    ----------
+    calibrated : IndexRule
+    level : float
+        Of the model's quantile.
+    estimate, standard_error : float
+        Coverage of the calibrated bound alone.
+    """
+
+    calibrated: IndexRule
     level: float
+    estimate: float
+    standard_error: float
+    side: Side = "lower"
 
-    @property
-    def estimate(self) -> float:
-        """Coverage of the calibrated bound alone."""
-        return self.calibrated.estimate
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the estimate."""
-        return self.calibrated.standard_error
-
-    def bounds(
+    def unlimited(
         self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
     ) -> Floats:
-        """Return the bound of each row."""
+        """Return the smaller of the two of each row."""
         own = BoundFamily(curve, elapsed).at([self.level])[:, 0]
-        return np.minimum(self.calibrated.bounds(curve, censoring, elapsed), own)
+        return np.minimum(self.calibrated.unlimited(curve, censoring, elapsed), own)
+
+    def end(
+        self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
+    ) -> Floats:
+        """Return the end of the calibrated bound."""
+        return self.calibrated.end(curve, censoring, elapsed)

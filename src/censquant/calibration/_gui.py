@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from censquant.calibration._family import INDICES, BoundFamily
 from censquant.calibration._miscoverage import MiscoverageCurve
 from censquant.calibration._rows import CalibrationRows
-from censquant.calibration._rules import FOLLOWED_SHARE, Side, within_follow_up
+from censquant.calibration._rules import FOLLOWED_SHARE, Side, end_of_follow_up, within
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class Gui:
         assert rows.censoring_time is not None
         share = max(FOLLOWED_SHARE, 1.0 / math.log(max(len(rows), 3)))
         bounds = BoundFamily(rows.curve).at(INDICES)
-        bounds = within_follow_up(bounds, side, share, rows.censoring, rows.curve.lower, None)
+        bounds = within(bounds, end_of_follow_up(rows.censoring, share, rows.curve), side)
         followed = bounds <= rows.censoring_time[:, None]
         chance = np.stack([rows.censoring.before(column) for column in bounds.T], axis=1)
         counted = rows.weight[:, None] * followed / chance

@@ -13,11 +13,13 @@ from censquant.calibration._rules import (
     FOLLOWED_SHARE,
     IndexRule,
     Side,
+    end_of_follow_up,
     trivial_rule,
-    within_follow_up,
+    within,
 )
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Chances = Callable[[CalibrationRows, Floats, Floats | None], list[Floats]]
 """Contributions of rows to the chance of an event by limits ``(n, k)``: the estimate, and others
 that are to be feared. The last argument holds the times that the rows have outlived."""
@@ -52,6 +54,19 @@ class MiscoverageCurve:
         See `IndexRule`.
     caution : float
         Standard errors that are added.
+    unlimited : MiscoverageCurve, optional
+        The same among rows whose bound follow-up does not cut. A cut bound is missed less often
+        than promised; what it leaves of the promise must not be spent on the others, who are those
+        at the highest risk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.calibration import INDICES, MiscoverageCurve
+    >>> exact, sure = np.clip(INDICES, 0.0, 1.0), np.zeros(len(INDICES))
+    >>> curve = MiscoverageCurve("lower", exact, exact, sure, sure + 1e9, n_events=1000)
+    >>> round(curve.rule(0.1).index, 6)
+    0.1
     """
 
     side: Side
@@ -62,16 +77,18 @@ class MiscoverageCurve:
     n_events: int
     share: float = FOLLOWED_SHARE
     caution: float = CAUTION
+    unlimited: "MiscoverageCurve | None" = None
 
     def rule(self, missed: float) -> IndexRule:
         """Return the bounds farthest out that are missed by no more than a share of events."""
         if self.n_events < FEWEST_EVENTS:
             return trivial_rule(self.side)
-        n_rows = np.maximum(self.n_rows, 1.0)
-        # One more individual, who is the one to predict, may be missed.
-        promised = (self.feared + self.caution * self.standard_error) * n_rows / (n_rows + 1.0)
-        promised += 1.0 / (n_rows + 1.0)
-        promised = np.where(self.n_rows < FEWEST_EVENTS, np.inf, promised)
+        promised = np.where(self.n_rows < FEWEST_EVENTS, np.inf, self._promised())
+        if self.unlimited is not None:
+            is_known = self.unlimited.n_rows >= FEWEST_EVENTS
+            promised = np.where(
+                is_known, np.maximum(promised, self.unlimited._promised()), promised
+            )
         order = slice(None) if self.side == "lower" else slice(None, None, -1)
         indices, values = INDICES[order], promised[order]
         if self.side == "upper":
@@ -91,6 +108,14 @@ class MiscoverageCurve:
         missing = float(np.interp(index, INDICES, self.estimate))
         error = float(np.interp(index, INDICES, self.standard_error))
         return IndexRule(index, self.side, self.share, 1.0 - missing, error)
+
+    def _promised(self) -> Floats:
+        """Return the miscoverage that can be promised at each index."""
+        n_rows = np.maximum(self.n_rows, 1.0)
+        cautious = self.feared + self.caution * self.standard_error
+        # One more individual, who is the one to predict, may be missed.
+        result: Floats = (cautious * n_rows + 1.0) / (n_rows + 1.0)
+        return result
 
 
 def miscoverage_curve(
@@ -123,12 +148,29 @@ def miscoverage_curve(
     """
     if elapsed is not None:
         rows = rows.take(rows.target.time > elapsed)
-    total = _Sums()
+    total, unlimited = _Sums(), _Sums()
     for start in range(0, len(rows), _BLOCK_ROWS):
-        total.add(rows.take(slice(start, start + _BLOCK_ROWS)), chances, side, elapsed, share)
-    estimate, feared, error, n_rows = total.ratios()
+        part = rows.take(slice(start, start + _BLOCK_ROWS))
+        age = None if elapsed is None else np.full(len(part), elapsed)
+        end = end_of_follow_up(part.censoring, share, part.curve, age)
+        whole = BoundFamily(part.curve, age).at(INDICES)
+        bounds = within(whole, end, side)
+        finite = np.isfinite(bounds)
+        limits = np.where(finite, bounds, part.target.time[:, None])
+        if side == "lower":  # an event at its lower bound is covered
+            limits = np.nextafter(limits, -np.inf)
+        alive = np.ones(len(part)) if age is None else 1.0 / part.censoring.after(age)
+        missed = chances(part, limits, age)
+        if side == "upper":
+            missed = [alive[:, None] - each for each in missed]
+        total.add(part.weight, missed, alive, finite)
+        if side == "lower":
+            unlimited.add(part.weight, missed, alive, whole <= end[:, None])
     events = int(rows.target.event[rows.weight > 0].sum())
-    return MiscoverageCurve(side, estimate, feared, error, n_rows, events, share, caution)
+    inner = None
+    if side == "lower" and share > 0:  # upper bounds past follow-up are infinite, and not counted
+        inner = MiscoverageCurve(side, *unlimited.ratios(), events, share, caution)
+    return MiscoverageCurve(side, *total.ratios(), events, share, caution, inner)
 
 
 class _Sums:
@@ -140,36 +182,16 @@ class _Sums:
         self.rows = np.zeros(len(INDICES))
         self.squares = np.zeros((3, len(INDICES)))  # missed^2, missed * counted, counted^2
 
-    def add(
-        self,
-        rows: CalibrationRows,
-        chances: Chances,
-        side: Side,
-        elapsed: float | None,
-        share: float,
-    ) -> None:
-        """Add what some rows contribute."""
-        n = len(rows)
-        entry = None if elapsed is None else np.full(n, elapsed)
-        bounds = BoundFamily(rows.curve, entry).at(INDICES)
-        lower = rows.curve.lower
-        bounds = within_follow_up(bounds, side, share, rows.censoring, lower, entry)
-        finite = np.isfinite(bounds)
-        limits = np.where(finite, bounds, rows.target.time[:, None])
-        if side == "lower":  # an event at its lower bound is covered
-            limits = np.nextafter(limits, -np.inf)
-        alive = np.ones(n) if entry is None else 1.0 / rows.censoring.after(entry)
-        counted = alive[:, None] * finite
-        missed = chances(rows, limits, entry)
-        if side == "upper":
-            missed = [alive[:, None] - each for each in missed]
-        missed = [each * finite for each in missed]
-        weight, square = rows.weight, rows.weight**2
+    def add(self, weight: Floats, missed: list[Floats], alive: Floats, counts: Flags) -> None:
+        """Add what the bounds of some rows contribute that count, by row and index."""
+        counted = alive[:, None] * counts
+        missed = [each * counts for each in missed]
+        square = weight**2
         self.missed += [np.zeros(len(INDICES)) for _ in missed[len(self.missed) :]]
         for total, each in zip(self.missed, missed, strict=True):
             total += weight @ each
         self.counted += weight @ counted
-        self.rows += (weight > 0).astype(np.float64) @ finite
+        self.rows += (weight > 0).astype(np.float64) @ counts
         for total, each in zip(
             self.squares, (missed[0] ** 2, missed[0] * counted, counted**2), strict=True
         ):

@@ -12,6 +12,7 @@ from censquant.calibration._rows import CalibrationRows
 from censquant.quantiles import QuantileCurve
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Side = Literal["lower", "upper"]
 """Which side of the event time a bound is on."""
 
@@ -26,23 +27,41 @@ whether a promise holds there is the model's word alone.
 """
 
 
-class BoundRule(Protocol):
+class BoundRule:
     """A calibrated way from a curve to a bound, for one confidence.
 
     ``estimate`` is the coverage that the calibration rows show, with its ``standard_error``; both
     are NaN where the rule says nothing about it.
+
+    Examples
+    --------
+    >>> from censquant.calibration import BoundRule, IndexRule
+    >>> issubclass(IndexRule, BoundRule)
+    True
     """
 
-    @property
-    def estimate(self) -> float: ...
-    @property
-    def standard_error(self) -> float: ...
+    side: Side
+    estimate: float
+    standard_error: float
+
+    def unlimited(
+        self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
+    ) -> Floats:
+        """Return the bound of each row, however long individuals like it were followed."""
+        raise NotImplementedError
+
+    def end(
+        self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
+    ) -> Floats:
+        """Return the time past which each row has no bound."""
+        raise NotImplementedError
 
     def bounds(
         self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
     ) -> Floats:
-        """Return the bound of each row."""
-        ...
+        """Return the bound of each row: a lower one ends with follow-up, an upper is infinite."""
+        unlimited = self.unlimited(curve, censoring, elapsed)
+        return within(unlimited, self.end(curve, censoring, elapsed), self.side)
 
 
 class Calibrated(Protocol):
@@ -78,7 +97,7 @@ class BoundMethod(Protocol):
 
 
 @dataclass(frozen=True)
-class IndexRule:
+class IndexRule(BoundRule):
     """Bounds at one index of the family of each individual, where the data can speak for them.
 
     A lower bound ends at the follow-up of individuals like this one; an upper bound past it is
@@ -112,32 +131,99 @@ class IndexRule:
     estimate: float = np.nan
     standard_error: float = np.nan
 
-    def bounds(
+    def unlimited(
         self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
     ) -> Floats:
-        """Return the bound of each row."""
-        family = BoundFamily(curve, elapsed)
-        bound = family.at_each(np.full(len(curve), self.index))
-        return within_follow_up(bound, self.side, self.share, censoring, curve.lower, elapsed)
+        """Return the bound of each row at the index."""
+        return BoundFamily(curve, elapsed).at_each(np.full(len(curve), self.index))
+
+    def end(
+        self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
+    ) -> Floats:
+        """Return the time to which the share of individuals like each row was followed."""
+        return end_of_follow_up(censoring, self.share, curve, elapsed)
 
 
-def within_follow_up(
-    bound: Floats,
-    side: Side,
-    share: float,
+def end_of_follow_up(
     censoring: CensoringCurves,
-    lower: float,
-    elapsed: Floats | None,
+    share: float,
+    curve: QuantileCurve,
+    elapsed: Floats | None = None,
 ) -> Floats:
-    """Return bounds of shape (n,) or (n, k) that end where follow-up does."""
+    """Return the time to which a share of individuals like each row was followed.
+
+    Parameters
+    ----------
+    censoring : CensoringCurves of n rows
+    share : float
+        0 for no end.
+    curve : QuantileCurve of n rows
+        Whose smallest possible time is the earliest end.
+    elapsed : ndarray of shape (n,), optional
+        Ages that the rows have reached, which are the earliest ends instead.
+
+    Returns
+    -------
+    end : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from censquant.calibration import CommonCensoring, end_of_follow_up
+    >>> from censquant.quantiles import QuantileCurve
+    >>> from censquant.survival import censoring_kaplan_meier
+    >>> censoring = CommonCensoring(censoring_kaplan_meier([1.0, 2.0], [False, False]), 1)
+    >>> curve = QuantileCurve([[1.0, 4.0]], taus=[0.1, 0.5], lower=0.0)
+    >>> end_of_follow_up(censoring, 0.1, curve)
+    array([2.])
+    """
     if share <= 0:
-        return bound
-    end = censoring.followed_until(share)
-    end = np.maximum(end, lower) if elapsed is None else np.maximum(end, elapsed)
+        return np.full(len(curve), np.inf)
+    start = curve.lower if elapsed is None else elapsed
+    result: Floats = np.maximum(censoring.followed_until(share), start)
+    return result
+
+
+def within(bound: Floats, end: Floats, side: Side) -> Floats:
+    """Return bounds of shape (n,) or (n, k) that do not go past the end of each row."""
     end = end.reshape(-1, *([1] * (bound.ndim - 1)))
-    if side == "lower":
-        return np.minimum(bound, end)
-    return np.where(bound <= end, bound, np.inf)
+    return np.minimum(bound, end) if side == "lower" else np.where(bound <= end, bound, np.inf)
+
+
+def consistent_bounds(
+    unlimited: Floats, end: Floats, quantile: Floats, side: Side
+) -> tuple[Floats, Flags]:
+    """Return bounds that contradict no quantile, and whether follow-up limits them.
+
+    Parameters
+    ----------
+    unlimited : ndarray of shape (n,)
+        As a rule makes them.
+    end : ndarray of shape (n,)
+        Times past which there is no bound: lower bounds are cut there, upper ones infinite.
+    quantile : ndarray of shape (n,)
+        Recalibrated quantiles of the level that the bounds promise. No lower bound is above its
+        own and no upper bound below, so that bounds of any two confidences agree as well.
+    side : {"lower", "upper"}
+
+    Returns
+    -------
+    bounds : ndarray of shape (n,)
+    limited : bool ndarray of shape (n,)
+        Whether follow-up ends before the bound would.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.calibration import consistent_bounds
+    >>> bounds, limited = consistent_bounds(
+    ...     np.array([2.0, 4.0, 9.0]), np.array([5.0, 5.0, 5.0]), np.array([3.0, 3.0, 8.0]), "lower"
+    ... )
+    >>> bounds, limited
+    (array([2., 3., 5.]), array([False, False,  True]))
+    """
+    agree = np.minimum if side == "lower" else np.maximum
+    bound = agree(unlimited, quantile)
+    return within(bound, end, side), bound > end
 
 
 def trivial_rule(side: Side) -> IndexRule:

@@ -1,12 +1,30 @@
 """The command ``censquant``: the only part of the package that prints."""
 
 import os
+import re
 import sys
 from typing import Any
+
+from censquant.cli._printable import printable
 
 _INTERRUPTED = 130
 # What a wrong input raises; the rest is a fault of the package.
 _OF_USERS = (ImportError, ValueError, TypeError, ArithmeticError, OSError)
+# Arguments of the library by the options that set them: those that are no words of English...
+_ARGUMENTS = {
+    "as_of": "--as-of",
+    "early_cost": "--early-cost",
+    "late_cost": "--late-cost",
+    "n_jobs": "--jobs",
+    "n_resamples": "--resamples",
+    "random_state": "--seed",
+    "y_train": "--train",
+}
+# ... and those that are meant only where a sentence begins with them.
+_AT_START = {
+    **{name: name for name in ("age", "beyond", "horizons", "interval", "risk", "title", "unit")},
+    "cv": "folds",
+}
 
 
 def main() -> None:
@@ -67,12 +85,24 @@ def _explained(error: BaseException) -> Any:
 def _sentence(error: BaseException) -> str:
     if hasattr(error, "for_shell"):
         return _one_line(error.for_shell())
-    text = _one_line(str(error)) or type(error).__name__
+    text = _with_options(_one_line(str(error))) or type(error).__name__
     return f"{text} Add --force to replace it." if isinstance(error, FileExistsError) else text
 
 
+def _with_options(text: str) -> str:
+    """Return a sentence of the library with its arguments as they are typed in a shell."""
+    first = re.match(r"([a-z_]+)(?= must | needs | and )", text)
+    if first and first[1] in _AT_START:
+        text = f"--{_AT_START[first[1]]}{text[first.end() :]}"
+    return re.sub(
+        r"(?<![\w'\"-])(" + "|".join(_ARGUMENTS) + r")(?![\w'\"])",
+        lambda found: _ARGUMENTS[found[1]],
+        text,
+    ).replace("unit=", "--unit ")
+
+
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 __all__ = ["main"]

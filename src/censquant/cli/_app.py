@@ -12,6 +12,7 @@ from censquant.cli.commands import (
     demo,
     evaluate,
     export,
+    failures,
     fit,
     predict,
     report,
@@ -48,6 +49,6 @@ def _options(
     """Censored quantile regression: survival-time quantiles for every individual."""
 
 
-for command in (fit, predict, evaluate, report, compare, export, demo, bench):
+for command in (fit, predict, failures, evaluate, report, compare, export, demo, bench):
     app.command()(command)
 app.add_typer(datasets, name="datasets")

@@ -59,8 +59,25 @@ def row_list(option: str, text: str | None, n_rows: int) -> list[int] | None:
     return places
 
 
+def check_file(option: str, path: Path, *, overwrite: bool) -> None:
+    """Refuse a place where no file can be written, before any work is done."""
+    from censquant._files import check_place
+
+    _refuse_standard_output(option, path)
+    check_place(path, overwrite=overwrite)
+
+
+def _refuse_standard_output(option: str, path: Path) -> None:
+    if str(path) == "-":
+        raise ValueError(
+            f"{option} must name a file or folder, got '-': only the table of predict can be "
+            "written to standard output."
+        )
+
+
 def check_folder(option: str, path: Path) -> None:
     """Refuse a place for a folder where there is a file."""
+    _refuse_standard_output(option, path)
     for folder in (path, *path.parents):
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"{option} must be a folder, but {str(folder)!r} is a file.")

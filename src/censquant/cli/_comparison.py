@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from censquant._files import check_place, replacing
+from censquant._files import replacing
 from censquant._validation import look_up
 from censquant.benchmark import Comparison, ComparisonScore, KaplanMeierBaseline
 from censquant.benchmark.peers import PEER_TITLES, available_peers, make_peer
 from censquant.benchmark.reporting import Table, TableCell
+from censquant.cli._arguments import check_file
 from censquant.cli._methods import METHOD_NAMES, make_estimator
 
 _BASELINE = "kaplan_meier"
@@ -76,7 +77,7 @@ def check_table_place(path: Path | None, *, overwrite: bool) -> None:
     """Refuse a place where no CSV file can be written."""
     if path is None:
         return
-    check_place(path, overwrite=overwrite)
+    check_file("--output", path, overwrite=overwrite)
     if path.suffix.lower() != ".csv":
         raise ValueError(f"--output must end with .csv, got {path.name!r}.")
 

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
+from censquant.cli._printable import json_escape, printable
+from censquant.exceptions import LeakageWarning
+
 if TYPE_CHECKING:
     from censquant.benchmark.reporting import Table
 
@@ -34,7 +37,7 @@ class Reporter:
     def line(self, text: str = "") -> None:
         """Print a line for people."""
         if not self._as_json:
-            self._console.print(escape(text))
+            self._console.print(escape(printable(text)))
 
     def table(self, table: "Table") -> None:
         """Print a table for people, and what is said below it."""
@@ -53,12 +56,13 @@ class Reporter:
             return
         self.notes.append(text)
         if not self._as_json:
-            self._err.print(f"[yellow]Note:[/] {escape(text)}")
+            self._err.print(f"[yellow]Note:[/] {escape(printable(text))}")
 
     def result(self, entries: dict[str, Any]) -> None:
         """Print the result for machines, with all notes."""
         if self._as_json:
-            print(json.dumps(plain({**entries, "notes": self.notes}), ensure_ascii=False))
+            text = json.dumps(plain({**entries, "notes": self.notes}), ensure_ascii=False)
+            print(printable(text, written=json_escape))
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
@@ -69,7 +73,9 @@ class Reporter:
                 yield
             finally:
                 for warning in caught:
-                    if issubclass(warning.category, UserWarning):
+                    # Commands look for leaks themselves, in columns that were not chosen by name.
+                    is_told = issubclass(warning.category, LeakageWarning)
+                    if issubclass(warning.category, UserWarning) and not is_told:
                         self.note(str(warning.message))
 
 

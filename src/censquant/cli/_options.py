@@ -45,7 +45,8 @@ End = Annotated[str | None, typer.Option(help="Column of last dates.", rich_help
 Until = Annotated[
     str | None,
     typer.Option(
-        help="Date up to which rows without a last date were followed, such as 2024-06-30.",
+        help="Date up to which rows without a last date were followed, such as 2024-06-30, or in "
+        "the form of --date-format.",
         rich_help_panel=_TABLE,
     ),
 ]
@@ -87,7 +88,15 @@ Groups = Annotated[
 Separator = Annotated[
     str | None, typer.Option(help="Character between columns.", rich_help_panel=_TEXT)
 ]
-Decimal = Annotated[str, typer.Option(help="Decimal mark: . or ,", rich_help_panel=_TEXT)]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal mark: . (default) or ,", rich_help_panel=_TEXT)
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option(
+        help="Mark between thousands, as . in 28.810; none by default.", rich_help_panel=_TEXT
+    ),
+]
 Encoding = Annotated[
     str | None, typer.Option(help="Such as cp1252; UTF-8 by default.", rich_help_panel=_TEXT)
 ]
@@ -101,4 +110,7 @@ Missing = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 uses all cores.")]
-Seed = Annotated[int, typer.Option(help="Of random numbers: the same seed, the same result.")]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, max=2**32 - 1, help="Of random numbers: the same seed, the same result."),
+]

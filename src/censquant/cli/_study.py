@@ -19,6 +19,8 @@ from censquant.io import (
 )
 from censquant.survival import Target
 
+_FEWEST_ROWS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Study:
@@ -133,6 +135,11 @@ def read_study(
         raise TableError(
             f"{table.shown} has no column left to learn from{f' ({reasons})' if reasons else ''}",
             [("features", next(iter(found)))] if found else [],
+        )
+    if len(target) < _FEWEST_ROWS:
+        raise TableError(
+            f"{table.shown} must have at least {_FEWEST_ROWS} rows, so that some can be held out, "
+            f"got {len(target)}"
         )
     labels = None if groups is None else _labels(table, groups)
     frame = table.frame(names, categorical=as_codes)

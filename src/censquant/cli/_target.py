@@ -17,12 +17,26 @@ _FORM = 1  # of the notes
 
 
 def text_options(
-    separator: str | None, decimal: str, encoding: str | None, missing: Sequence[str] | None
+    separator: str | None,
+    decimal: str | None,
+    thousands: str | None,
+    encoding: str | None,
+    missing: Sequence[str] | None,
+    notes: dict[str, Any] | None = None,
 ) -> TextOptions:
-    """Return how text is read; a tab may be typed as a backslash and a t."""
+    """Return how text is read; a tab may be typed as a backslash and a t.
+
+    What is not given is as in the table of the fit, which the notes of a model describe.
+    """
     typed = {"\\t": "\t", "tab": "\t"}
     mark = None if separator is None else typed.get(separator, separator)
-    return TextOptions(mark, decimal, encoding, tuple(missing or ()))
+    before = (notes or {}).get("text") or {}
+    words = missing or before.get("missing", ())
+    if decimal is None and thousands is None:
+        decimal, thousands = before.get("decimal"), before.get("thousands")
+        if mark is not None and mark == decimal:
+            decimal = thousands = None
+    return TextOptions(mark, decimal, encoding, tuple(words), thousands)
 
 
 def target_columns(
@@ -47,6 +61,7 @@ def target_notes(study: "Study") -> dict[str, Any]:
     return {
         "form": _FORM,
         "target": study.columns.to_dict(),
+        "text": study.table.text_notes(),
         "rows": len(study.target),
         "digest": target_digest(study.target),
     }
@@ -62,7 +77,7 @@ def given_columns(notes: dict[str, Any], **given: Any) -> TargetColumns:
     if not changed:
         raise TableError(
             "The model does not say which columns have times and events, since it was not written "
-            "by this command: name them by time and event"
+            "by this command: name them by --time and --event"
         )
     return TargetColumns(**changed)
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from copy import deepcopy
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import dask.array
 import dask.dataframe
@@ -71,7 +71,11 @@ class DaskRegressor(BaseEstimator):
         return frame["q0.5"]
 
     def predict_quantiles(
-        self, X: Any, quantiles: ArrayLike | None = None, *, beyond: str = "warn"
+        self,
+        X: Any,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Literal["warn", "extrapolate", "inf", "nan"] = "warn",
     ) -> Any:
         """Return the times by which the event has happened with the given probabilities.
 

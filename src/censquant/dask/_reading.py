@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from censquant.estimators.meta import encoded_features
 from censquant.estimators.neural import number_columns
-from censquant.survival import Target, read_columns, read_target, read_weights
+from censquant.survival import Target, read_columns, read_target, read_weights, require_durations
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,8 @@ class Layout:
         Columns of the frame; None where the target is a frame of its own.
     weight, groups : str, or None
         Columns of the frame.
+    durations : bool, default False
+        Whether negative times are refused.
     """
 
     features: tuple[Any, ...] | None
@@ -36,6 +38,7 @@ class Layout:
     event: Any = None
     weight: Any = None
     groups: Any = None
+    durations: bool = False
 
     @property
     def columns(self) -> list[Any]:
@@ -131,6 +134,8 @@ def _table(layout: Layout, X: Any, y: Any) -> Table:
     if layout.groups is not None:
         groups = _labels(X[layout.groups])
     used = weight > 0
+    if layout.durations:
+        require_durations(target.take(used))
     if used.all():
         return Table(features, target, weight, groups)
     return Table(

@@ -47,7 +47,7 @@ class DaskCensoredQuantileRegressor(DaskRegressor):
         Size of the sample on which candidates are compared and pooled.
     passes : float, default 1.0
         Passes over all rows of each network at least; small data have the steps of one machine.
-    candidates, cv, categorical_features, censoring, n_jobs, random_state, verbose
+    candidates, cv, categorical_features, censoring, allow_negative, n_jobs, random_state, verbose
         As in :class:`censquant.CensoredQuantileRegressor`.
 
     Attributes
@@ -56,9 +56,9 @@ class DaskCensoredQuantileRegressor(DaskRegressor):
         ``"all rows"`` or ``"sample"`` for each candidate that the pool uses.
     client_ : distributed.Client
         The client that is used.
-    weights_, candidates_, estimators_, oof_curve_, oof_rows_, calibration_p_value_, tail_rule_, \
-feature_kinds_, quantiles_, follow_up_, horizon_, unique_times_, time_transform_, n_features_in_, \
-feature_names_in_
+    weights_, candidates_, estimators_, oof_curve_, oof_rows_, calibration_p_value_, \
+calibration_gap_, tail_rule_, feature_kinds_, quantiles_, follow_up_, horizon_, unique_times_, \
+time_transform_, n_features_in_, feature_names_in_
         Those of the plain estimator; ``oof_rows_`` count rows of the sample.
 
     Examples
@@ -93,6 +93,7 @@ feature_names_in_
         cv: Any = 4,
         categorical_features: Any = "from_dtype",
         censoring: str = "right",
+        allow_negative: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -106,6 +107,7 @@ feature_names_in_
         self.cv = cv
         self.categorical_features = categorical_features
         self.censoring = censoring
+        self.allow_negative = allow_negative
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -156,6 +158,8 @@ feature_names_in_
         rows = read_collections(
             X, y, time=time, event=event, features=features, weight=weight, groups=groups
         )
+        durations = self.censoring == "right" and not self.allow_negative
+        rows = replace(rows, layout=replace(rows.layout, durations=durations))
         own = {k: v for k, v in self.get_params(deep=False).items() if k not in _OWN}
         pool = CensoredQuantileRegressor(**own)
         # Drawn from once: a generator would give every part of the fit other numbers.

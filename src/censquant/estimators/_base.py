@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._validation import check_choice, check_number
 from censquant.estimators._exporting import Exports
-from censquant.estimators._frames import labelled
+from censquant.estimators._frames import Output, labelled
 from censquant.estimators._reading import (
     BEYOND,
+    Beyond,
+    BeyondOfFunctions,
     Floats,
     note_of_levels,
     read_elapsed,
@@ -23,6 +25,10 @@ from censquant.estimators._reading import (
 from censquant.metrics import concordance_index
 from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, SurvivalFunction
 from censquant.survival import default_horizon, read_target
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 
 class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
@@ -86,13 +92,43 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         """
         return self._quantiles_at(X, np.array([0.5]), "warn")[:, 0]
 
+    @overload
     def predict_quantiles(
         self,
         X: Any,
         quantiles: ArrayLike | None = None,
         *,
-        beyond: str = "warn",
-        output: str = "array",
+        beyond: Beyond = "warn",
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_quantiles(
+        self,
+        X: "pl.DataFrame",
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pl.DataFrame": ...
+
+    @overload
+    def predict_quantiles(
+        self,
+        X: Any,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pd.DataFrame": ...
+
+    def predict_quantiles(
+        self,
+        X: Any,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Output = "array",
     ) -> Any:
         """Return the times by which the event has happened with the given probabilities.
 
@@ -101,11 +137,13 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         X : array-like or DataFrame of shape (n, n_features)
         quantiles : array-like of levels in (0, 1), optional
             By default the levels that were fitted. Others are read off the curve through them.
-        beyond : {"warn", "extrapolate", "inf", "nan"}, default "warn"
-            What to return at levels that the data cannot speak for, because nobody like this
-            individual was followed long enough (see :meth:`identified_level`).
-            ``"extrapolate"`` returns the model's guess, ``"warn"`` does so with a warning, the
-            others say infinity or nothing.
+        beyond : {"warn", "extrapolate", "limit", "inf", "nan"}, default "warn"
+            What to return for times after the end of follow-up of individuals like this one (see
+            :meth:`identified_level`). ``"extrapolate"`` returns the extrapolated time, which no
+            data support, ``"warn"`` does so with a warning. ``"limit"`` returns the last supported
+            time: the event comes later than that. ``"inf"`` and ``"nan"`` return infinity or NaN.
+            No extrapolated median is later than 1.7 times, and no quantile up to level 0.95 later
+            than 9.5 times the last observed time (:class:`~censquant.quantiles.TailLimit`).
         output : {"array", "frame"}, default "array"
             A frame has the index of ``X`` and one column per level, ``q0.1``, ``q0.5``, ...;
             polars' for polars input, else pandas'.
@@ -118,8 +156,33 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         levels = self._levels(quantiles)
         return labelled(self._quantiles_at(X, levels, beyond), levels.tolist(), X, output)
 
+    @overload
     def predict_interval(
-        self, X: Any, coverage: float = 0.8, *, beyond: str = "warn", output: str = "array"
+        self,
+        X: Any,
+        coverage: float = 0.8,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_interval(
+        self,
+        X: "pl.DataFrame",
+        coverage: float = 0.8,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pl.DataFrame": ...
+
+    @overload
+    def predict_interval(
+        self, X: Any, coverage: float = 0.8, *, beyond: Beyond = "warn", output: Literal["frame"]
+    ) -> "pd.DataFrame": ...
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.8, *, beyond: Beyond = "warn", output: Output = "array"
     ) -> Any:
         """Return the central interval in which the event falls with probability ``coverage``.
 
@@ -142,13 +205,43 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         levels = np.array([low, 1.0 - low])
         return labelled(self._quantiles_at(X, levels, beyond), levels.tolist(), X, output)
 
+    @overload
+    def predict_survival_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        return_array: Literal[False] = False,
+        *,
+        beyond: BeyondOfFunctions = "warn",
+    ) -> NDArray[np.object_]: ...
+
+    @overload
+    def predict_survival_function(
+        self,
+        X: Any,
+        times: ArrayLike | None,
+        return_array: Literal[True],
+        *,
+        beyond: BeyondOfFunctions = "warn",
+    ) -> Floats: ...
+
+    @overload
+    def predict_survival_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        *,
+        return_array: Literal[True],
+        beyond: BeyondOfFunctions = "warn",
+    ) -> Floats: ...
+
     def predict_survival_function(
         self,
         X: Any,
         times: ArrayLike | None = None,
         return_array: bool = False,
         *,
-        beyond: str = "warn",
+        beyond: BeyondOfFunctions = "warn",
     ) -> NDArray[Any]:
         """Return the probability that the event has not happened yet, as a function of time.
 
@@ -171,13 +264,43 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         """
         return self._functions(X, times, return_array, beyond, SurvivalFunction)
 
+    @overload
+    def predict_cumulative_hazard_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        return_array: Literal[False] = False,
+        *,
+        beyond: BeyondOfFunctions = "warn",
+    ) -> NDArray[np.object_]: ...
+
+    @overload
+    def predict_cumulative_hazard_function(
+        self,
+        X: Any,
+        times: ArrayLike | None,
+        return_array: Literal[True],
+        *,
+        beyond: BeyondOfFunctions = "warn",
+    ) -> Floats: ...
+
+    @overload
+    def predict_cumulative_hazard_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        *,
+        return_array: Literal[True],
+        beyond: BeyondOfFunctions = "warn",
+    ) -> Floats: ...
+
     def predict_cumulative_hazard_function(
         self,
         X: Any,
         times: ArrayLike | None = None,
         return_array: bool = False,
         *,
-        beyond: str = "warn",
+        beyond: BeyondOfFunctions = "warn",
     ) -> NDArray[Any]:
         """Return the cumulative hazard, minus the logarithm of the survival function.
 
@@ -193,14 +316,47 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         """
         return self._functions(X, times, return_array, beyond, CumulativeHazardFunction)
 
+    @overload
     def predict_remaining(
         self,
         X: Any,
         elapsed: ArrayLike,
         quantiles: ArrayLike | None = None,
         *,
-        beyond: str = "warn",
-        output: str = "array",
+        beyond: Beyond = "warn",
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_remaining(
+        self,
+        X: "pl.DataFrame",
+        elapsed: ArrayLike,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pl.DataFrame": ...
+
+    @overload
+    def predict_remaining(
+        self,
+        X: Any,
+        elapsed: ArrayLike,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Literal["frame"],
+    ) -> "pd.DataFrame": ...
+
+    def predict_remaining(
+        self,
+        X: Any,
+        elapsed: ArrayLike,
+        quantiles: ArrayLike | None = None,
+        *,
+        beyond: Beyond = "warn",
+        output: Output = "array",
     ) -> Any:
         """Return quantiles of the time that is left, given no event so far.
 
@@ -218,7 +374,7 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         Returns
         -------
         remaining : ndarray or DataFrame of shape (n, n_levels)
-            Never negative. Long after the highest fitted quantile it rests on an exponential tail.
+            Never negative. After the end of follow-up it rests on an exponential tail.
         """
         levels, fitted = self._levels(quantiles), getattr(self, "quantiles_", None)
         spent = read_elapsed(elapsed, _num_samples(X))
@@ -238,8 +394,11 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         def conditional(curve: QuantileCurve, rows: slice) -> Floats:
             return curve.conditional_levels(of(rows), levels)
 
+        def limits(curve: QuantileCurve, rows: slice) -> Floats:
+            return np.maximum(curve.limit() - of(rows), 0.0)[:, None]
+
         check_choice("beyond", beyond, BEYOND)
-        remaining = self._read(X, values, conditional, beyond, notes=notes)
+        remaining = self._read(X, values, conditional, beyond, limits=limits, notes=notes)
         return labelled(remaining, levels.tolist(), X, output)
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:
@@ -332,7 +491,7 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         out: str | os.PathLike[str],
         quantiles: ArrayLike | None = None,
         *,
-        beyond: str = "nan",
+        beyond: Literal["nan", "inf", "limit", "extrapolate"] = "nan",
         keep: Sequence[str] | str | None = None,
         **options: Any,
     ) -> Any:
@@ -350,7 +509,7 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             ``identified``, the highest level that the data can speak for.
         quantiles : array-like of levels in (0, 1), optional
             By default the levels that were fitted.
-        beyond : {"nan", "inf", "extrapolate"}, default "nan"
+        beyond : {"nan", "inf", "limit", "extrapolate"}, default "nan"
             What to write at levels that the data cannot speak for.
         keep : sequence of str or "all", optional
             Columns that are written in front of the predictions; by default those that are no

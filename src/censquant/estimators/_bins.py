@@ -9,6 +9,10 @@ from censquant._compile import exact
 
 Floats = NDArray[np.float64]
 
+# So much of half the gap between two values an edge is above the middle: a later value in the very
+# middle is then below it in every unit, however that rounds it.
+_ABOVE_MIDDLE = 2.0**-30
+
 
 def edges_of(x: Floats, n_bins: int) -> Floats:
     """Return the edges between the bins of each column, infinite where there are fewer values.
@@ -34,8 +38,8 @@ def stride(n: int, most: int) -> int:
 def bin_edges(values: Any, edges: Any) -> None:
     """Write edges between the sorted values of each feature, with equal counts between them.
 
-    An edge is halfway between two neighbours. Repeated values make fewer edges; others are kept.
-    There is one more bin than there is room for edges.
+    An edge is a hair above the middle of two neighbours. Repeated values make fewer edges; others
+    are kept. There is one more bin than there is room for edges.
     """
     p, n = values.shape
     n_bins = edges.shape[1] + 1
@@ -47,7 +51,8 @@ def bin_edges(values: Any, edges: Any) -> None:
         for i in range(1, n):
             due = n_steps < n_bins or i * n_bins >= (passed + 1) * n
             if due and values[f, i] > values[f, i - 1]:
-                edges[f, count] = values[f, i - 1] / 2.0 + values[f, i] / 2.0
+                low, high = values[f, i - 1] / 2.0, values[f, i] / 2.0
+                edges[f, count] = low + high + _ABOVE_MIDDLE * (high - low)
                 count += 1
                 passed = i * n_bins // n
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,10 @@ from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._features import dense, feature_names, note_of_far_features
 from censquant.estimators._reading import Ask, Floats
 from censquant.export import Value
-from censquant.quantiles import GraphCurve, QuantileCurve
+from censquant.quantiles import GraphCurve, GridCurve, QuantileCurve, TailLimit
 from censquant.training import side_by_side
+
+Curve = TypeVar("Curve", QuantileCurve, GraphCurve, GridCurve)
 
 _MOST_TIMES = 1_000  # default times of survival functions
 # A block's values stay in the processor's cache, and its temporary arrays together stay below what
@@ -61,8 +63,16 @@ class FeatureModel(QuantileRegressor):
         """Return the lowest time that is predicted: where none was negative, none will be."""
         return 0.0 if self.follow_up_[0] >= 0 else -np.inf
 
+    def _limited(self, curve: Curve) -> Curve:
+        """Return curves, of arrays or of a graph, under the law of tails; a pool has its own."""
+        if not self._stands_alone:
+            return curve
+        return curve.limited(TailLimit.of(*self.follow_up_))
+
     def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:
-        return self._curve_of_graph(self._numbers_graph(numbers))
+        x = self._numbers_graph(numbers)
+        x.graph.require_finite(x)
+        return self._curve_of_graph(x)
 
     def _numbers_graph(self, numbers: Value) -> Value:
         """Return what ``_read_features`` makes of numbers, in a graph."""
@@ -107,7 +117,7 @@ class FeatureModel(QuantileRegressor):
         out[:_BLOCK_ROWS] = first
         for block in blocks[1:]:
             block.out = out
-        side_by_side(blocks[1:], getattr(self, "n_jobs", None))
+        side_by_side(blocks[1:], getattr(self, "n_jobs", None), on_interrupt="raise")
         return out
 
 

@@ -1,14 +1,19 @@
 """Features as a user passes them: frames, arrays, sparse matrices; refused by the column's name."""
 
+import difflib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from censquant.exceptions import ConstantFeatureWarning
+from censquant._frames import is_frame, is_polars
+from censquant._leaks import FEWEST_ROWS, Outcome
+from censquant._warn import warn_user
+from censquant.exceptions import ConstantFeatureWarning, LeakageWarning
+from censquant.survival import Target
 
 _SHOWN = 5
 # A value further outside the range of the fit than the range is wide has no neighbour there.
@@ -22,10 +27,14 @@ def check_features(
 ) -> Any:
     """Return ``X`` as a finite array of numbers, or a sparse matrix of rows.
 
-    What cannot be used is refused with the name of its column.
+    What cannot be used is refused with the name of its column. The columns of a frame are found by
+    their names.
     """
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
+    _refuse_masked(X)
+    if not reset:
+        X = columns_of_fit(estimator, X)
     _refuse_text(X)
     features = validate_data(
         estimator,
@@ -40,6 +49,62 @@ def check_features(
     )
     _refuse_non_finite(features, feature_names(estimator))
     return features
+
+
+def refuse_swapped(X: Any, y: Any) -> None:
+    """Raise if the target stands in the place of the features and the features in its place."""
+    shape = getattr(y, "shape", ())
+    if len(shape) != 2 or not _looks_like_target(X) or _looks_like_target(y):
+        return
+    raise ValueError(
+        "fit takes the features X first and the target y second, got times as X and a table of "
+        f"shape {tuple(shape)} as y: swap the two arguments."
+    )
+
+
+def _looks_like_target(given: Any) -> bool:
+    """Whether an argument is one of times, or of times and events, and no table of features."""
+    if isinstance(given, tuple):
+        return len(given) == 2 and all(len(getattr(part, "shape", ())) == 1 for part in given)
+    if isinstance(given, Mapping) or is_frame(given):
+        return {"event"} < set(given) <= {"event", "time", "duration"}
+    return len(getattr(given, "shape", ())) == 1
+
+
+def columns_of_fit(estimator: Any, X: Any, *, may_lack: bool = False) -> Any:
+    """Return a frame in the columns of the fit, found by name; others that it has are left out.
+
+    Anything else, and all that was fitted without names, is returned unchanged, and so is a frame
+    without some of the columns if it ``may_lack`` them: the estimator says what it needs.
+    """
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None or not is_frame(X):
+        return X
+    names, given = known.tolist(), list(X.columns)
+    if given == names or not any(isinstance(name, str) for name in given):
+        return X
+    missing = [name for name in names if name not in set(given)]
+    if missing and may_lack:
+        return X
+    if missing:
+        others = [str(name) for name in given if name not in set(names)]
+        near = close_name(missing[0], others)
+        hint = f" (is it {near!r}?)" if near is not None else ""
+        raise ValueError(
+            f"X must have the columns of the fit, got no column {listed(missing)}{hint}."
+        )
+    if doubled := [name for name in names if given.count(name) > 1]:
+        raise ValueError(
+            f"X must have each column of the fit once, got {listed(doubled)} more than once."
+        )
+    return X.select(names) if is_polars(X) else X[names]
+
+
+def close_name(name: str, names: Sequence[str]) -> str | None:
+    """Return the name that is most like another, without regard to case; None if none is."""
+    lower = {other.lower(): other for other in names}
+    near = difflib.get_close_matches(name.lower(), list(lower), n=1)
+    return lower[near[0]] if near else None
 
 
 def refuse_other_shapes(features: Any, shape: tuple[int, ...]) -> None:
@@ -87,6 +152,20 @@ def _refuse_text(X: Any) -> None:
             f"X must hold numbers, got other values in the columns {listed(wrong)}: encode them, "
             "for example by make_quantile_pipeline with scikit-learn's OneHotEncoder."
         )
+
+
+def _refuse_masked(X: Any) -> None:
+    """Raise if a mask hides values, which would come to light in a plain array."""
+    if not isinstance(X, np.ma.MaskedArray) or not np.ma.is_masked(X):
+        return
+    hidden = np.ma.getmaskarray(X)
+    where = f"{int(hidden.sum())} values"
+    if X.ndim == 2:
+        where += f" in the columns {listed([f'x{k}' for k in np.flatnonzero(hidden.any(axis=0))])}"
+    raise ValueError(
+        f"X must be without missing values, got a masked array that hides {where}: impute them or "
+        "drop the rows."
+    )
 
 
 def _is_text(kind: Any) -> bool:
@@ -188,6 +267,37 @@ def note_of_far_features(
         "X has values far outside the range of the fit in the columns "
         f"{listed([names[int(column)] for column in far])}: predictions there are extrapolations."
     ]
+
+
+def warn_of_leaks(leaks: dict[str, list[str]]) -> None:
+    """Warn of columns that give the outcome away.
+
+    Parameters
+    ----------
+    leaks : dict of str to list of str
+        Names of columns by the reason.
+    """
+    if leaks:
+        found = "; ".join(f"{listed(names)} ({reason})" for reason, names in leaks.items())
+        warn_user(
+            f"X has columns that give the outcome away: {found}. Leave out what is known only "
+            "afterwards, such as X.drop(columns=["
+            f"{listed([name for names in leaks.values() for name in names])}]): a model that uses "
+            "it scores too well and cannot predict.",
+            LeakageWarning,
+        )
+
+
+def warn_of_leaking_features(features: NDArray[Any], target: Target, names: Sequence[str]) -> None:
+    """Warn of columns of numbers that give the outcome away."""
+    if len(target) < FEWEST_ROWS:
+        return
+    outcome, leaks = Outcome(target.time, target.event), dict[str, list[str]]()
+    for place, name in enumerate(names):
+        values = np.asarray(features[:, place], np.float64)
+        if reason := outcome.told_by(values) or outcome.nearly_told_by(values):
+            leaks.setdefault(reason, []).append(name)
+    warn_of_leaks(leaks)
 
 
 def warn_of_constant_features(

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from censquant.survival import TimeTransform
 
 if TYPE_CHECKING:
     from censquant.estimators._base import QuantileRegressor
+
+Model = TypeVar("Model", bound="QuantileRegressor")
 
 _KIND = "model"
 _NOTES = "notes"
@@ -122,9 +124,27 @@ def load_notes(path: str | os.PathLike[str]) -> dict[str, Any]:
     return notes
 
 
+@overload
 def load(
     path: str | os.PathLike[str], *, network: Callable[..., Any] | None = None
-) -> "QuantileRegressor":
+) -> "QuantileRegressor": ...
+
+
+@overload
+def load(
+    path: str | os.PathLike[str],
+    *,
+    network: Callable[..., Any] | None = None,
+    kind: type[Model],
+) -> Model: ...
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    network: Callable[..., Any] | None = None,
+    kind: type[Any] | None = None,
+) -> Any:
     """Return the fitted estimator that :meth:`save` wrote to ``path``.
 
     Nothing in the file is executed, and no memory is taken that its arrays do not fill. The loaded
@@ -136,6 +156,9 @@ def load(
     path : str or path
     network : callable, optional
         The factory that the estimator was fitted with, if it had one: code is not stored.
+    kind : class of estimators, optional
+        What the file must hold, such as ``CensoredQuantileRegressor``; type checkers then know the
+        class of what is returned.
 
     Returns
     -------
@@ -144,7 +167,7 @@ def load(
     Raises
     ------
     ModelFileError
-        If the file is damaged, not a model of censquant, or of a newer format.
+        If the file is damaged, not a model of censquant, of a newer format or of another kind.
 
     Examples
     --------
@@ -156,11 +179,16 @@ def load(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.safetensors")
     ...     model.save(path)
-    ...     loaded = censquant.load(path)
+    ...     loaded = censquant.load(path, kind=censquant.CQRNN)
     >>> bool((loaded.predict(data.X) == model.predict(data.X)).all())
     True
     """
-    return open_file(path, lambda part: _loaded(part, network))
+    model = open_file(path, lambda part: _loaded(part, network))
+    if kind is not None and not isinstance(model, kind):
+        raise ModelFileError(
+            f"{os.fspath(path)!r} must hold a {kind.__name__}, got a {type(model).__name__}."
+        )
+    return model
 
 
 def _loaded(part: Part, network: Callable[..., Any] | None) -> "QuantileRegressor":

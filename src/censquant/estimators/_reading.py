@@ -1,7 +1,7 @@
 """How answers are read off predicted curves, and what happens where the data cannot speak."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,8 +23,13 @@ Floats = NDArray[np.float64]
 Ask = Callable[[QuantileCurve, slice], NDArray[Any]]
 """What is read off the curves of some rows; the slice says which rows of ``X`` they are."""
 
-BEYOND = ("warn", "extrapolate", "inf", "nan")
-_BEYOND_OF_FUNCTIONS = ("warn", "extrapolate", "nan")
+Beyond = Literal["warn", "extrapolate", "limit", "inf", "nan"]
+"""What is returned at levels past follow-up."""
+BeyondOfFunctions = Literal["warn", "extrapolate", "nan"]
+"""The same of probabilities, which are never infinite."""
+
+BEYOND = get_args(Beyond)
+_BEYOND_OF_FUNCTIONS = get_args(BeyondOfFunctions)
 _EXTRAPOLATES = (
     "Some predictions lie beyond what the data can speak for, where the model extrapolates: see "
     "identified_level, or choose what to return there by beyond=."
@@ -120,12 +125,14 @@ class ReadsCurves:
         levels: Ask,
         beyond: str,
         *,
+        limits: Ask = lambda curve, rows: curve.limit()[:, None],
         notes: list[str] | None = None,
         stacklevel: int = 3,
     ) -> NDArray[Any]:
         """Return values read off the curves, with what is not identified treated as asked for.
 
-        ``levels`` returns the levels of the values, in common or for each row.
+        ``levels`` returns the levels of the values, in common or for each row; ``limits`` the
+        values at the limit of support.
         """
         notes = [] if notes is None else notes
         note = f"{_EXTRAPOLATES} {getattr(self, 'tail_rule_', '')}".rstrip()
@@ -139,11 +146,15 @@ class ReadsCurves:
                 if note not in notes and not curve.identifies_all(levels(curve, rows)):
                     notes.append(note)
                 return answer
-            mark = np.nan if beyond == "nan" else -np.inf if curve.reach_is_lowest else np.inf
-            return np.where(curve.is_identified(levels(curve, rows)), answer, mark)
+            replacement: Any = np.nan
+            if beyond == "inf":
+                replacement = -np.inf if curve.reach_is_lowest else np.inf
+            elif beyond == "limit":
+                replacement = limits(curve, rows)
+            return np.where(curve.is_identified(levels(curve, rows)), answer, replacement)
 
         answer = self._map_curves(X, ask, notes)
-        if beyond == "warn":
+        if beyond != "extrapolate":
             warn_of(notes, stacklevel=stacklevel)
         return answer
 
@@ -178,4 +189,10 @@ def read_elapsed(elapsed: ArrayLike, n_rows: int) -> Floats:
             )
     if not np.isfinite(spent).all():
         raise ValueError("elapsed must be finite, got NaN or infinity.")
+    n_negative = int(np.count_nonzero(spent < 0))
+    if n_negative:
+        raise ValueError(
+            f"elapsed must not be negative, got {n_negative} of {spent.size} values below 0, the "
+            f"smallest {spent.min():g}: pass the time since the start of follow-up."
+        )
     return np.asarray(spent, dtype=np.float64)

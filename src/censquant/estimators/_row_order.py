@@ -1,4 +1,4 @@
-"""An order of rows that depends on their content, not on their position."""
+"""An order of rows that depends on their content, not on their position or on units."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -26,8 +26,9 @@ def _hash_rows(bits: Any, hashes: Any) -> None:
 def canonical_order(*columns: NDArray[Any]) -> NDArray[np.intp]:
     """Return the indices that sort rows into an order that is a function of their content.
 
-    With it a fit does not depend on how a file was sorted. Equal rows are interchangeable, so
-    their order among themselves does not matter.
+    With it a fit does not depend on how a file was sorted, nor on the units of time and of the
+    features: the order is that of values relative to the largest of their column. Equal rows are
+    interchangeable, so their order among themselves does not matter.
 
     Parameters
     ----------
@@ -41,17 +42,36 @@ def canonical_order(*columns: NDArray[Any]) -> NDArray[np.intp]:
     >>> a, b = np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])
     >>> bool((a[canonical_order(a)] == b[canonical_order(b)]).all())
     True
+    >>> bool((canonical_order(a) == canonical_order(a / 7)).all())
+    True
     """
-    return order_by_content(len(columns[0]), lambda rows: [column[rows] for column in columns])
+    flat = [column.reshape(len(column), -1) for column in columns]
+    units = [_largest(column) for column in flat]
+
+    # Another unit rounds the values of a column differently, in the last bits of double precision:
+    # single precision hides that. Rows that differ in those bits alone are ordered by them.
+    def relative(rows: slice) -> list[NDArray[Any]]:
+        return [
+            (column[rows] / unit).astype(np.float32)
+            for column, unit in zip(flat, units, strict=True)
+        ]
+
+    by_content = _hashes(len(flat[0]), lambda rows: [column[rows] for column in flat])
+    return np.lexsort((by_content, _hashes(len(flat[0]), relative)))
 
 
 def order_by_content(
     n_rows: int, content: Callable[[slice], Iterable[NDArray[Any]]]
 ) -> NDArray[np.intp]:
-    """Return :func:`canonical_order` of what ``content`` gives for some rows at a time.
+    """Return an order of rows by what ``content`` gives for some of them at a time.
 
-    No second array of the size of the data is made.
+    No second array of the size of the data is made. Rows of the same content stay in their order.
     """
+    return np.argsort(_hashes(n_rows, content), kind="stable")
+
+
+def _hashes(n_rows: int, content: Callable[[slice], Iterable[NDArray[Any]]]) -> NDArray[np.uint64]:
+    """Return one number per row, equal for rows of equal content."""
     hashes = np.zeros(n_rows, dtype=np.uint64)
     for start in range(0, n_rows, _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
@@ -59,7 +79,16 @@ def order_by_content(
             # Adding zero makes -0.0 and 0.0 the same.
             flat = np.ascontiguousarray(column, dtype=np.float64).reshape(len(column), -1) + 0.0
             _hash_rows(flat.view(np.uint64), hashes[rows])
-    return np.argsort(hashes, kind="stable")
+    return hashes
+
+
+def _largest(flat: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the largest finite absolute value of each column, 1 where all are 0."""
+    largest = np.zeros(flat.shape[1])
+    for start in range(0, len(flat), _BLOCK_ROWS):
+        size = np.abs(flat[start : start + _BLOCK_ROWS].astype(np.float64))
+        np.maximum(largest, np.where(np.isfinite(size), size, 0.0).max(axis=0), out=largest)
+    return np.where(largest > 0.0, largest, 1.0)
 
 
 def in_order(values: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:

@@ -17,7 +17,9 @@ from censquant.estimators._features import (
     feature_names,
     feature_range,
     refuse_overflow,
+    refuse_swapped,
     warn_of_constant_features,
+    warn_of_leaking_features,
 )
 from censquant.estimators._follow_up import (
     FollowUp,
@@ -152,6 +154,7 @@ class TabularRegressor(FeatureModel):
         self
         """
         self._check_parameters()
+        refuse_swapped(X, y)
         taus = check_quantiles(self.quantiles)
         features = dense(check_features(self, X, reset=True))
         target = read_target(y, n_samples=len(features))
@@ -162,6 +165,7 @@ class TabularRegressor(FeatureModel):
         ends = feature_range(features)
         if self._stands_alone:
             warn_of_constant_features(ends, feature_names(self), stacklevel=2)
+            warn_of_leaking_features(features, target, feature_names(self))
 
         left = self.censoring == "left"
         transform = TimeTransform(mirror=left)
@@ -203,7 +207,7 @@ class TabularRegressor(FeatureModel):
             curve = QuantileCurve.from_predictions(
                 -curve.values[:, ::-1], 1.0 - curve.taus[::-1], self._lowest_time()
             )
-        return curve.with_reach(ReachRule(self, features), lowest=left)
+        return self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         curve, left = self._model_graph(x), self.time_transform_.mirror
@@ -211,12 +215,13 @@ class TabularRegressor(FeatureModel):
             curve = GridCurve.of_predictions(
                 -curve.at(curve.taus).reversed(), 1.0 - curve.taus[::-1], self._lowest_time()
             )
-        followed = followed_graph(self._follow_up, x, self.time_transform_)
+        curve = self._limited(curve)
+        followed = followed_graph(self._follow_up, x, self.time_transform_, self.follow_up_)
         return curve, reach_graph(curve, followed, lowest=left)
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
-        return followed(self._follow_up, features, self.time_transform_)
+        return followed(self._follow_up, features, self.time_transform_, self.follow_up_)
 
     # Saving
 

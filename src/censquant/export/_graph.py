@@ -24,9 +24,17 @@ from censquant.export._value import (
     known_length,
 )
 
+# Where times are coarse: neighbours that become one, and steps up to the largest of few.
+_GROUP, _N_LIMITS = 5, 100
+
 
 class Graph:
     """Operations from inputs to named outputs, and the constants among them.
+
+    Parameters
+    ----------
+    coarse_times : bool, default False
+        Whether times of single training rows are kept out of the constants.
 
     Examples
     --------
@@ -39,7 +47,8 @@ class Graph:
     ['mul', 'sum']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, coarse_times: bool = False) -> None:
+        self.coarse_times = coarse_times
         self.top = Block()
         self.inputs: dict[str, Value] = {}
         self.columns: dict[str, list[str]] = {}
@@ -47,6 +56,7 @@ class Graph:
         self.facts: dict[str, Any] = {}
         self.constants: dict[int, NDArray[Any]] = {}
         self._known_constants: dict[tuple[str, Shape, bytes], Value] = {}
+        self._must_be_finite: dict[tuple[int, bool], Value] = {}
         self._blocks = [self.top]
         self._n_values = 0
 
@@ -102,6 +112,35 @@ class Graph:
             return given
         types = {FLOAT: np.float64, INTEGER: np.int64, FLAG: np.bool_}
         return self.constant(np.asarray(given, dtype=types[kind]))
+
+    # Times of training rows
+
+    def row_times(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return increasing times of training rows as the graph may hold them.
+
+        Where times are coarse, five neighbours are replaced by their mean.
+        """
+        if not self.coarse_times or not len(times):
+            return times
+        starts = np.arange(0, max(len(times) - _GROUP + 1, 1), _GROUP)
+        sizes = np.diff(np.append(starts, len(times)))
+        return np.asarray(np.repeat(np.add.reduceat(times, starts) / sizes, sizes))
+
+    def row_limits(
+        self, times: NDArray[np.float64], n_steps: int = _N_LIMITS
+    ) -> NDArray[np.float64]:
+        """Return times in any order that single training rows have, as the graph may hold them.
+
+        Where times are coarse, they are multiples of a round step, so many of which or somewhat
+        more reach up to the largest.
+        """
+        finite = np.abs(times[np.isfinite(times)])
+        if not self.coarse_times or not finite.size or not finite.max() > 0:
+            return times
+        rough = float(finite.max()) / n_steps
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = power * max(one for one in (1.0, 2.0, 5.0) if one * power <= rough * (1 + 1e-9))
+        return np.where(np.isfinite(times), np.floor(times / step) * step, times)
 
     # Operations that are not those of one value
 
@@ -182,6 +221,45 @@ class Graph:
         kinds = [(value.kind, value.shape) for value in initial]
         options = {"count": count, "ends": going is not None}
         return list(self.add_many("loop", tuple(initial), kinds, options, body))
+
+    # Rows that cannot be predicted
+
+    def require_finite(self, x: Value, *, may_be_missing: bool = False) -> None:
+        """Note that a row of ``x`` with infinity, or a missing value, has no answer.
+
+        Python refuses such rows; a file has no way to, and comparisons would give them the answer
+        of the largest or smallest number. See :meth:`hide_unusable`.
+        """
+        if len(self._blocks) == 1:  # what is inside of a loop comes from outside
+            self._must_be_finite[x.number, may_be_missing] = x
+
+    def hide_unusable(self) -> None:
+        """Make all outputs of floating point NaN in rows that cannot be predicted.
+
+        Examples
+        --------
+        >>> from censquant.export import Graph
+        >>> graph = Graph()
+        >>> x = graph.numbers(2)
+        >>> graph.require_finite(x)
+        >>> graph.outputs["largest"] = x.max()
+        >>> graph.hide_unusable()
+        >>> [node.operation for node in graph.top.nodes]
+        ['highest', 'mul', 'sum', 'add']
+        """
+        if not self._must_be_finite:
+            return
+        # Zero times infinity is NaN, and so is a sum that it is in.
+        sums = []
+        for (_, may_be_missing), x in self._must_be_finite.items():
+            zeros = x * 0.0
+            sums.append((x.is_nan().where(0.0, zeros) if may_be_missing else zeros).sum())
+        hidden = sums[0]
+        for each in sums[1:]:
+            hidden = hidden + each
+        for name, value in self.outputs.items():
+            if value.kind == FLOAT:
+                self.outputs[name] = value + (hidden if len(value.shape) > 1 else hidden.reshape())
 
     # Bookkeeping
 

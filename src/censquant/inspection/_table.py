@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._frames import is_polars
+from censquant._frames import is_polars, unmasked
 from censquant.adapters import final_model
 
 Places = NDArray[np.intp]
@@ -190,7 +190,7 @@ def _is_frame(X: Any) -> bool:
 
 def _read_array(X: Any, name: str) -> NDArray[Any]:
     """Return rows of an array-like or sparse matrix; numbers beside text stay numbers."""
-    array = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    array = np.asarray(X.toarray() if hasattr(X, "toarray") else unmasked(X))
     if array.dtype.kind in "US":
         array = np.asarray(X, dtype=object)
     if array.ndim != 2:

@@ -78,7 +78,7 @@ class TableReader:
                 self._rows_read += piece.num_rows
                 for start in range(0, piece.num_rows, n_rows):
                     yield piece.slice(start, n_rows)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise unreadable(self.shown, error) from None
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class TableReader:
             self._jumping = self._stream.seekable()
             # Fetched ahead, a file stays in memory until its end; unbuffered, a group of rows does.
             file = pq.ParquetFile(self._jumping, pre_buffer=False, buffer_size=_PAGE_BYTES)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise unreadable(self.shown, error) from None
         self.names = list(file.schema_arrow.names)
         self.n_rows = file.metadata.num_rows
@@ -121,15 +121,19 @@ class TableReader:
         try:
             self._jumping = self._stream.seekable()
             file = pa.ipc.open_file(self._jumping)
-        except (pa.ArrowInvalid, OSError) as error:
+            self.names = list(file.schema.names)
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise unreadable(self.shown, error) from None
-        self.names = list(file.schema.names)
 
         def pieces(places: Sequence[int], n_rows: int) -> Iterator[Any]:
             for number in range(file.num_record_batches):
                 found = pa.Table.from_batches([file.get_batch(number)])
                 columns = [found.column(place) for place in places]
-                yield pa.table(columns, names=[str(place) for place in places])
+                chosen = pa.table(columns, names=[str(place) for place in places])
+                # Nothing in the format is checked when it is read: places in a damaged file may
+                # lie outside of its memory.
+                chosen.validate(full=True)
+                yield chosen
 
         return pieces
 

@@ -3,16 +3,24 @@
 import contextlib
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from censquant.io._error import TableError
-from censquant.io._options import MISSING, TextOptions
+from censquant.io._error import TableError, option
+from censquant.io._options import MISSING, THOUSANDS, TextOptions
 
 NUMBER, TEXT, DATE, OTHER = "number", "text", "date", "other"
 
 _DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
-_COMMA_NUMBER = r"^[+-]?\d{1,3}(\.\d{3})*,\d+$|^[+-]?\d+,\d+$|^[+-]?\d+$"
+_ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 _MANY_NUMBERS = 10
+# Numbers with three decimals beside so many without any, or with decimals that end with 0, which
+# no program writes beside numbers without decimals, are probably thousands.
+_FEW = 3
+_FIRST_ROWS = 1_000
+_ALONE = "write plain numbers, without units, currencies and other signs"
+# Dates outside of these years stand for a missing one.
+_FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
 class Columns:
@@ -74,54 +82,126 @@ class Columns:
         found = self._parsed(values) if kind == TEXT else values.cast(pa.float64(), safe=False)
         if found is None:
             raise self._not_numbers(values, name, first_row)
+        if kind == TEXT:
+            self._refuse_thousands(values, name)
         return np.asarray(found.to_numpy(), dtype=np.float64)
+
+    def text_notes(self, numbers: Sequence[Any]) -> dict[str, Any]:
+        """Return options for further tables; a decimal mark that was found counts as given."""
+        import pyarrow.compute as pc
+
+        mark = self._options.decimal_mark
+        is_there = any(
+            _is_string(column.type) and pc.any(pc.match_substring(column, mark)).as_py()
+            for column in numbers
+        )
+        notes = self._options.to_dict()
+        return {**notes, "decimal": mark} if is_there else notes
 
     def refuse_doubtful(self, values: Any, name: str) -> None:
         """Refuse text that is probably meant to be numbers, and say how to read it."""
         import pyarrow.compute as pc
 
-        example = self._decimal_commas(values)
-        if example is not None:
+        other_uses = [("categorical", name), ("drop", name)]
+        if marks := self._marks_for(values):
+            example = _short(values[self._first_wrong(values)].as_py())
             raise TableError(
-                f"The column {name!r} of {self._shown} holds numbers with commas such as "
-                f"{example!r}",
-                [("decimal", ","), ("categorical", name), ("drop", name)],
+                f"The column {name!r} of {self._shown} holds numbers such as {example!r}",
+                [*marks, *other_uses],
             )
         distinct = pc.unique(values.drop_null())
-        is_number = _numeric(distinct, self._options.decimal)
+        if self._options.thousands and _all_match(distinct, r"^[+-]?\d*[.,]?\d+$"):
+            raise TableError(
+                f"The column {name!r} of {self._shown} holds numbers such as "
+                f"{_short(values[self._first_wrong(values)].as_py())!r}, in which "
+                f"{self._options.thousands!r} separates no thousands",
+                other_uses,
+                "write all numbers in the same way",
+            )
+        if len(distinct) > _MANY_NUMBERS and _have_one_unit(distinct):
+            raise TableError(
+                f"The column {name!r} of {self._shown} holds numbers such as "
+                f"{_short(distinct[0].as_py())!r}",
+                remedy=f"{_ALONE}, or name the column by {option('categorical')} or "
+                f"{option('drop')}",
+            )
+        is_number = self._numeric(distinct)
         n_numbers = pc.sum(is_number).as_py() or 0
         others = distinct.filter(pc.invert(is_number))
         if n_numbers > _MANY_NUMBERS and n_numbers > len(others):
             shown = ", ".join(repr(_short(one)) for one in others[:3].to_pylist())
             dots = ", ..." if len(others) > 3 else ""
-            raise TableError(
+            problem = (
                 f"The column {name!r} of {self._shown} holds {n_numbers} different numbers beside "
-                f"{shown}{dots}",
-                [("missing", _short(others[0].as_py())), ("categorical", name), ("drop", name)],
+                f"{shown}{dots}"
             )
+            if _has_digits(others[0].as_py()):
+                raise TableError(
+                    problem, remedy=f"{_ALONE}, or name the column by {option('categorical')} or "
+                    f"{option('drop')}",
+                )  # fmt: skip
+            raise TableError(problem, [("missing", _short(others[0].as_py())), *other_uses])
 
     def dates(self, values: Any, name: str, date_format: str | None) -> Any:
-        """Return a column as times in nanoseconds since 1970, null where a value is missing."""
+        """Return a column as times in microseconds, null where a value is missing.
+
+        Those with a time zone have the type of universal time, others have none.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
         if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
-            return values.cast(pa.timestamp("ns", tz=getattr(values.type, "tz", None)))
-        if _is_string(values.type):
+            zone = "UTC" if getattr(values.type, "tz", None) else None
+            found = values.cast(pa.timestamp("us", tz=zone), safe=False)
+        elif _is_string(values.type):
             if date_format is not None:
                 found = pc.strptime(values, format=date_format, unit="us", error_is_null=True)
             else:
+                self._refuse_some_zones(values, name)
                 found = _iso_dates(values)
             wrong = pc.and_(pc.is_null(found), pc.is_valid(values))
-            if not pc.any(wrong).as_py():
-                return found.cast(pa.timestamp("ns"))
-            row = pc.index(wrong, True).as_py()
-            raise self._not_dates(values[row].as_py(), name, row, date_format)
-        if values.null_count == len(values):
-            return pa.nulls(len(values), pa.timestamp("ns"))
+            if pc.any(wrong).as_py():
+                row = pc.index(wrong, True).as_py()
+                raise self._not_dates(values[row].as_py(), name, row, date_format)
+        elif values.null_count == len(values):
+            return pa.nulls(len(values), pa.timestamp("us"))
+        else:
+            raise TableError(
+                f"The column {name!r} of {self._shown} must hold dates, got numbers",
+                remedy=f"give durations as numbers by {option('time')}",
+            )
+        self._refuse_endless(values, found, name)
+        return found
+
+    def _refuse_some_zones(self, values: Any, name: str) -> None:
+        import pyarrow.compute as pc
+
+        dates = values.filter(pc.fill_null(pc.match_substring_regex(values, _DATE), False))
+        zoned = pc.match_substring_regex(dates, _ZONE)
+        with_zone, without = (dates.filter(some) for some in (zoned, pc.invert(zoned)))
+        if len(with_zone) and len(without):
+            first, other = with_zone[0].as_py(), without[0].as_py()
+            raise TableError(
+                f"The column {name!r} of {self._shown} holds dates with a time zone such as "
+                f"{first!r} and without one such as {other!r}",
+                remedy="write all of them in the same way",
+            )
+
+    def _refuse_endless(self, values: Any, dates: Any, name: str) -> None:
+        """Refuse dates that stand for no date, such as 9999-12-31."""
+        import pyarrow.compute as pc
+
+        year = pc.year(dates)
+        wrong = pc.or_(pc.less(year, _FIRST_YEAR), pc.greater(year, _LAST_YEAR))
+        if not pc.any(wrong).as_py():
+            return
+        row = pc.index(pc.fill_null(wrong, False), True).as_py()
+        text = str(values[row].as_py())
         raise TableError(
-            f"The column {name!r} of {self._shown} must hold dates, got numbers",
-            remedy="give durations as numbers by time",
+            f"The column {name!r} of {self._shown} holds the date {text} in row {row + 1}, which "
+            "stands for no date",
+            [("missing", text)] if _is_string(values.type) else [],
+            "leave such dates empty",
         )
 
     def _parsed(self, values: Any) -> Any:
@@ -129,41 +209,105 @@ class Columns:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if self._options.decimal != "." and _is_string(values.type):
-            if pc.any(pc.match_substring(values, ".")).as_py():
-                return None  # a point would be a thousands separator: the meaning is unknown
-            values = pc.replace_substring(values, self._options.decimal, ".")
+        decimal, thousands = self._options.decimal_mark, self._options.thousands
+        if _is_string(values.type):
+            if thousands is not None:
+                if not pc.all(self._numeric(values)).as_py() and values.null_count < len(values):
+                    return None
+                values = pc.replace_substring_regex(values, _mark_form(thousands), "")
+            if decimal != ".":
+                if pc.any(pc.match_substring(values, ".")).as_py():
+                    return None  # a point would be a thousands separator: the meaning is unknown
+                values = pc.replace_substring(values, decimal, ".")
         try:
             return values.cast(pa.float64())
         except pa.ArrowInvalid:
             return None
 
-    def _decimal_commas(self, values: Any) -> str | None:
+    def _refuse_thousands(self, values: Any, name: str) -> None:
+        """Refuse numbers in which the decimal mark may separate thousands."""
         import pyarrow.compute as pc
 
-        if self._options.decimal != "." or not _all_match(values, _COMMA_NUMBER):
-            return None
-        commas = values.filter(pc.fill_null(pc.match_substring(values, ","), False))
-        return str(commas[0].as_py()) if len(commas) else None
+        decimal = self._options.decimal_mark
+        # Commas are decimal marks only where that was said, of the table as a whole.
+        is_settled = self._options.decimal is not None and decimal == "."
+        if is_settled or self._options.thousands is not None or not _is_string(values.type):
+            return
+        if not _looks_like_thousands(values[:_FIRST_ROWS], decimal, few=0):
+            return
+        if _looks_like_thousands(values, decimal, few=_FEW):
+            place = pc.index(pc.match_substring(values, decimal), True).as_py()
+            text = values[place].as_py()
+            other = ("decimal", ".") if decimal == "." else ("thousands", ".")
+            raise TableError(
+                f"The column {name!r} of {self._shown} holds {text!r}, and it is not clear whether "
+                f"that is {text.replace(decimal, '')} or {text.replace(decimal, '.')}",
+                [("thousands", decimal), other],
+            )
+
+    def may_hold_thousands(self, values: Any) -> bool:
+        """Say whether all values have three decimals, of which nobody knows what they mean."""
+        mark, given = self._options.decimal_mark, self._options
+        if given.decimal or given.thousands or not _is_string(values.type):
+            return False
+        form = _three_decimals(mark)
+        return _all_match(values[:_FIRST_ROWS], form) and _all_match(values, form)
+
+    def _marks_for(self, values: Any) -> list[tuple[str, str]]:
+        """Return the options, any of which makes a column of text one of numbers."""
+        import pyarrow.compute as pc
+
+        found = []
+        if self._options.thousands is None:
+            for mark in THOUSANDS:
+                decimals = [self._options.decimal or ("," if mark == "." else ".")]
+                if mark in " '" and self._options.decimal is None:
+                    decimals.append(",")
+                if pc.any(pc.match_substring_regex(values, _mark_form(mark))).as_py() and any(
+                    mark != decimal and _all_match(values, _number_form(decimal, mark))
+                    for decimal in decimals
+                ):
+                    found.append(("thousands", mark))
+        thousands, other = (
+            self._options.thousands,
+            "." if self._options.decimal_mark == "," else ",",
+        )
+        if thousands != other and _all_match(values, _number_form(other, thousands)):
+            found.append(("decimal", other))
+        return found
+
+    def _numeric(self, values: Any) -> Any:
+        """Say of each text whether it is a number."""
+        import pyarrow.compute as pc
+
+        form = _number_form(self._options.decimal_mark, self._options.thousands)
+        return pc.match_substring_regex(values, form)
+
+    def _first_wrong(self, values: Any) -> int:
+        import pyarrow.compute as pc
+
+        return int(pc.index(pc.fill_null(self._numeric(values), True), False).as_py())
 
     def _not_numbers(self, values: Any, name: str, first_row: int) -> TableError:
-        import pyarrow.compute as pc
-
-        example = self._decimal_commas(values)
-        is_number = pc.fill_null(_numeric(values, self._options.decimal), True)
-        row = pc.index(is_number, False).as_py()
+        row = self._first_wrong(values)
         text = _short(values[row].as_py())
         where = f"The column {name!r} of {self._shown} must hold numbers, got {text!r} in row "
-        options = [("missing", text)]
-        if example is not None:
-            options = [("decimal", ",")]
-        return TableError(f"{where}{first_row + row + 1}", options, "fix it")
+        options, remedy = self._marks_for(values), "fix it"
+        if not options and _has_digits(text):
+            remedy = _ALONE
+        elif not options:
+            options = [("missing", text)]
+        return TableError(f"{where}{first_row + row + 1}", options, remedy)
 
     def _not_dates(self, text: str, name: str, row: int, date_format: str | None) -> TableError:
         where = f"The column {name!r} of {self._shown} must hold dates"
         if date_format is not None:
             return TableError(
                 f"{where} of the form {date_format}, got {_short(text)!r} in row {row + 1}"
+            )
+        if re.match(_DATE, text):
+            return TableError(
+                f"{where} of the calendar, got {_short(text)!r} in row {row + 1}", remedy="fix it"
             )
         guesses = [("date_format", form) for form in _possible_formats(text)]
         return TableError(
@@ -174,8 +318,6 @@ class Columns:
 
 def _possible_formats(text: str) -> list[str]:
     """Return forms in which a text is a date; where day and month may be swapped, both."""
-    from datetime import datetime
-
     found = []
     for mark in "./- ":
         for parts in (("%d", "%m", "%Y"), ("%m", "%d", "%Y"), ("%Y", "%m", "%d")):
@@ -199,18 +341,73 @@ def _iso_dates(values: Any) -> Any:
     except pa.ArrowInvalid:
         pass
     try:  # offsets from universal time
-        return kept.cast(pa.timestamp("us", tz="UTC")).cast(pa.timestamp("us"))
+        return kept.cast(pa.timestamp("us", tz="UTC"))
     except pa.ArrowInvalid:  # the form of a date, but not a day of the calendar
-        return pa.nulls(len(values), pa.timestamp("us"))
+        days = [_day(text) for text in kept.to_pylist()]
+        return pa.chunked_array([pa.array(days, pa.timestamp("us"))])
 
 
-def _numeric(values: Any, decimal: str) -> Any:
-    """Say of each text whether it is a number."""
+def _day(text: str | None) -> datetime | None:
+    """Return the day of a date, None if there is no such day."""
+    try:
+        return None if text is None else datetime.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+def _number_form(decimal: str, thousands: str | None) -> str:
+    """Return the form of a number, with thousands in groups of three where there is a mark."""
+    point = re.escape(decimal)
+    grouped = "" if thousands is None else rf"\d{{1,3}}({_mark_form(thousands)}\d{{3}})+|"
+    digits = rf"(({grouped}\d+)({point}\d*)?|{point}\d+)"
+    return rf"^[+-]?{digits}([eE][+-]?\d+)?$|^[+-]?[iI]nf(inity)?$|^nan$"
+
+
+def _mark_form(mark: str) -> str:
+    """Return a mark of thousands; spaces are often those that do not break lines."""
+    return {" ": "[ \u00a0\u2009\u202f]", "'": "['\u2019]"}.get(mark, re.escape(mark))
+
+
+def _three_decimals(decimal: str) -> str:
+    """Return the form of a number from 1 to 999 with three decimals, or of thousands."""
+    return rf"^[+-]?[1-9]\d{{0,2}}{re.escape(decimal)}\d{{3}}$"
+
+
+def _looks_like_thousands(values: Any, decimal: str, *, few: int) -> bool:
+    """Say whether all numbers with a decimal mark have three decimals, and others are below 1000.
+
+    ``few`` is how many of each kind there must be, unless a decimal ends with 0.
+    """
     import pyarrow.compute as pc
 
-    mark = re.escape(decimal)
-    form = rf"^[+-]?(\d+({mark}\d*)?|{mark}\d+)([eE][+-]?\d+)?$|^[+-]?[iI]nf(inity)?$|^nan$"
-    return pc.match_substring_regex(values, form)
+    marked = values.filter(pc.fill_null(pc.match_substring(values, decimal), False))
+    if not _all_match(marked, _three_decimals(decimal)):
+        return few == 0 and len(marked) == 0
+    n_whole = len(values) - values.null_count - len(marked)
+    plain = values.filter(pc.fill_null(pc.invert(pc.match_substring(values, decimal)), False))
+    if n_whole and not _all_match(plain, r"^[+-]?\d{1,3}$"):
+        return False
+    if few and n_whole and pc.any(pc.ends_with(marked, "0")).as_py():
+        return True
+    return n_whole >= few and len(marked) >= few
+
+
+def _have_one_unit(texts: Any) -> bool:
+    """Say whether texts are numbers that all have the same unit behind or currency before them."""
+    import pyarrow.compute as pc
+
+    # Letters in front are those of identifiers.
+    form = r"^(?P<before>[^\w\s+.-]?\s*)[+-]?\d[\d.,]*(?P<behind>\s*[^\d\s][^\d]*|)$"
+    parts = pc.extract_regex(texts, form)
+    if parts.null_count:
+        return False
+    units = [pc.unique(pc.struct_field(parts, place)).to_pylist() for place in (0, 1)]
+    return all(len(found) == 1 for found in units) and any(found[0] for found in units)
+
+
+def _has_digits(text: str) -> bool:
+    """Say whether a text may be a quantity, which must not be counted as missing."""
+    return any(letter.isdigit() for letter in text)
 
 
 def _all_match(values: Any, form: str) -> bool:

@@ -197,6 +197,7 @@ class _FragmentReader:
                 if batch.num_rows:
                     self._n_read += batch.num_rows
                     found = pa.Table.from_batches([batch]).select(chosen)
+                    found.validate(full=True)  # a damaged Feather file is not noticed otherwise
                     yield found.rename_columns([str(place) for place in places])
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
             raise unreadable(self.shown, error) from None

@@ -1,7 +1,22 @@
 """Tables that cannot be read as they are, with the option that would help."""
 
+import re
 import shlex
 from collections.abc import Sequence
+
+# Around the name of an option inside a text; neither is a character of any language.
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_OPTION = re.compile(f"{_OPEN}(.*?){_CLOSE}")
+
+
+def option(name: str) -> str:
+    """Return an option's name for the text of a :class:`TableError`, which shells write as --name.
+
+    Parameters
+    ----------
+    name : str
+    """
+    return f"{_OPEN}{name}{_CLOSE}"
 
 
 class TableError(ValueError):
@@ -39,21 +54,29 @@ class TableError(ValueError):
         self.problem, self.options = problem, tuple(options)
         self.remedy, self.about = remedy, about
         shown = [f"{name}={value!r}" for name, value in self.options]
-        super().__init__(self._sentence("pass", shown, about))
+        super().__init__(_OPTION.sub(r"\1", self._sentence("pass", shown, about)))
 
     def for_shell(self) -> str:
         """Return the sentence with the options as the command takes them."""
-        return self._sentence(
+        sentence = self._sentence(
             "add",
-            [f"{_typed(name)} {shlex.quote(value)}" for name, value in self.options],
+            [f"{_typed(name)} {_quoted(value)}" for name, value in self.options],
             _typed(self.about),
         )
+        return _OPTION.sub(lambda found: _typed(found[1]), sentence)
 
     def _sentence(self, verb: str, options: list[str], about: str) -> str:
         added = [f"{verb} {' or '.join(options)}"] if options else []
         remedies = ", or ".join([*added, *([self.remedy] if self.remedy else [])])
         said = f"{self.problem}: {remedies}" if remedies else self.problem
         return f"{about}: {said}{'' if said.endswith('?') else '.'}".removeprefix(": ")
+
+
+def _quoted(value: str) -> str:
+    """Return a value as a shell takes it; a mark alone would be lost in the sentence."""
+    if value == "'":
+        return f'"{value}"'
+    return f"'{value}'" if value in (".", ",") else shlex.quote(value)
 
 
 def _typed(name: str) -> str:

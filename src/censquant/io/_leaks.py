@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._leaks import FEWEST_ROWS, Outcome
 from censquant._row_numbers import are_row_numbers
 from censquant.io._columns import DATE, NUMBER, OTHER
 from censquant.io._table import Table
 from censquant.survival import Target
-
-_FEWEST_ROWS = 20
-_NEARLY_THE_TIME = 0.99
 
 
 def columns_to_leave_out(
@@ -20,9 +18,9 @@ def columns_to_leave_out(
 ) -> tuple[dict[str, str], dict[str, str]]:
     r"""Return columns that should not be used with the reason, and those that deserve a look.
 
-    Columns that are a copy or a multiple of the time, that say the same as the event or are
-    missing exactly where no event was observed, are known only afterwards. Identifiers, dates and
-    constants teach nothing.
+    Columns that are a copy or a multiple of the time, whose values tell the event, or that have
+    values only where it was observed, are known only afterwards. Identifiers, dates and constants
+    teach nothing. Of many rows some are compared with the outcome.
 
     Parameters
     ----------
@@ -50,41 +48,37 @@ def columns_to_leave_out(
     ({'hours': 'the time itself, or a multiple of it'}, {})
     """
     left_out, doubtful = {}, {}
+    outcome = Outcome(target.time, target.event)
     for name in names:
-        reason = _reason(table, name, target)
-        if reason:
+        if reason := _reason(table, name):
             left_out[name] = reason
-        elif table.kinds[name] == NUMBER and _follows(table.numbers(name, "features"), target):
-            doubtful[name] = "nearly the same order as the time: leave it out if it is known only "
-            doubtful[name] += "afterwards"
+            continue
+        is_number = table.kinds[name] == NUMBER
+        values: Any = table.numbers(name, "features") if is_number else _codes(table, name)
+        if reason := outcome.told_by(values):
+            left_out[name] = reason
+        elif reason := outcome.nearly_told_by(values):
+            doubtful[name] = f"{reason}: leave it out if it is known only afterwards"
+        elif is_number and not np.isnan(values).any() and are_row_numbers(values):
+            left_out[name] = "all values are different whole numbers, as in identifiers"
     return left_out, doubtful
 
 
-def _reason(table: Table, name: str, target: Target) -> str:
+def _reason(table: Table, name: str) -> str:
+    """Say why nothing can be learned from a column, whatever the outcome is."""
     column, kind = table.columns[name], table.kinds[name]
     if kind == DATE:
         return "dates"
     if kind == OTHER:
         return f"values of the type {column.type}"
-    missing = np.asarray(column.is_null().to_numpy())
-    if missing.all():
+    n_known = len(column) - column.null_count
+    if not n_known:
         return "no value in any row"
-    if len(target) >= _FEWEST_ROWS and (missing == ~target.event).all():
-        return "missing exactly where no event was observed"
-    codes = _codes(table, name)
-    n_distinct = len(np.unique(codes[~missing]))
-    if n_distinct == 1 and not missing.any():
+    n_distinct = len(column.drop_null().unique())
+    if n_distinct == 1 and n_known == len(column):
         return "the same value in all rows"
-    if kind == NUMBER:
-        numbers = table.numbers(name, "features")
-        if _is_multiple(numbers, target.time):
-            return "the time itself, or a multiple of it"
-        if not missing.any() and are_row_numbers(numbers):
-            return "all values are different whole numbers, as in identifiers"
-    elif n_distinct == (~missing).sum() and n_distinct >= _FEWEST_ROWS:
+    if kind != NUMBER and n_distinct == n_known >= FEWEST_ROWS:
         return "every value is different, as in identifiers"
-    if not missing.any() and n_distinct == 2 and _same_split(codes, target.event):
-        return "the event itself"
     return ""
 
 
@@ -97,30 +91,3 @@ def _codes(table: Table, name: str) -> NDArray[np.int64]:
         whole = pa.concat_arrays(whole.chunks)
     codes = whole.dictionary_encode().indices.fill_null(-1)
     return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _is_multiple(numbers: NDArray[np.float64], time: NDArray[np.float64]) -> bool:
-    """Say whether a column is the time in this or another unit."""
-    if np.isnan(numbers).any() or len(time) < 2 or time.min() == time.max():
-        return False
-    centred, own = numbers - numbers.mean(), time - time.mean()
-    scale = np.abs(centred).max()
-    if not np.isfinite(scale) or scale == 0:
-        return False
-    slope = centred @ own / (own @ own)
-    return bool(np.abs(centred - slope * own).max() <= 1e-6 * scale) and slope > 0
-
-
-def _same_split(codes: NDArray[np.int64], event: NDArray[np.bool_]) -> bool:
-    first = codes == codes[0]
-    return bool((first == event).all() or (first == ~event).all())
-
-
-def _follows(numbers: NDArray[np.float64], target: Target) -> bool:
-    from scipy.stats import spearmanr
-
-    known = np.isfinite(numbers)
-    if known.sum() < _FEWEST_ROWS or np.ptp(numbers[known]) == 0 or np.ptp(target.time[known]) == 0:
-        return False
-    found: Any = spearmanr(numbers[known], target.time[known])
-    return bool(abs(found.statistic) > _NEARLY_THE_TIME)

@@ -33,7 +33,7 @@ def ray_predictor(
         Become the columns ``q0.1``, ``q0.25``, ...
     keep : sequence of str, default ()
         Columns that are passed through in front of the predictions, such as an identifier.
-    beyond : {"nan", "inf", "extrapolate"}, default "nan"
+    beyond : {"nan", "inf", "limit", "extrapolate"}, default "nan"
         What to return at levels that the data cannot speak for.
 
     Returns
@@ -57,7 +57,7 @@ def ray_predictor(
         check_quantiles(quantiles),
         interval=None,
         lower_bound=None,
-        remaining=None,
+        ages=None,
         beyond=beyond,
     )
     kept = [keep] if isinstance(keep, str) else list(keep)

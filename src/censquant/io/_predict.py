@@ -18,7 +18,7 @@ from censquant.io._error import TableError
 from censquant.io._model_columns import known_kinds, settled_kinds
 from censquant.io._options import TextOptions
 from censquant.io._places import Places
-from censquant.io._question import Question
+from censquant.io._question import LIMITED, Ages, Question
 from censquant.io._stream import STANDARD
 from censquant.io._table import CHUNK_ROWS, frame_of
 from censquant.io._write import check_output, writing
@@ -40,6 +40,8 @@ class PredictedFile:
         Names of the columns that were predicted.
     identified_share : float
         Share of the predicted quantiles that the data can speak for.
+    limited_share : float or None
+        Share of the lower bounds that follow-up limits; None if none were asked for.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class PredictedFile:
     n_rows: int
     columns: tuple[str, ...]
     identified_share: float
+    limited_share: float | None = None
 
 
 def predict_file(
@@ -62,6 +65,10 @@ def predict_file(
     interval: float | None = None,
     lower_bound: float | None = None,
     remaining: str | None = None,
+    start: str | None = None,
+    as_of: str | None = None,
+    unit: str = "days",
+    date_format: str | None = None,
     beyond: str = "nan",
     keep: Sequence[str] | str | None = None,
     options: TextOptions | None = None,
@@ -88,12 +95,20 @@ def predict_file(
         Adds the ends of the central interval with this probability, ``lower`` and ``upper``. Of a
         :class:`censquant.ConformalSurvivalRegressor` they keep the promise.
     lower_bound : float in (0, 1), optional
-        Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9; of a
+        Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9, and whether
+        follow-up ends before the bound would, ``limited``; of a
         :class:`censquant.ConformalSurvivalRegressor` alone.
     remaining : str, optional
         Column with the time that each individual has lasted already: quantiles and interval are
         then those of the time that is left, and their columns start with ``remaining_``.
-    beyond : {"nan", "inf", "extrapolate"}, default "nan"
+    start, as_of : str, optional
+        Instead of ``remaining``: a column of first dates, and the date up to which ages are
+        counted. Columns that start with ``date_`` then have the days on which the times end.
+    unit : str, default "days"
+        Unit of the model's times, one of ``UNITS``, in which such ages are counted.
+    date_format : str, optional
+        Form of the dates, as in :class:`TargetColumns`.
+    beyond : {"nan", "inf", "limit", "extrapolate"}, default "nan"
         What to write at levels that the data cannot speak for: nothing, infinity, or the model's
         guess.
     keep : sequence of str or "all", optional
@@ -133,7 +148,7 @@ def predict_file(
         check_quantiles(quantiles),
         interval=interval,
         lower_bound=lower_bound,
-        remaining=remaining,
+        ages=Ages.given(remaining, start, as_of, unit, date_format),
         beyond=beyond,
     )
     check_integer("chunk_rows", chunk_rows, minimum=1)
@@ -145,26 +160,33 @@ def predict_file(
         first = next(pieces, None)
         if first is None:
             raise ValueError(f"{reader.shown} has a header but no rows.")
-        n_rows, n_identified = 0, 0
+        n_rows, n_identified, n_limited = 0, 0, 0
         with writing(out, first.table.schema, overwrite=overwrite) as writer:
             for piece in chain([first], pieces):
                 writer.write(piece.table)
                 n_rows += piece.table.num_rows
                 n_identified += piece.n_identified
+                n_limited += piece.n_limited
                 if progress is not None:
                     progress(*reader.progress)
     finally:
         reader.close()
     n_asked = n_rows * len(asked.levels)
-    return PredictedFile(n_rows, tuple(asked.columns), n_identified / n_asked)
+    limited = n_limited / n_rows if LIMITED in asked.columns else None
+    written = (*asked.columns, *(date for _, date in asked.dated))
+    return PredictedFile(n_rows, written, n_identified / n_asked, limited)
 
 
 @dataclass(frozen=True, eq=False)
 class PredictedPiece:
-    """Some rows of a table of predictions, and how many of its quantiles are identified."""
+    """Some rows of a table of predictions.
+
+    It comes with the numbers of its quantiles that are identified and of its limited bounds.
+    """
 
     table: Any
     n_identified: int
+    n_limited: int
 
 
 def predicted_pieces(
@@ -182,16 +204,16 @@ def predicted_pieces(
     whole parts are read only.
     """
     places = Places(reader)
-    features = [places.of(name, "features") for name in asked.features]
-    elapsed = None
-    if asked.remaining is not None:
-        elapsed = places.of(asked.remaining, "remaining")
+    features = [places.of(name, "") for name in asked.features]
+    ages = asked.ages
+    elapsed = None if ages is None else places.of(ages.column, ages.role)
     if keep is None:
         kept = [name for name in places.names if name not in asked.features]
     else:
         kept = places.names if isinstance(keep, str) else list(keep)
     beside = [places.of(name, "keep") for name in kept]
-    if clash := [name for name in kept if name in asked.columns]:
+    taken = [*asked.columns, *(date for _, date in asked.dated)]
+    if clash := [name for name in kept if name in taken]:
         raise TableError(
             f"{reader.shown} has columns called as the predictions: {named(clash)}",
             remedy="rename them, or keep other columns",
@@ -215,9 +237,8 @@ def predicted_pieces(
         known = settled_kinds(read, known, columns)
         frame = frame_of(read, columns, known, n_before)
         spent = None
-        if elapsed is not None:
-            spent = read.numbers(values[elapsed], str(asked.remaining), n_before)
-            _check_elapsed(spent, reader.shown, str(asked.remaining), n_before)
+        if ages is not None and elapsed is not None:
+            spent = ages.read(read, values[elapsed], reader.shown, n_before, asked.lowest)
         originals = {
             name: piece.column(str(place)) for name, place in zip(kept, beside, strict=True)
         }
@@ -243,25 +264,21 @@ def _written(
     import pyarrow as pa
 
     predicted, n_identified = asked.answer(frame, elapsed)
+    answers = dict(zip(asked.columns, predicted.T, strict=True))
+    flags = answers.get(LIMITED, np.zeros(0)) > 0
     columns = {
         **kept,
         **{
             # Nothing is written where there is no number.
             name: pa.array(np.ascontiguousarray(column), mask=np.isnan(column))
-            for name, column in zip(asked.columns, predicted.T, strict=True)
+            for name, column in answers.items()
         },
     }
-    return PredictedPiece(pa.table(columns), n_identified)
-
-
-def _check_elapsed(elapsed: Floats, shown: str, name: str, n_before: int) -> None:
-    wrong = np.flatnonzero(~np.isfinite(elapsed))
-    if wrong.size:
-        raise TableError(
-            f"The column {name!r} of {shown} must hold the time that each individual has lasted, "
-            f"got none in row {n_before + wrong[0] + 1}",
-            remedy="write 0 for those that begin",
-        )
+    if LIMITED in answers:
+        columns[LIMITED] = pa.array(flags)
+    if asked.ages is not None:
+        columns |= {date: asked.ages.dates(answers[name]) for name, date in asked.dated}
+    return PredictedPiece(pa.table(columns), n_identified, int(flags.sum()))
 
 
 def _refuse_same_file(data: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:

@@ -15,7 +15,7 @@ from censquant._validation import check_integer
 from censquant.io._dataset import Part, open_dataset
 from censquant.io._options import TextOptions
 from censquant.io._predict import LEVELS, PredictedPiece, predicted_pieces
-from censquant.io._question import Question
+from censquant.io._question import Ages, Question
 from censquant.io._table import CHUNK_ROWS
 from censquant.io._write import writing
 from censquant.quantiles import check_quantiles
@@ -62,6 +62,10 @@ def predict_dataset(
     interval: float | None = None,
     lower_bound: float | None = None,
     remaining: str | None = None,
+    start: str | None = None,
+    as_of: str | None = None,
+    unit: str = "days",
+    date_format: str | None = None,
     beyond: str = "nan",
     keep: Sequence[str] | str | None = None,
     options: TextOptions | None = None,
@@ -85,7 +89,9 @@ def predict_dataset(
         A Parquet, Feather, CSV or TSV file, or a folder of such files.
     out : str or path
         A new or empty folder, or one in which this prediction was begun.
-    quantiles, interval, lower_bound, remaining, beyond, keep, options
+    quantiles, interval, lower_bound, remaining, start, as_of, unit, date_format, beyond, keep
+        As in :func:`predict_file`.
+    options
         As in :func:`predict_file`.
     part_rows : int, default 1,000,000
         Rows per file of predictions.
@@ -114,12 +120,13 @@ def predict_dataset(
     >>> written.n_rows, parts
     (686, ['part-00000-00000.parquet', 'part-00000-00001.parquet'])
     """
+    ages = Ages.given(remaining, start, as_of, unit, date_format)
     asked = Question(
         model,
         check_quantiles(quantiles),
         interval=interval,
         lower_bound=lower_bound,
-        remaining=remaining,
+        ages=ages,
         beyond=beyond,
     )
     check_integer("part_rows", part_rows, minimum=1)
@@ -127,7 +134,14 @@ def predict_dataset(
     data, folder = open_dataset(source, options), Path(out)
     begun = _Begun(
         folder,
-        data.identity(asked.columns, asked.levels.tolist(), beyond, remaining, keep, part_rows),
+        data.identity(
+            asked.columns,
+            asked.levels.tolist(),
+            beyond,
+            remaining if start is None else ages,
+            keep,
+            part_rows,
+        ),
     )
     begun.check()
     refusal = f"Another process is writing the predictions {str(folder)!r}"

@@ -28,6 +28,8 @@ _FOREIGN = {
 }
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # before that of UTF-16, with which it begins
+    codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
@@ -176,9 +178,15 @@ class Utf8:
         )
         self.encoding = encoding or marked or "utf-8"
         if encoding is None and marked is None and b"\0" in stream.first:
+            likely = _encoding_with_zeros(stream.first)
+            if likely is None:
+                raise TableError(
+                    f"{stream.shown} has bytes that are zero, so that it is not text",
+                    remedy="save the table as CSV, TSV, Parquet or Feather",
+                )
             raise TableError(
-                f"{stream.shown} has bytes that are zero, as text in UTF-16 has",
-                [("encoding", "utf-16")],
+                f"{stream.shown} has bytes that are zero, as text in UTF-16 or UTF-32 has",
+                [("encoding", likely)],
             )
         self._asked = encoding is not None
         # The mark of UTF-8 is no part of the first name.
@@ -220,8 +228,28 @@ class Utf8:
         around = getattr(error, "object", b"")[: getattr(error, "start", 0)]
         line = self._n_lines + (around.count(b"\n") if isinstance(around, bytes) else 0)
         problem = f"{self._stream.shown} is not text in {self.encoding.removesuffix('-sig')}"
-        other = [] if self._asked else [("encoding", "cp1252")]
+        likely = None if self._asked else "cp1252"
+        if b"\0" in self._stream.first:
+            likely = _encoding_with_zeros(self._stream.first)
+        other = [] if likely is None else [("encoding", likely)]
         return TableError(f"{problem} (near line {line})", other, "name its encoding")
+
+
+def _encoding_with_zeros(first: bytes) -> str | None:
+    """Return the encoding in which bytes with zeros among them are a line of text, if any is."""
+    start = first[: len(first) // 4 * 4]
+    # Without a mark at the start the order of bytes must be said.
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+        try:
+            text = codecs.getincrementaldecoder(encoding)("strict").decode(start)
+        except UnicodeError:
+            continue
+        line = text.splitlines()[0] if text else ""
+        # Wrong guesses give signs from all over Unicode: names of columns have separators.
+        is_line = line.replace("\t", "").isprintable()
+        if is_line and sum(ord(letter) < 0x250 for letter in line) > len(line) / 2:
+            return encoding
+    return None
 
 
 def _size(file: BinaryIO) -> int | None:

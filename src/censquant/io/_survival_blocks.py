@@ -199,8 +199,9 @@ def _numbers(piece: Table, name: str) -> Floats:
     try:
         values = piece.numbers(name, "features")
     except TableError as error:
+        marks = [given for given in error.options if given[0] in ("decimal", "thousands")]
         raise TableError(
-            error.problem, remedy="encode it as numbers, or name other columns by features"
+            error.problem, marks, "encode it as numbers, or name other columns by features"
         ) from None
     # One sum looks at everything; overflow of finite numbers is sorted out below.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -69,7 +69,7 @@ class Table:
         ----------
         name : str
         role : str
-            Name of the option that asks for it.
+            Name of the option that asks for it, empty for what the model asks for.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class Table:
         return self.reader.numbers(self.column(name, role), name, self.n_before or 0)
 
     def dates(self, name: str, role: str, date_format: str | None = None) -> Any:
-        """Return a column as dates in nanoseconds, null where a value is missing.
+        """Return a column as dates in microseconds, null where a value is missing.
 
         Parameters
         ----------
@@ -148,6 +148,17 @@ class Table:
             if self.kinds[name] == TEXT:
                 self.reader.refuse_doubtful(self.columns[name], name)
 
+    def text_notes(self) -> dict[str, Any]:
+        """Return how numbers and missing values are written, as notes of a model file hold it.
+
+        Returns
+        -------
+        notes : dict
+            Parameters of :class:`TextOptions` for further tables from the same source.
+        """
+        numbers = [self.columns[name] for name, kind in self.kinds.items() if kind == NUMBER]
+        return self.reader.text_notes(numbers)
+
     def frame_for(self, model: Any) -> Any:
         """Return the columns that a model was fitted to, each read as it was then.
 
@@ -160,7 +171,7 @@ class Table:
         -------
         frame : DataFrame
         """
-        columns = {name: self.column(name, "features") for name in feature_names(model)}
+        columns = {name: self.column(name, "") for name in feature_names(model)}
         kinds = settled_kinds(self.reader, known_kinds(model), columns)
         return frame_of(self.reader, columns, kinds)
 
@@ -223,7 +234,8 @@ def read_table(
         if name not in double
     }
     kinds = {name: read.kind(column) for name, column in columns.items()}
-    return Table(reader.shown, columns, kinds, double, _notes(reader, columns, kinds), read)
+    notes = _notes(reader, read, columns, kinds)
+    return Table(reader.shown, columns, kinds, double, notes, read)
 
 
 def frame_of(
@@ -250,11 +262,14 @@ def missing_column(shown: str, name: str, there: Sequence[str], role: str) -> Ta
     """Say that a column is not there, and which one may be meant."""
     lower = {other.lower(): other for other in there}
     near = get_close_matches(name.lower(), list(lower), n=1)
+    needed = "" if role else ", which the model was fitted to"
     hint = f"did you mean {lower[near[0]]!r}?" if near else f"it has {named(list(there))}"
-    return TableError(f"{shown} has no column {name!r}; {hint}", about=role)
+    return TableError(f"{shown} has no column {name!r}{needed}; {hint}", about=role)
 
 
-def _notes(reader: TableReader, columns: dict[str, Any], kinds: dict[str, str]) -> tuple[str, ...]:
+def _notes(
+    reader: TableReader, read: Columns, columns: dict[str, Any], kinds: dict[str, str]
+) -> tuple[str, ...]:
     import pyarrow.compute as pc
 
     notes = []
@@ -267,6 +282,15 @@ def _notes(reader: TableReader, columns: dict[str, Any], kinds: dict[str, str]) 
     if reader.separator not in (None, ",") and reader.options.separator is None:
         shown = "tab" if reader.separator == "\t" else reader.separator
         notes.append(f"Columns are separated by {shown!r}, as the header says.")
+    # Commas are decimal marks where semicolons separate columns, and points are often thousands.
+    if reader.separator == ";" and (
+        doubtful := [name for name, column in columns.items() if read.may_hold_thousands(column)]
+    ):
+        notes.append(
+            f"All values of {named(doubtful)} have three decimals, such as "
+            f"{columns[doubtful[0]].drop_null()[0].as_py()}: if the point separates thousands, "
+            "read the table again with --thousands '.'."
+        )
     broken = [
         name
         for name, column in columns.items()

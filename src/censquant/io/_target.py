@@ -1,15 +1,16 @@
 """Times and events from the columns of a table: asked for where they are not clear."""
 
+import contextlib
 from collections import Counter
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._validation import check_choice
 from censquant.io._columns import DATE, NUMBER, level_texts
-from censquant.io._error import TableError
+from censquant.io._error import TableError, option
 from censquant.io._table import Table
 from censquant.survival import Target
 
@@ -55,7 +56,8 @@ class TargetColumns:
     start, end : str, optional
         Columns of dates.
     until : str, optional
-        Date up to which individuals without an end were followed, such as 2024-06-30.
+        Date up to which individuals without an end were followed, such as 2024-06-30 or in the
+        form ``date_format``.
     unit : str, default "days"
         Unit in which dates are counted, one of ``UNITS``; otherwise a word for messages.
     date_format : str, optional
@@ -85,24 +87,32 @@ class TargetColumns:
     def __post_init__(self) -> None:
         if (self.time is None) == (self.start is None and self.end is None):
             raise TableError(
-                "The times must be given either by one column (time) or by two columns of dates "
-                "(start and end)"
+                f"The times must be given either by one column ({option('time')}) or by two "
+                f"columns of dates ({option('start')} and {option('end')})"
             )
         if self.time is None:
             if self.start is None or self.end is None:
                 given, other = ("start", "end") if self.end is None else ("end", "start")
-                raise TableError(f"{given} and {other} must be given together, got {given} alone")
-            check_choice("unit", self.unit, UNITS)
+                raise TableError(
+                    f"{option(given)} and {option(other)} must be given together, got "
+                    f"{option(given)} alone"
+                )
+            check_unit(self.unit)
         if self.event is None and self.until is None:
             raise TableError(
-                "event must name the column that says whether the event was observed",
-                remedy="give until, the date of the last follow-up, where each row with an end had "
-                "the event",
+                f"{option('event')} must name the column that says whether the event was observed",
+                remedy=f"give {option('until')}, the date of the last follow-up, where each row "
+                "with an end had the event",
             )
         if self.until is not None and self.time is not None:
-            raise TableError("until is a date, and needs columns of dates (start and end)")
+            raise TableError(
+                f"{option('until')} is a date, and needs columns of dates ({option('start')} and "
+                f"{option('end')})"
+            )
         if self.event_value and self.event is None:
-            raise TableError("event_value needs event, the column that has these values")
+            raise TableError(
+                f"{option('event_value')} needs {option('event')}, the column that has these values"
+            )
 
     @property
     def names(self) -> list[str]:
@@ -146,6 +156,22 @@ class TargetColumns:
             raise self.no_events(table.shown)
         return Target(time, event)
 
+    def day(self, name: str, text: str) -> str:
+        """Return a date that was typed in the form of the table's dates as 2024-06-30.
+
+        Parameters
+        ----------
+        name : str
+            Of the option that was typed.
+        text : str
+
+        Returns
+        -------
+        day : str
+        """
+        found = np.datetime64(int(read_day(name, text, self.date_format)), "us")
+        return str(found.astype("datetime64[D]"))
+
     def no_events(self, shown: str) -> TableError:
         """Return the error for data without any event.
 
@@ -160,7 +186,8 @@ class TargetColumns:
         """
         return TableError(
             f"No row of {shown} has the event, so that no time to it can be learned",
-            remedy="check event" + (" and event_value" if self.event_value else ""),
+            remedy=f"check {option('event')}"
+            + (f" and {option('event_value')}" if self.event_value else ""),
         )
 
     def _given_times(self, table: Table, name: str) -> NDArray[np.float64]:
@@ -168,7 +195,7 @@ class TargetColumns:
         if table.kinds[name] == DATE:
             raise TableError(
                 f"The column {name!r} of {table.shown} must hold durations, got dates",
-                remedy="name two columns of dates by start and end",
+                remedy=f"name two columns of dates by {option('start')} and {option('end')}",
             )
         if str(column.type) == "bool":
             raise TableError(
@@ -186,24 +213,46 @@ class TargetColumns:
             table.dates(name, role, self.date_format)
             for name, role in ((self.start, "start"), (self.end, "end"))
         )
-        begin, stop = (_nanoseconds(column) for column in (start, end))
+        self._refuse_other_zones(start, end)
+        begin, stop = (microseconds(column) for column in (start, end))
         has_end = ~np.asarray(end.is_null().to_numpy())
         _refuse_rows(
             table, np.asarray(start.is_null().to_numpy()), f"The date {self.start!r} is missing"
         )
         if self.until is None and not has_end.all():
-            latest = str(np.datetime64(int(max(stop.max(), begin.max())), "ns"))[:10]
+            latest = np.datetime64(int(max(stop.max(), begin.max())), "us")
             raise TableError(
                 f"The date {self.end!r} is missing in {(~has_end).sum()} of {len(end)} rows",
-                [("until", latest)],
+                [("until", self._shown_day(latest, zoned=start.type.tz is not None))],
                 "give another date up to which these rows were followed without the event",
             )
         if self.until is not None:
-            stop = np.where(has_end, stop, _read_date(self.until))
-        time = (stop - begin) / UNITS[self.unit]
-        ends = f"{self.end!r}" if self.until is None else f"{self.end!r} or until={self.until}"
+            until = read_day("until", self.until, self.date_format, zoned=start.type.tz is not None)
+            stop = np.where(has_end, stop, until)
+        time = (stop - begin) / (UNITS[self.unit] / 1_000)
+        ends = f"{self.end!r}"
+        if self.until is not None:
+            ends = f"{self.end!r} or {option('until')} ({self.until})"
         _refuse_rows(table, time < 0, f"{self.start!r} lies after {ends}")
         return time, has_end
+
+    def _refuse_other_zones(self, start: Any, end: Any) -> None:
+        """Refuse dates of which one has a time zone and the other has none."""
+        if len(end) in (start.null_count, end.null_count):
+            return
+        if (start.type.tz is None) != (end.type.tz is None):
+            with_zone, without = (self.start, self.end) if start.type.tz else (self.end, self.start)
+            raise TableError(
+                f"The dates {with_zone!r} have a time zone and {without!r} have none, so that "
+                "the time between them is not known",
+                remedy="write both with their zone or both without",
+            )
+
+    def _shown_day(self, day: np.datetime64, *, zoned: bool) -> str:
+        """Return a date as the table has dates."""
+        if self.date_format is not None:
+            return str(day.astype("datetime64[s]").item().strftime(self.date_format))
+        return f"{str(day)[:10]}T00:00+00:00" if zoned else str(day)[:10]
 
     def _events(self, table: Table, name: str) -> NDArray[np.bool_]:
         column = table.column(name, "event")
@@ -273,21 +322,55 @@ def _listed(there: Counter[str]) -> str:
     return ", ".join(shown) + more + (" rows" if len(there) == 1 else "")
 
 
-def _nanoseconds(column: Any) -> NDArray[np.float64]:
+def microseconds(column: Any) -> NDArray[np.float64]:
+    """Return dates as microseconds since 1970, 0 where one is missing."""
     import pyarrow as pa
 
     zero = column.cast(pa.int64()).fill_null(0)
     return np.asarray(zero.to_numpy(), dtype=np.float64)
 
 
-def _read_date(text: str) -> float:
-    from datetime import datetime
+def check_unit(unit: str) -> None:
+    """Refuse a unit that dates cannot be counted in."""
+    if unit not in UNITS:
+        raise TableError(
+            f"{option('unit')} must be one of {', '.join(UNITS)} where dates are given, got "
+            f"{unit!r}"
+        )
 
-    try:
+
+def read_day(name: str, text: str, date_format: str | None, *, zoned: bool | None = None) -> float:
+    """Return a date that was given as an option, in microseconds since 1970.
+
+    Parameters
+    ----------
+    name : str
+        Of the option.
+    text : str
+        In the form of the table's dates, or such as 2024-06-30.
+    date_format : str or None
+    zoned : bool, optional
+        Whether the table's dates have a time zone.
+    """
+    found = None
+    with contextlib.suppress(ValueError):
         found = datetime.fromisoformat(text)
-    except ValueError:
-        raise TableError(f"until must be a date such as 2024-06-30, got {text!r}") from None
-    return float(np.datetime64(found.replace(tzinfo=None), "ns").astype(np.int64))
+    if date_format is not None:  # of two meanings that of the table
+        with contextlib.suppress(ValueError):
+            found = datetime.strptime(text, date_format)
+    if found is None:
+        form = "" if date_format is None else f" or of the form {date_format}"
+        raise TableError(f"{option(name)} must be a date such as 2024-06-30{form}, got {text!r}")
+    if zoned not in (None, found.tzinfo is not None):
+        words = ("without", "no") if not zoned else ("with", "a")
+        example = "2024-06-30T00:00+00:00" if zoned else "2024-06-30"
+        raise TableError(
+            f"{option(name)} must be a date {words[0]} a time zone such as {example}, since the "
+            f"table's dates have {words[1]} zone, got {text!r}"
+        )
+    if found.tzinfo is not None:
+        found = found.astimezone(UTC).replace(tzinfo=None)
+    return float(np.datetime64(found, "us").astype(np.int64))
 
 
 def _refuse_rows(table: Table, wrong: NDArray[np.bool_], problem: str) -> None:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from censquant._files import check_place, replacing
+from censquant._files import check_place, replacing, saying_disk_full
 from censquant.io._error import TableError
 from censquant.io._stream import STANDARD
 
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
+_FULL = "The disk is full: the predictions on standard output are not complete."
 _PARQUET, _FEATHER = (".parquet", ".pq"), (".feather", ".arrow")
 
 
@@ -49,6 +50,7 @@ def writing(path: str | os.PathLike[str], schema: Any, *, overwrite: bool) -> It
     """
     with contextlib.ExitStack() as stack:
         if os.fspath(path) == STANDARD:
+            stack.enter_context(saying_disk_full(_FULL))
             file, kind, separator, packed = sys.stdout.buffer, "text", ",", False
         else:
             kind, separator, packed = _format(Path(path))

@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
+from censquant._progress import Bar
 from censquant._seeds import seed_sequence
 from censquant._validation import check_integer
 from censquant.adapters import adapted_curve, final_model, is_left_censored, is_supported
@@ -15,10 +17,10 @@ from censquant.exceptions import TruncationWarning
 from censquant.metrics._a_calibration import a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import integrated_brier_score
-from censquant.metrics._calibration import pit_deviation
+from censquant.metrics._calibration import pit_curve
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
 from censquant.metrics._distortion import distortion
-from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
+from censquant.metrics._evaluation import Evaluation, EvaluationRow, Gap, verdict_of
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._mirror import Mirror
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
@@ -42,6 +44,7 @@ def evaluate(
     taus: ArrayLike | None = None,
     n_resamples: int = 200,
     random_state: Any = 0,
+    verbose: int = 0,
 ) -> Evaluation:
     """Scores of a model on held-out rows, with intervals and a verdict a reader can use.
 
@@ -55,8 +58,10 @@ def evaluate(
     The weights that undo the censoring come from the Kaplan-Meier curve of ``y_train``, so they
     assume that censoring does not depend on the features. The verdict rests on the interval of
     the concordance index of the restricted means and on the p-value of `a_calibration`: with few
-    events it cannot find much fault, and with very many it finds fault with any model. Where the
-    quantiles are not calibrated, the verdict says whether they are too early or too late, too
+    events it cannot find much fault, and with very many it finds fault with any model. Therefore
+    the verdict names the largest gap between predicted and observed shares of events, and calls
+    quantiles miscalibrated only if it reaches 3 percentage points. Where the quantiles are not
+    calibrated, the verdict says whether they are too early or too late, too
     narrow or too wide; ``docs/metrics.md`` has the rule. Look at the table as well.
 
     Parameters
@@ -82,6 +87,8 @@ def evaluate(
         Number of bootstrap draws.
     random_state : int, Generator, RandomState or None, default 0
         Source of the draws; the same by default, so that a table can be repeated.
+    verbose : int, default 0
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -120,11 +127,17 @@ def evaluate(
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
     # One seed for all scores, so that they are judged on the same draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
-    rows = [_row(score, y, count, seed) for score in _scores(curve, target, train)]
+    scores, rows = _scores(curve, target, train), []
+    with Bar("evaluation", len(scores), unit="scores") if verbose else nullcontext() as bar:
+        for score in scores:
+            rows.append(_row(score, y, count, seed))
+            if bar is not None:
+                bar.advance(1)
     order = next(row for row in rows if row.metric == _RANKING)
     calibration = a_calibration(y, predicted, grid)
+    gap = _largest_gap(target, curve)
     rows += [
-        _largest_gap(target, curve),
+        _gap_row(gap),
         EvaluationRow(
             "a_calibration_p_value",
             calibration.p_value,
@@ -136,12 +149,14 @@ def evaluate(
     ]
     identified = _identified(model, reach, curve, train)
     error = distortion(target, curve).words(is_mirrored=mirror is not None)
+    if mirror is not None:
+        gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
     return Evaluation(
         rows=tuple(rows),
         identified=identified,
-        verdict=verdict_of(order, calibration.p_value, error, target.n_events, identified),
         n_rows=len(target),
         n_events=target.n_events,
+        **verdict_of(order, calibration.p_value, gap, error, target.n_events, identified),
     )
 
 
@@ -210,14 +225,22 @@ def _row(score: _Score, y: Any, n_resamples: int, seed: int) -> EvaluationRow:
     return EvaluationRow(name, interval.value, interval.lower, interval.upper, direction, note)
 
 
-def _largest_gap(target: Target, curve: QuantileCurve) -> EvaluationRow:
+def _largest_gap(target: Target, curve: QuantileCurve) -> Gap:
+    """Return the level at which predicted and observed shares of events differ most."""
+    nominal, observed = pit_curve((target.time, target.event), curve.values, curve.taus)
+    distance = np.abs(observed - nominal)
+    if np.isnan(distance).all():
+        return Gap(np.nan, np.nan)
+    place = int(np.nanargmax(distance))
+    return Gap(float(nominal[place]), float(observed[place]))
+
+
+def _gap_row(gap: Gap) -> EvaluationRow:
     """Return the line of `pit_deviation`, without an interval: resampling pushes a maximum up."""
-    value, note = np.nan, "worst gap between nominal and observed share of events"
-    try:
-        value = pit_deviation((target.time, target.event), curve.values, curve.taus)
-    except ValueError as error:
-        note = str(error)
-    return EvaluationRow("pit_deviation", value, np.nan, np.nan, "lower", note)
+    note = "worst gap between nominal and observed share of events"
+    if np.isnan(gap.size):
+        note = "every row is censored before the lowest of the predicted quantiles"
+    return EvaluationRow("pit_deviation", gap.size, np.nan, np.nan, "lower", note)
 
 
 def _predictions(

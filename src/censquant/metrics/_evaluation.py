@@ -6,12 +6,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from censquant._calibration_gap import SMALL_GAP
 from censquant._frames import pandas_for
 from censquant._html import html_table
 
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
 _SIGNIFICANT = 0.05
+
+
+class Gap(NamedTuple):
+    """The level at which predicted and observed shares of events differ most."""
+
+    level: float
+    observed: float
+
+    @property
+    def size(self) -> float:
+        """How far they are apart; NaN where follow-up reaches no level."""
+        return abs(self.observed - self.level)
+
+    @property
+    def words(self) -> str:
+        """What was observed at that level."""
+        predicted, observed = _share(self.level), _share(self.observed)
+        return f"by the {predicted} quantile, where they are furthest off, {observed} had the event"
 
 
 class EvaluationRow(NamedTuple):
@@ -61,7 +80,12 @@ class Evaluation:
     verdict : str
         Two sentences on the ranking, the calibration and the reach of the predictions.
     n_rows, n_events : int
-        Number of rows judged, and of events among them.
+        Number of rows that were scored, and of events among them.
+    ranking, calibration : str
+        The two halves of the first sentence of the verdict.
+    is_calibrated : bool
+        Whether the test of calibration finds no error, or only a small one: no predicted share of
+        events is off by 3 percentage points or more.
 
     Examples
     --------
@@ -81,6 +105,9 @@ class Evaluation:
     verdict: str
     n_rows: int
     n_events: int
+    ranking: str = ""
+    calibration: str = ""
+    is_calibrated: bool = True
 
     def __getitem__(self, metric: str) -> EvaluationRow:
         found = [row for row in self.rows if row.metric == metric]
@@ -126,13 +153,22 @@ def _interval(row: EvaluationRow) -> str:
 def verdict_of(
     order: EvaluationRow,
     p_value: float,
+    gap: Gap,
     error: tuple[str, ...],
     n_events: int,
     identified: float,
-) -> str:
-    """Return two sentences on order, calibration and reach."""
+) -> dict[str, Any]:
+    """Return two sentences on order, calibration and reach, and the parts of the first."""
+    ranking = _order(order)
+    is_calibrated = bool(p_value >= _SIGNIFICANT or gap.size < SMALL_GAP)
+    calibration = _calibrated(p_value, gap, error, n_events)
     share = f"{100 * identified:.0f} % of the predicted quantiles lie within the follow-up of the"
-    return f"{_order(order)}, {_calibrated(p_value, error, n_events)}. {share} training data."
+    return {
+        "verdict": f"{ranking}, {calibration}. {share} training data.",
+        "ranking": ranking,
+        "calibration": calibration,
+        "is_calibrated": is_calibrated,
+    }
 
 
 def _order(row: EvaluationRow) -> str:
@@ -147,13 +183,27 @@ def _order(row: EvaluationRow) -> str:
     return f"The ranking of the individuals cannot be distinguished from chance {known}"
 
 
-def _calibrated(p_value: float, error: tuple[str, ...], n_events: int) -> str:
-    """Return what the test of calibration says, and which way the quantiles miss."""
+def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int) -> str:
+    """Return what test and largest gap say of the calibration, and which way quantiles miss.
+
+    With very many events the test rejects every model, so that the size of the gap decides.
+    """
     shown = f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
     if p_value >= _SIGNIFICANT:
         text = f"and the predicted quantiles show no sign of miscalibration ({shown})"
         if n_events < _FEW_EVENTS:
             text += f", although the test has little power with {n_events} events"
         return text
+    if gap.size < SMALL_GAP:
+        return (
+            f"and the predicted quantiles are close to calibrated: {gap.words}. An error of "
+            f"{100 * gap.size:.1f} percentage points is small, although {n_events:,} events are "
+            f"enough to detect it ({shown})"
+        )
     way = f"they are {' and '.join(error)}" if error else "the shape of their distribution is wrong"
-    return f"but the predicted quantiles are not calibrated ({shown}): {way}"
+    text = f"but the predicted quantiles are not calibrated ({shown}): {way}"
+    return text if np.isnan(gap.size) else f"{text}; {gap.words}"
+
+
+def _share(level: float) -> str:
+    return f"{100 * level:.3g} %"

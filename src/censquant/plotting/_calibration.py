@@ -27,11 +27,11 @@ _BAR = 0.55
 
 
 def plot_calibration(
-    y: object,
     predicted: Any,
-    taus: ArrayLike | None = None,
-    *,
     X: Any = None,
+    y: object = None,
+    *,
+    taus: ArrayLike | None = None,
     kind: str = "pit",
     n_bins: int = 10,
     confidence: float = 0.95,
@@ -45,14 +45,14 @@ def plot_calibration(
 
     Parameters
     ----------
-    y : structured array or any other form of target, of n rows
-        Times and events of rows that the model has not seen.
     predicted : array-like of shape (n, k), or fitted model
         Predicted quantiles, or any model that `censquant.adapters.is_supported` knows.
-    taus : array-like of shape (k,), inside (0, 1), optional
-        Strictly increasing levels of the columns. A model has levels of its own.
     X : array-like or DataFrame of n rows, optional
         Features, where ``predicted`` is a model.
+    y : structured array or any other form of target, of n rows
+        Times and events of rows that the model has not seen.
+    taus : array-like of shape (k,), inside (0, 1), optional
+        Strictly increasing levels of the columns. A model has levels of its own.
     kind : {"pit", "a", "d"}, default="pit"
         ``"pit"``: Kaplan-Meier shares of events (`censquant.metrics.pit_histogram`). ``"a"``:
         observed over expected events (`censquant.metrics.a_calibration`), the most reliable under
@@ -76,7 +76,7 @@ def plot_calibration(
     >>> from censquant.datasets import make_weibull
     >>> from censquant.plotting import plot_calibration
     >>> data, taus = make_weibull(300, random_state=0), [0.2, 0.4, 0.6, 0.8]
-    >>> ax = plot_calibration(data.y, data.true_quantiles(taus), taus, kind="a")
+    >>> ax = plot_calibration(data.true_quantiles(taus), y=data.y, taus=taus, kind="a")
     >>> ax.get_ylabel()
     'observed over expected events'
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._validation import check_number
 from censquant.plotting._arguments import read_labels, read_observed, read_predictions
 from censquant.plotting._axes import axes_or_new, legend_above, name_rows, with_unit
 from censquant.plotting._palette import HATCH, MEDIAN, NARROW, OBSERVED, PALE, WIDE
@@ -26,13 +27,14 @@ _ROUNDING = 1e-9
 
 def plot_fans(
     values: Any,
-    taus: ArrayLike | None = None,
-    *,
     X: Any = None,
+    *,
+    taus: ArrayLike | None = None,
     labels: Sequence[str] | None = None,
     identified: ArrayLike | None = None,
     unit: str = "",
     y: object = None,
+    until: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Axes with the predicted quantiles of each individual as a horizontal fan.
@@ -47,20 +49,23 @@ def plot_fans(
     values : array-like of shape (n, k), or fitted model
         Finite predicted quantiles; crossed ones are sorted. Or any model that
         `censquant.adapters.is_supported` knows, which is asked for them.
+    X : array-like or DataFrame of n rows, optional
+        The individuals, where ``values`` is a model.
     taus : array-like of shape (k,), inside (0, 1), optional
         Strictly increasing levels of the columns, which must reach from 0.25 to 0.75. A model has
         levels of its own.
-    X : array-like or DataFrame of n rows, optional
-        The individuals, where ``values`` is a model.
     labels : sequence of n str, optional
         Names of the individuals; by default the index of a frame ``X``, or numbers from 1.
     identified : array-like of shape (n,), in [0, 1], optional
-        Highest level that the data speak for, as from `censquant.quantiles.identified_levels`; 0
+        Highest level that the data speak for, as from `identified_level` of a model; 0
         for none. A model says it itself.
     unit : str
         Unit of time, for the axis.
     y : structured array or any other form of target, of n rows, optional
         What was observed: a disc is an event, an open arrow the time up to which there was none.
+    until : float, optional
+        Time at which the axis ends, such as the end of follow-up. Bands that reach further are cut
+        there, and an arrow at the edge says so. By default the axis holds all bands.
     ax : matplotlib Axes, optional
         Where to draw; a new figure that pyplot does not know by default (``ax.figure`` shows it in
         a notebook and has ``savefig``).
@@ -73,7 +78,7 @@ def plot_fans(
     --------
     >>> from censquant.plotting import plot_fans
     >>> values = [[1.0, 2.0, 4.0], [2.0, 4.0, 8.0]]
-    >>> ax = plot_fans(values, [0.1, 0.5, 0.9], labels=["Ada", "Ben"], unit="years")
+    >>> ax = plot_fans(values, taus=[0.1, 0.5, 0.9], labels=["Ada", "Ben"], unit="years")
     >>> ax.get_xlabel(), [label.get_text() for label in ax.get_yticklabels()]
     ('time (years)', ['Ada', 'Ben'])
     """
@@ -84,6 +89,7 @@ def plot_fans(
             f"got {levels[0]} to {levels[-1]}."
         )
     curve = QuantileCurve.from_predictions(matrix, levels)
+    end = np.inf if until is None else check_number("until", until)
     names = read_labels(labels, X, len(curve), name="values")
     limit = _read_identified(reach if identified is None else identified, len(curve))
     target = None if y is None else read_observed(y, len(curve), name="values")
@@ -95,11 +101,11 @@ def plot_fans(
     hatched: list[Any] = []
     for low, high, height, color in _BANDS:
         if _reaches(levels, low, high):
-            start, end = curve.at([low, high]).T
-            bars = _draw_band(ax, start, end, last_known, height, color)
+            start, stop = np.minimum(curve.at([low, high]), end).T
+            bars = _draw_band(ax, start, stop, last_known, height, color)
             legend[f"{100 * low:g} % to {100 * high:g} %"] = bars[0]
             hatched += bars[1:]
-    legend["median"] = _draw_median(ax, curve.median(), limit >= 0.5 - _ROUNDING)
+    legend["median"] = _draw_median(ax, curve.median(), limit >= 0.5 - _ROUNDING, end)
     if hatched:
         legend["beyond the data"] = hatched[-1]
     if target is not None:
@@ -109,6 +115,8 @@ def plot_fans(
     observed = np.empty(0) if target is None else target.time
     if min(curve.values.min(initial=0.0), np.min(observed, initial=0.0)) >= 0:
         ax.set_xlim(left=0)
+    if until is not None:
+        legend |= _draw_longer(ax, curve, end)
     ax.set_xlabel(with_unit("time", unit))
     legend_above(ax, legend)
     return ax
@@ -160,13 +168,26 @@ def _draw_band(
     return bars
 
 
-def _draw_median(ax: Axes, median: Floats, known: NDArray[np.bool_]) -> Any:
+def _draw_longer(ax: Axes, curve: QuantileCurve, end: float) -> dict[str, Any]:
+    """End the axis, and draw an arrow at the edge of rows that reach further; return it."""
+    ax.set_xlim(right=end)
+    highest = min(_BANDS[0][1], float(curve.taus[-1]))
+    rows = np.flatnonzero(curve.at([highest])[:, 0] > end)
+    if not rows.size:
+        return {}
+    style: dict[str, Any] = {"color": MEDIAN, "markersize": 6, "zorder": 5, "clip_on": False}
+    (arrows,) = ax.plot(np.full(len(rows), end), rows, ">", linestyle="none", **style)
+    return {"longer": arrows}
+
+
+def _draw_median(ax: Axes, median: Floats, known: NDArray[np.bool_], end: float) -> Any:
     """Draw a tick at each median, dotted where it is extrapolated; return the solid ones."""
+    shown = median <= end
     rows, half = np.arange(len(median)), _BANDS[-1][2] / 2 + 0.06
     style: dict[str, Any] = {"color": MEDIAN, "linewidth": 2.2, "zorder": 3}
     ticks = [
         ax.vlines(median[which], rows[which] - half, rows[which] + half, linestyle=dash, **style)
-        for which, dash in ((known, "solid"), (~known, "dotted"))
+        for which, dash in ((known & shown, "solid"), (~known & shown, "dotted"))
     ]
     return ticks[0]
 

@@ -20,10 +20,10 @@ _LEVELS_IN_LEGEND = 9
 
 
 def plot_quantiles_1d(
-    x: Any,
     predicted: Any,
-    taus: ArrayLike | None = None,
+    X: Any,
     *,
+    taus: ArrayLike | None = None,
     true: ArrayLike | None = None,
     y: object = None,
     unit: str = "",
@@ -38,11 +38,11 @@ def plot_quantiles_1d(
 
     Parameters
     ----------
-    x : array-like or DataFrame of shape (n,) or (n, 1)
-        The feature, in any order; the axis has the name of its column.
     predicted : array-like of shape (n, k), or fitted model of this feature
         Predicted quantiles of the rows; NaN or infinity leaves a gap in its line. Models of more
         features are drawn by `plot_quantile_bands`.
+    X : array-like or DataFrame of shape (n,) or (n, 1)
+        The feature, in any order; the axis has the name of its column.
     taus : array-like of shape (k,), inside (0, 1), optional
         Strictly increasing levels of the columns. A model has levels of its own.
     true : array-like of shape (n, k), optional
@@ -64,12 +64,12 @@ def plot_quantiles_1d(
     >>> from censquant.datasets import make_weibull
     >>> from censquant.plotting import plot_quantiles_1d
     >>> data, taus = make_weibull(100, random_state=0), [0.1, 0.5, 0.9]
-    >>> ax = plot_quantiles_1d(data.X, data.true_quantiles(taus), taus, y=data.y)
+    >>> ax = plot_quantiles_1d(data.true_quantiles(taus), data.X, taus=taus, y=data.y)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['90 % quantile', '50 % quantile', '10 % quantile', 'event', 'censored']
     """
-    feature = _read_feature(x)
-    rows = x if np.ndim(x) == 2 else feature[:, None]
+    feature = _read_feature(X)
+    rows = X if np.ndim(X) == 2 else feature[:, None]
     curves, levels, _ = read_predictions(
         predicted, rows, taus, name="predicted", n_rows=len(feature)
     )
@@ -95,7 +95,7 @@ def plot_quantiles_1d(
     if target is not None:
         legend |= draw_observed(ax, feature, target)
 
-    ax.set_xlabel(_name_of(x))
+    ax.set_xlabel(_name_of(X))
     ax.set_ylabel(with_unit("time", unit))
     unclutter(ax, grid_axis="y")
     legend_beside(ax, legend)
@@ -123,18 +123,18 @@ def draw_observed(ax: Axes, feature: NDArray[np.float64], target: Target) -> dic
     return marks
 
 
-def _read_feature(x: ArrayLike) -> NDArray[np.float64]:
+def _read_feature(X: ArrayLike) -> NDArray[np.float64]:
     """Return the feature as a vector, or raise one sentence."""
-    array = np.asarray(x, dtype=np.float64)
+    array = np.asarray(X, dtype=np.float64)
     if array.shape not in ((array.size,), (array.size, 1)):
-        raise ValueError(f"x must have shape (n,) or (n, 1), got {array.shape}.")
+        raise ValueError(f"X must have shape (n,) or (n, 1), got {array.shape}.")
     return array.reshape(-1)
 
 
-def _name_of(x: Any) -> str:
+def _name_of(X: Any) -> str:
     """Return the name of the feature, x if it has none."""
-    columns = getattr(x, "columns", None)
-    name = getattr(x, "name", None) if columns is None else columns[0]
+    columns = getattr(X, "columns", None)
+    name = getattr(X, "name", None) if columns is None else columns[0]
     return "x" if name is None else str(name)
 
 

@@ -39,6 +39,7 @@ def plot_survival(
     at: ArrayLike | None = None,
     confidence: float = 0.95,
     mark_censored: bool = True,
+    grid: ArrayLike | None = None,
     unit: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -69,6 +70,9 @@ def plot_survival(
         Level of the bands.
     mark_censored : bool, default=True
         Whether there is a tick where a row is censored.
+    grid : array-like of times, optional
+        Increasing times at which Kaplan-Meier curves are drawn, in place of those of the rows, so
+        that no single time can be read from the figure; the axis ends with the last.
     unit : str
         Unit of time, for the axis.
     ax : matplotlib Axes, optional
@@ -101,18 +105,20 @@ def plot_survival(
     table = None if X is None else FeatureTable.read(X, model)
     if table is not None and len(table) != len(target):
         raise ValueError(f"X must have one row for each of y, got {len(table)} and {len(target)}.")
+    drawn = None if grid is None else read_numbers(grid, name="grid")
     ax = axes_or_new(ax, width=6.8, height=4.2 + 0.18 * (len(named) + 1))
     marks: dict[str, Any] = {}
     for place, (name, rows) in enumerate(named.items()):
         part, color = target.take(rows), series_color(place)
         curve = kaplan_meier(part.time, part.event)
-        marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, level, color)
+        marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, level, color, drawn)
+        end = float(part.time.max()) if drawn is None else float(drawn[-1])
         if mark_censored:
-            censored = np.unique(part.time[~part.event])
+            censored = np.unique(part.time[~part.event & (part.time <= end)])
             style: dict[str, Any] = {"color": color, "markersize": 5, "markeredgewidth": 0.8}
             ax.plot(censored, curve(censored), "|", zorder=3, **style)
         if table is not None:
-            times = np.linspace(min(0.0, float(part.time.min())), part.time.max(), _N_TIMES)
+            times = np.linspace(min(0.0, float(part.time.min())), end, _N_TIMES)
             mean = survival_of(model, table.take(rows).X, times).mean(axis=0)
             (line,) = ax.plot(times, mean, color=color, linewidth=1.6, dashes=(4, 2), zorder=4)
             marks.setdefault("mean predicted", line)
@@ -120,6 +126,8 @@ def plot_survival(
         marks["mean predicted"] = marks.pop("mean predicted")
     if target.time.min() >= 0:
         ax.set_xlim(left=0)
+    if drawn is not None:
+        ax.set_xlim(right=float(drawn[-1]))
     _finish(ax, unit)
     columns = ax.get_xticks() if at is None else read_numbers(at, name="at")
     low, high = ax.get_xlim()
@@ -174,9 +182,11 @@ def _read_groups(groups: Any, n_rows: int) -> dict[str, NDArray[np.intp]]:
     return {str(name): np.flatnonzero(texts == name) for name in np.unique(texts.astype(str))}
 
 
-def _draw_curve(ax: Axes, curve: KaplanMeier, confidence: float, color: str) -> Any:
+def _draw_curve(
+    ax: Axes, curve: KaplanMeier, confidence: float, color: str, grid: Floats | None
+) -> Any:
     """Draw one Kaplan-Meier curve with its band; return the line."""
-    known = curve.time
+    known = curve.time if grid is None else grid
     if len(known) > _MOST_STEPS:
         places = np.linspace(known[0], known[-1], _MOST_STEPS)
         known = known[np.unique(np.searchsorted(known, places))]

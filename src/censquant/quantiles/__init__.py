@@ -23,6 +23,7 @@ from censquant.quantiles._survival_function import (
     SurvivalFunction,
     cumulative_hazard,
 )
+from censquant.quantiles._tail import LimitedDistribution, TailLimit
 
 __all__ = [
     "CURVE_QUANTILES",
@@ -34,8 +35,10 @@ __all__ = [
     "GraphCurve",
     "GraphDistribution",
     "GridCurve",
+    "LimitedDistribution",
     "QuantileCurve",
     "SurvivalFunction",
+    "TailLimit",
     "check_levels",
     "check_quantiles",
     "cumulative_hazard",

@@ -23,6 +23,7 @@ from censquant.quantiles._matrix import (
     starts_below,
 )
 from censquant.quantiles._reach import Reach
+from censquant.quantiles._tail import TailLimit
 
 Floats = NDArray[np.float64]
 
@@ -183,6 +184,56 @@ class QuantileCurve(Reach):
     def _rows(self, rows: Any) -> QuantileCurve:
         """Return some of the rows without their reach."""
         return QuantileCurve(self.values[rows], self.taus, self.lower)
+
+    def limited(self, tail: TailLimit) -> Self:
+        """Curve whose quantiles after the last observed time are not later than a limit.
+
+        Parameters
+        ----------
+        tail : TailLimit
+
+        Returns
+        -------
+        curve : QuantileCurve
+            With the same reach rule; the same object if no quantile on the grid is that late.
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve, TailLimit
+        >>> curve = QuantileCurve([[1.0, 5.0], [1.0, 90.0]], taus=[0.25, 0.75], lower=0.0)
+        >>> curve.limited(TailLimit(end=2.0)).values.round(2)
+        array([[1.  , 3.95],
+               [1.  , 4.53]])
+        """
+        values = tail.limited_grid(self.values, self.taus, self.lower)
+        return self if values is self.values else self._with(values=values)
+
+    def limit(self) -> Floats:
+        """Time of each row up to which the data support its curve: the quantile at its reach.
+
+        Returns
+        -------
+        time : ndarray of shape (n_samples,)
+            Where no level is identified, the earliest time of the curve (for left-censored times
+            the latest).
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> curve = QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).with_reach([0.5])
+        >>> curve.limit()
+        array([1.5])
+        """
+        if not self.is_whole:  # one level is supported, or not even that one
+            return self.values[:, 0]
+        tiny = np.finfo(np.float64).tiny
+        return self.at_each(np.clip(self.reach, tiny, np.nextafter(1.0, 0.0))[:, None])[:, 0]
+
+    def _with(self, **changes: Any) -> Self:
+        """Return a twin with some attributes changed."""
+        twin = object.__new__(type(self))
+        vars(twin).update({**vars(self), **changes})
+        return twin
 
     # What the distribution says
 
@@ -386,6 +437,39 @@ class QuantileCurve(Reach):
         self._need_two_levels("remaining")
         now = np.broadcast_to(now, (len(self),))[:, None]
         return self._remaining(now, wanted, self._conditional_levels(now, wanted))
+
+    def risk_within(self, elapsed: ArrayLike, times: ArrayLike) -> Floats:
+        r"""Probability of the event within further times, given no event up to now.
+
+        For a row that has lasted :math:`s` it is :math:`1 - S(s + t) / S(s)`; 1 where
+        :math:`S(s) = 0`.
+
+        Parameters
+        ----------
+        elapsed : array-like of shape (n_samples,) or float
+            Time already lasted; a number holds for all rows.
+        times : array-like of shape (k,) or float
+            Times from now on, 0 or more.
+
+        Returns
+        -------
+        risk : ndarray of shape (n_samples, k), in [0, 1]
+            Not decreasing in time.
+
+        Examples
+        --------
+        >>> from censquant.quantiles import QuantileCurve
+        >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
+        >>> curve.risk_within(1.0, [0.0, 1.0, 2.0]).round(2)
+        array([[0.  , 0.33, 0.67]])
+        """
+        self._need_two_levels("risk_within")
+        now = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), (len(self),))[:, None]
+        ahead = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        left = 1.0 - self._levels(now)
+        share = np.ones((len(self), len(ahead)))
+        np.divide(self._levels(now + ahead) - (1.0 - left), left, out=share, where=left > 0)
+        return np.clip(share, 0.0, 1.0)
 
     def _conditional_levels(self, now: Floats, wanted: Floats) -> Floats:
         """Return the levels, from the start, of levels among those who have lasted until now."""

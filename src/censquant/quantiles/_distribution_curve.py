@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from censquant.quantiles._curve import Floats, QuantileCurve
+from censquant.quantiles._tail import LimitedDistribution, TailLimit
 
 # Nodes of the rule that integrates a quantile function; its error is far below that of any fit.
 _NODES = 64
@@ -61,6 +62,23 @@ class DistributionCurve(QuantileCurve):
         vars(self).update(values=values, taus=taus, lower=lower, distribution=distribution)
 
     distribution: Distribution
+
+    def limited(self, tail: TailLimit) -> Self:
+        """Curve whose quantiles after the last observed time are not later than a limit.
+
+        Parameters
+        ----------
+        tail : TailLimit
+
+        Returns
+        -------
+        curve : DistributionCurve
+        """
+        distribution = LimitedDistribution(self.distribution, tail)
+        values = self.values
+        if (values[:, -1] > tail.end).any():
+            values = np.maximum(distribution.quantile(self.taus), self.lower)
+        return self._with(distribution=distribution, values=values)
 
     @property
     def is_whole(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from censquant.export import Value, count_in_rows
 from censquant.quantiles._grid import check_levels
 from censquant.quantiles._interpolation import same_level_only, tail_log
+from censquant.quantiles._tail import TailLimit
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +30,10 @@ class GraphCurve(Protocol):
 
     def levels_of(self, times: Value) -> Value:
         """Return the levels ``(n, T)`` of times ``(n, T)``."""
+        ...
+
+    def limited(self, tail: TailLimit) -> GraphCurve:
+        """Return the curve under a limit on its quantiles after the last observed time."""
         ...
 
 
@@ -129,6 +134,23 @@ class GridCurve:
         result = above.where(result, result.minimum(right_value))
         return result if self.lower == -np.inf else result.maximum(self.lower)
 
+    def limited(self, tail: TailLimit) -> GridCurve:
+        """Return what :meth:`QuantileCurve.limited` does.
+
+        Parameters
+        ----------
+        tail : TailLimit
+
+        Returns
+        -------
+        curve : GridCurve
+        """
+        tail = tail.in_graph(self.values.graph)
+        at_end = self.values.graph.repeated(np.array([0.0]), self.values)
+        if len(self.taus) > 1:
+            at_end = self.levels_of(at_end + tail.end)
+        return replace(self, values=tail.quantiles_graph(self.values, self.taus, at_end))
+
     def lower_reach(self) -> Value:
         """Return how far below its first quantile each distribution starts, of shape (n, 1)."""
         first = self.values.columns([0])
@@ -215,6 +237,30 @@ class FormulaCurve:
         """Return the levels ``(n, T)`` of times ``(n, T)``."""
         levels = self.distribution.cdf(times)
         return levels if self.lower == -np.inf else (times < self.lower).where(0.0, levels)
+
+    def limited(self, tail: TailLimit) -> FormulaCurve:
+        """Return what :meth:`DistributionCurve.limited` does."""
+        return replace(self, distribution=_LimitedGraph(self.distribution, tail))
+
+
+@dataclass(frozen=True, eq=False)
+class _LimitedGraph:
+    """See ``LimitedDistribution``."""
+
+    own: GraphDistribution
+    tail: TailLimit
+
+    def quantile(self, levels: Floats) -> Value:
+        own = self.own.quantile(levels)
+        tail = self.tail.in_graph(own.graph)
+        return tail.quantiles_graph(own, levels, self._level_of(tail.end, own))
+
+    def cdf(self, times: Value) -> Value:
+        tail = self.tail.in_graph(times.graph)
+        return tail.levels_graph(self.own.cdf(times), times, self._level_of(tail.end, times))
+
+    def _level_of(self, end: float, like: Value) -> Value:
+        return self.own.cdf(like.graph.repeated(np.array([end]), like))
 
 
 def graph_reach(curve: GraphCurve, limit: Value, *, lowest: bool) -> Value:

@@ -1,13 +1,18 @@
 """The rows of a report: how many, how long they were followed, how many had the event."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from censquant.report._numbers import round_times
 from censquant.report._settings import Settings
 from censquant.report._study import Study
 from censquant.survival import kaplan_meier
+
+FEWEST = 10
+"""Rows of a group; smaller ones would tell of individuals."""
 
 _N_TIMES = 6
 
@@ -42,8 +47,9 @@ class Cohort:
     Parameters
     ----------
     n_rows, n_events : int
-    shortest, longest : float
-        Observed times, of events and of censored individuals.
+    end : float
+        Time up to which at least ten individuals were under observation, rounded down to two
+        digits: the longest times themselves would tell of individuals.
     median_follow_up : float
         By Kaplan-Meier of the censoring times; infinite if it is not reached.
     median_survival : float
@@ -53,20 +59,29 @@ class Cohort:
 
     n_rows: int
     n_events: int
-    shortest: float
-    longest: float
+    end: float
     median_follow_up: float
     median_survival: float
     table: tuple[SurvivalRow, ...]
 
 
+def private_end(time: NDArray[np.float64]) -> float:
+    """Return the time up to which ten or more rows were observed, rounded down to two digits."""
+    last = float(np.sort(time)[-min(FEWEST, len(time))])
+    if not last > 0:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(last)) - 1)
+    return float(f"{math.floor(last / step + 1e-9) * step:.12g}")
+
+
 def cohort_of(study: Study, settings: Settings) -> Cohort:
     """Return what is known of the rows without a model."""
     time, event = study.y
+    end = private_end(time)
     curve = kaplan_meier(time, event)
     # Follow-up is what censoring leaves: the roles of event and censoring are swapped.
     followed = kaplan_meier(time, ~event).quantile(0.5) if not event.all() else np.max(time)
-    asked = sorted({*round_times(float(time.max()), _N_TIMES), *settings.horizons})
+    asked = sorted({*round_times(end, _N_TIMES), *(one for one in settings.horizons if one <= end)})
     survival, (low, high) = curve(asked), curve.limits(asked)
     table = tuple(
         SurvivalRow(
@@ -82,8 +97,7 @@ def cohort_of(study: Study, settings: Settings) -> Cohort:
     return Cohort(
         len(study),
         int(event.sum()),
-        float(time.min()),
-        float(time.max()),
+        end,
         float(followed),
         float(curve.quantile(0.5)),
         table,

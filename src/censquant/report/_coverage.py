@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators import ConformalSurvivalRegressor
-from censquant.exceptions import FewEventsWarning, TruncationWarning
+from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning, TruncationWarning
 from censquant.metrics import coverage
 from censquant.report._settings import Settings
 from censquant.report._study import Study
@@ -57,7 +57,7 @@ def coverage_facts(study: Study, settings: Settings) -> tuple[CoverageFact, ...]
     """Return what happened to lower bounds, also those of the settings, and to intervals."""
     n_rows = len(study)
     facts = [
-        _judged(study, "lower bound", share, lower_bound(study, share), np.full(n_rows, np.inf))
+        _judged(study, "lower bound", share, lower_bound(study, share)[0], np.full(n_rows, np.inf))
         for share in sorted({*CONFIDENCES, settings.confidence})
     ]
     for share in _INTERVALS:
@@ -66,20 +66,32 @@ def coverage_facts(study: Study, settings: Settings) -> tuple[CoverageFact, ...]
     return tuple(facts)
 
 
-def lower_bound(study: Study, confidence: float, elapsed: Floats | None = None) -> Floats:
-    """Return the times that a share of the individuals outlives; since the start, also at an age.
+def lower_bound(
+    study: Study, confidence: float, elapsed: Floats | None = None
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the times that a share of the individuals outlives, and whether follow-up ends them.
 
-    They are the calibrated bounds of a model that has them, else its own quantiles.
+    They count from the start, also at an age. They are the calibrated bounds of a model that has
+    them, else its own quantiles, cut where follow-up ends.
     """
-    model = study.model
+    model, curve = study.model, study.curve
     if isinstance(model, ConformalSurvivalRegressor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewEventsWarning)  # the bound is then 0, and shown
-            return model.predict_lower_bound(study.table.X, confidence, elapsed=elapsed)
+            warnings.simplefilter("ignore", IdentifiabilityWarning)  # those bounds are marked
+            # The frame of predict_lower_bound has the same, and needs pandas.
+            found = model._bounds(study.table.X, confidence, "lower", elapsed)
+        return found.time, found.limited
     level = np.array([round(1.0 - confidence, 12)])
     if elapsed is None:
-        return study.curve.at(level)[:, 0]
-    return elapsed + study.curve.remaining(elapsed, level)[:, 0]
+        bound, asked = curve.at(level)[:, 0], np.broadcast_to(level, (len(study), 1))
+    else:
+        bound = elapsed + curve.remaining(elapsed, level)[:, 0]
+        asked = curve.conditional_levels(elapsed, level)
+    limited = ~curve.is_identified(asked)[:, 0]
+    end = study.supported_until()
+    bound = np.where(limited, np.minimum(bound, end), bound)
+    return bound if elapsed is None else np.maximum(bound, elapsed), limited
 
 
 def interval(study: Study, share: float) -> tuple[Floats, Floats]:
@@ -88,6 +100,7 @@ def interval(study: Study, share: float) -> tuple[Floats, Floats]:
     if isinstance(model, ConformalSurvivalRegressor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewEventsWarning)
+            warnings.simplefilter("ignore", IdentifiabilityWarning)
             ends = model.predict_interval(study.table.X, share, beyond="inf")
     else:
         low = round((1.0 - share) / 2.0, 12)

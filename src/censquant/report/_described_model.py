@@ -51,7 +51,7 @@ def described_model(study: Study) -> DescribedModel:
     candidates: tuple[CandidateRow, ...] = ()
     if hasattr(inner, "candidates_"):
         summary = inner.summary()
-        sentences = [*summary.sentences, *sentences]
+        sentences = [*filter(_is_private, summary.sentences), *sentences]
         candidates = tuple(summary.table)
     else:
         changed = ", ".join(f"{key}={value!r}" for key, value in _own_settings(inner).items())
@@ -66,6 +66,11 @@ def described_model(study: Study) -> DescribedModel:
         study.table.n_columns,
         any(isinstance(one, CQRNN) for one in members),
     )
+
+
+def _is_private(sentence: str) -> bool:
+    """Whether a sentence tells of no single row: the first and last times of the fit do."""
+    return not sentence.startswith("Times from ")
 
 
 def _pooled(model: Any) -> dict[str, list[Any]]:

@@ -15,14 +15,15 @@ from censquant.inspection import PermutationImportance, permutation_importance
 from censquant.metrics import Evaluation, evaluate
 from censquant.report._calibration import LevelRow, level_rows
 from censquant.report._cohort import Cohort, cohort_of
-from censquant.report._costs import CostRow, cost_rows
+from censquant.report._costs import CostRow, cost_rows, replacement_for
 from censquant.report._coverage import CoverageFact, coverage_facts
 from censquant.report._described_model import DescribedModel, described_model
 from censquant.report._fleet import Fleet, fleet_of
 from censquant.report._individuals import Individual, individuals_of
-from censquant.report._risk import RiskRow, risk_rows
+from censquant.report._risk import RiskCheck, RiskRow, risk_check, risk_rows
 from censquant.report._settings import RELIABILITY, Settings, read_settings
 from censquant.report._study import Study
+from censquant.report._verdict import page_verdict
 from censquant.survival import read_target
 
 _MOST_SHUFFLED = 1_000
@@ -54,6 +55,10 @@ class ReportFacts:
         What happened to bounds and intervals.
     risks : tuple of RiskRow
         Risk by the horizons.
+    risk_check : RiskCheck
+        What these say of the calibration, corrected for their number.
+    verdict : str
+        On ranking, calibration and the table of risks together.
     importance : PermutationImportance or None
         Of a clinical report.
     n_shuffled : int
@@ -88,6 +93,8 @@ class ReportFacts:
     levels: tuple[LevelRow, ...]
     coverage: tuple[CoverageFact, ...]
     risks: tuple[RiskRow, ...]
+    risk_check: RiskCheck
+    verdict: str
     importance: PermutationImportance | None
     n_shuffled: int
     individuals: tuple[Individual, ...]
@@ -106,6 +113,7 @@ def report_facts(
     title: str | None = None,
     unit: str = "",
     horizons: ArrayLike | None = None,
+    ahead: ArrayLike | None = None,
     individuals: Sequence[int] | str | None = None,
     labels: Sequence[object] | None = None,
     age: ArrayLike | None = None,
@@ -128,8 +136,8 @@ def report_facts(
         Rows that the model was not fitted to, as it takes them.
     y : target in any form, of n rows
         Their times and events.
-    preset, title, unit, horizons, individuals, labels, age, risk, early_cost, late_cost, as_of, \
-y_train, are_training_rows, n_resamples, random_state
+    preset, title, unit, horizons, ahead, individuals, labels, age, risk, early_cost, late_cost, \
+as_of, y_train, are_training_rows, n_resamples, random_state
         As in `write_report`.
 
     Returns
@@ -153,6 +161,7 @@ y_train, are_training_rows, n_resamples, random_state
         title=title,
         unit=unit,
         horizons=horizons,
+        ahead=ahead,
         individuals=individuals,
         labels=labels,
         age=age,
@@ -191,6 +200,8 @@ def facts_of(
         step("calibration")
         levels, covered = level_rows(study), coverage_facts(study, settings)
         risks = risk_rows(study, settings)
+        check = risk_check(risks)
+        replacement = replacement_for(study, settings) if is_fleet else None
         step("units" if is_fleet else "importance")
         return ReportFacts(
             settings,
@@ -200,11 +211,13 @@ def facts_of(
             levels,
             covered,
             risks,
+            check,
+            page_verdict(evaluation, check, settings),
             None if is_fleet else _importance(study, settings),
             0 if is_fleet else min(len(study), _MOST_SHUFFLED),
             individuals_of(study, settings),
-            fleet_of(study, settings) if is_fleet else None,
-            cost_rows(study, settings) if is_fleet else (),
+            fleet_of(study, settings, replacement) if is_fleet else None,
+            cost_rows(study, settings, replacement) if is_fleet else (),
             _notes(study, are_training_rows=are_training_rows),
         )
 

@@ -26,6 +26,7 @@ _MOST_FANS = 30
 _WIDEST = 4.6  # inches
 _WIDEST_FANS = 5.4  # their legend has more entries
 _HEIGHT = 4.0
+_N_STEPS = 150  # of the Kaplan-Meier curve
 # Characters that such a figure has room for: below its axis, and in the table of numbers at risk.
 _MOST_CHARACTERS, _TABLE_CHARACTERS = 46, 54
 
@@ -33,6 +34,7 @@ _MOST_CHARACTERS, _TABLE_CHARACTERS = 46, 54
 def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
     """Return the figures of a page as SVG elements, by name."""
     unit = facts.settings.unit
+    end = facts.cohort.end or float(study.target.time.max())
     y, values, judged = study.y, study.curve.at(LEVELS), study.judged_levels
     scored = scored_study(study, facts.settings)
     drawn: dict[str, tuple[Any, str]] = {}
@@ -41,8 +43,10 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
             y,
             model=_Predicted(study),
             X=np.arange(len(study))[:, None],
-            at=_table_times(study),
-            mark_censored=False,  # ticks would tell of individuals
+            at=_table_times(study, end),
+            # Ticks, and steps at the times of the rows, would tell of individuals.
+            mark_censored=False,
+            grid=np.linspace(0.0, end, _N_STEPS + 1)[1:],
             unit=unit,
         ),
         "Kaplan-Meier curve with its 95 % band, the mean predicted curve dashed, and the numbers "
@@ -54,7 +58,7 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
         "on the diagonal predictions are right.",
     )
     drawn["calibration"] = (
-        plot_calibration(scored.y, scored.curve.at(judged), judged, kind="a"),
+        plot_calibration(scored.curve.at(judged), y=scored.y, taus=judged, kind="a"),
         "Observed over expected events by predicted level, with the band of calibrated models.",
     )
     drawn["coverage"] = (
@@ -96,11 +100,11 @@ def _narrowed(ax: Any, name: str) -> Any:
     return ax
 
 
-def _table_times(study: Study) -> Floats:
+def _table_times(study: Study, end: float) -> Floats:
     """Return times at which the numbers at risk have room beside each other below a figure."""
     longest = len(f"{len(study)} ({study.target.n_events})")
     n_columns = max(2, _TABLE_CHARACTERS // (longest + 2))
-    return np.array([0.0, *round_times(float(study.target.time.max()), n_columns - 1)])
+    return np.array([0.0, *round_times(end, n_columns - 1)])
 
 
 class _Predicted:
@@ -124,13 +128,15 @@ def _fans(study: Study, facts: ReportFacts, unit: str) -> tuple[Any, str] | None
     curve, target = study.curve.take(np.array(rows)), study.target.take(rows)
     ax = plot_fans(
         curve.at(LEVELS),
-        LEVELS,
+        taus=LEVELS,
         labels=names,
         identified=np.minimum(curve.reach, 1.0),
         unit=unit,
         y=(target.time, target.event),
+        # The individuals were asked for, and what was observed of them is shown.
+        until=max(facts.cohort.end, float(target.time.max())),
     )
     return ax, (
-        "Predicted quantiles of each individual as a horizontal fan, with what was observed; the "
-        "table has the numbers."
+        "Predicted quantiles of each individual as a horizontal fan, with what was observed; an "
+        "arrow at the edge means longer than follow-up. The table has the numbers."
     )

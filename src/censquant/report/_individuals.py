@@ -23,6 +23,8 @@ class Individual:
         Times at the levels 0.1, 0.25, 0.5, 0.75 and 0.9; NaN where the data cannot speak.
     lower_bound : float
         With the confidence of the settings.
+    bound_is_limited : bool
+        Whether follow-up ends the bound.
     identified : float
         Highest level that the data can speak for.
     risks : tuple of float
@@ -37,6 +39,7 @@ class Individual:
     features: dict[str, str]
     quantiles: tuple[float, ...]
     lower_bound: float
+    bound_is_limited: bool
     identified: float
     risks: tuple[float, ...]
     time: float
@@ -49,7 +52,8 @@ def individuals_of(study: Study, settings: Settings) -> tuple[Individual, ...]:
     if not rows:
         return ()
     part = study.take(rows)
-    quantiles, bound = part.known_quantiles(SHOWN), lower_bound(part, settings.confidence)
+    quantiles = part.known_quantiles(SHOWN)
+    bound, limited = lower_bound(part, settings.confidence)
     risks = np.empty((len(rows), 0))
     if settings.horizons:
         risks = 1.0 - part.curve.survival(settings.horizons)
@@ -61,6 +65,7 @@ def individuals_of(study: Study, settings: Settings) -> tuple[Individual, ...]:
             {name: texts[column][k] for column, name in enumerate(part.table.names)},
             tuple(quantiles[k].tolist()),
             float(bound[k]),
+            bool(limited[k]),
             float(part.curve.reach[k]),
             tuple(risks[k].tolist()),
             float(part.target.time[k]),

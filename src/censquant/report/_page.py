@@ -1,5 +1,8 @@
 """The page: facts, figures and the panel put into templates."""
 
+import base64
+import hashlib
+import re
 from datetime import date
 from typing import Any
 
@@ -10,6 +13,8 @@ from censquant.report._tables import tables_of
 from censquant.report._what_if import WhatIf
 from censquant.report._words import words_of
 
+_POLICY = "policy of the page"  # replaced when all scripts are known
+_REST = "base-uri 'none'; form-action 'none'"
 _SECTIONS = {
     CLINICAL: (
         ("cohort", "Cohort"),
@@ -25,8 +30,10 @@ _SECTIONS = {
         ("citing", "How to cite"),
     ),
     RELIABILITY: (
-        ("fleet", "Fleet"),
-        ("costs", "Early or late replacement"),
+        ("failures", "Failures to expect"),
+        ("fleet", "Units at risk"),
+        ("costs", "When to replace"),
+        ("new_life", "Life of new units"),
         ("coverage", "Coverage of bounds, and past failures"),
         ("what-if", "What if?"),
         ("cohort", "Observed lives"),
@@ -64,8 +71,9 @@ def rendered(
 
         return Markup(source.get_source(environment, name)[0])
 
-    return str(
+    page = str(
         environment.get_template("page.html").render(
+            policy=_POLICY,
             facts=facts,
             figures=figures,
             tables=tables_of(facts),
@@ -82,6 +90,16 @@ def rendered(
             panel_script=text("what_if.js"),
         )
     )
+    hashes = {name: " ".join(_hashes(page, name)) for name in ("script", "style")}
+    allowed = f"script-src {hashes['script']}; style-src {hashes['style']}"
+    return page.replace(_POLICY, f"default-src 'none'; {allowed}; {_REST}", 1)
+
+
+def _hashes(page: str, element: str) -> list[str]:
+    """Return the hashes of scripts or styles, which are the only ones that a browser then takes."""
+    found = re.findall(rf"<{element}>(.*?)</{element}>", page, flags=re.DOTALL)
+    digests = (hashlib.sha256(text.encode()).digest() for text in found)
+    return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 
 def _environment() -> Any:

@@ -26,6 +26,14 @@ RUNNING = "running"
 
 _TITLES = {CLINICAL: "Time to event: a clinical report", RELIABILITY: "Reliability of a fleet"}
 _N_HORIZONS = 4
+# Times ahead at which failures of a fleet are counted, by the unit of time; days by default.
+_AHEAD = {
+    "hours": (720.0, 2160.0, 4320.0, 8760.0),
+    "days": (30.0, 90.0, 180.0, 365.0),
+    "weeks": (4.0, 13.0, 26.0, 52.0),
+    "months": (1.0, 3.0, 6.0, 12.0),
+    "years": (0.25, 0.5, 1.0, 2.0),
+}
 _DAY_NANOSECONDS = UNITS["days"]
 
 
@@ -39,6 +47,9 @@ class Settings:
     title, unit : str
     horizons : tuple of float
         Increasing times at which risks are told.
+    ahead : tuple of float
+        Increasing times from now within which failures of running units are counted; the fleet is
+        ordered by the risk within the first.
     individuals : tuple of int
         Places of the rows that the page shows one by one.
     listed : tuple of int
@@ -62,6 +73,7 @@ class Settings:
     title: str
     unit: str
     horizons: tuple[float, ...]
+    ahead: tuple[float, ...]
     individuals: tuple[int, ...]
     listed: tuple[int, ...]
     labels: tuple[str, ...]
@@ -102,6 +114,7 @@ def read_settings(
     title: str | None,
     unit: str,
     horizons: ArrayLike | None,
+    ahead: ArrayLike | None,
     individuals: Sequence[int] | str | None,
     labels: Sequence[object] | None,
     age: ArrayLike | None,
@@ -127,6 +140,7 @@ def read_settings(
         title or _TITLES[preset],
         unit,
         _read_horizons(horizons, target),
+        _read_ahead(ahead, target, unit),
         asked,
         listed,
         _read_labels(labels, len(target)),
@@ -179,6 +193,17 @@ def _read_horizons(horizons: ArrayLike | None, target: Target) -> tuple[float, .
             f"horizons must not lie past the longest follow-up, {target.time.max():g}, got "
             f"{found[-1]:g}."
         )
+    return tuple(found.tolist())
+
+
+def _read_ahead(ahead: ArrayLike | None, target: Target, unit: str) -> tuple[float, ...]:
+    longest = float(target.time.max())
+    if ahead is None:
+        usual = tuple(time for time in _AHEAD.get(unit, ()) if time <= longest)
+        return usual or round_times(default_horizon(target.time) / 2.0, _N_HORIZONS)
+    found = np.unique(read_numbers(np.atleast_1d(np.asarray(ahead)), name="ahead"))
+    if not found.size or not np.isfinite(found).all() or found[0] <= 0:
+        raise ValueError(f"ahead must be positive times, got {np.ravel(ahead).tolist()}.")
     return tuple(found.tolist())
 
 

@@ -25,6 +25,9 @@ _COLORS = {
 _SCALE = 1.45
 _TAG = re.compile(r"<[^>]*>")
 _NUMBER = re.compile(r"(\d+\.\d{2})\d+")
+_STYLE = re.compile(r'style="([^"]*)"')
+# The shorthand of fonts is no attribute; the family is that of the page.
+_FONT_SIZE = re.compile(r"([\d.]+)px")
 
 
 def inline_svg(ax: Any, name: str, description: str) -> str:
@@ -50,6 +53,8 @@ def inline_svg(ax: Any, name: str, description: str) -> str:
         text = text.replace(color, f"var({variable})")
     # Numbers of drawings need no more than hundredths; those that are read stay as they are.
     text = _TAG.sub(lambda tag: _NUMBER.sub(r"\1", tag[0]), text)
+    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
+    text = _STYLE.sub(_attributes, text)
     text = re.sub(r"\n\s*", "\n", text)
     opening = re.search(r"<svg[^>]*>", text)
     box = re.search(r'viewBox="([^"]+)"', text)
@@ -58,7 +63,23 @@ def inline_svg(ax: Any, name: str, description: str) -> str:
     width = float(box[1].split()[2])
     label = escape(description)
     start = (
-        f'<svg class="figure" viewBox="{box[1]}" style="max-width: {width * _SCALE:.0f}px" '
+        f'<svg class="figure" viewBox="{box[1]}" width="{width * _SCALE:.0f}" '
         f'role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
     return start + text[opening.end() :].strip()
+
+
+def _attributes(style: re.Match[str]) -> str:
+    """Return a style as attributes of its own, which the policy of the page allows."""
+    found = {}
+    for entry in filter(None, (part.strip() for part in style[1].split(";"))):
+        name, value = (part.strip() for part in entry.split(":", 1))
+        if name in ("font", "font-size"):
+            size = _FONT_SIZE.search(value)
+            if size is not None:
+                found["font-size"] = size[1]
+            if "bold" in value:
+                found["font-weight"] = "bold"
+        elif name != "font-family":
+            found[name] = value
+    return " ".join(f'{name}="{value}"' for name, value in found.items())

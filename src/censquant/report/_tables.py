@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from censquant.report._calibration import SHOWN
 from censquant.report._facts import ReportFacts
-from censquant.report._numbers import UNKNOWN, fixed, percent, shown
+from censquant.report._fleet import LATER, Unit
+from censquant.report._numbers import fixed, percent, shown, time_text
 
 _LONG = 40  # characters
 _MOST_ROWS = 20
+_N_AHEAD = 2  # columns of risks in the table of the fleet
 _P_VALUE = "a_calibration_p_value"
 _SCORE_NAMES = {
     "concordance_index_ipcw": "concordance index, IPCW",
@@ -107,8 +109,12 @@ def tables_of(facts: ReportFacts) -> dict[str, PageTable]:
         made.append(_importance(facts))
     if facts.individuals:
         made += [_individuals(facts), _features(facts)]
-    if facts.fleet is not None and facts.fleet.units:
-        made.append(_fleet(facts))
+    if facts.fleet is not None:
+        made.append(_new_life(facts))
+        if facts.fleet.failures is not None:
+            made.append(_failures(facts))
+        if facts.fleet.units:
+            made.append(_fleet(facts))
     if facts.costs:
         made.append(_costs(facts))
     return {table.key: table for table in made}
@@ -269,7 +275,7 @@ def _individuals(facts: ReportFacts) -> PageTable:
     rows = [
         (
             _text(one.label),
-            _number(one.lower_bound),
+            Cell(_least(shown(one.lower_bound), one.bound_is_limited), one.lower_bound),
             *map(_number, one.quantiles),
             _share(one.identified),
             *map(_share, one.risks),
@@ -303,40 +309,105 @@ def _feature(text: str) -> Cell:
 def _fleet(facts: ReportFacts) -> PageTable:
     fleet, settings = facts.fleet, facts.settings
     assert fleet is not None
-    dates = ("replace by date",) if settings.as_of is not None else ()
-    replace_by = f"replace by age, risk {percent(settings.risk)}"
-    columns = ("unit", _in("age", facts), f"time left, {percent(fleet.confidence)} confidence",
-               "10 % fail within", "50 % fail within", replace_by, *dates,
-               "B10", "B10 from", "B10 to", "B50", "B50 from", "B50 to")  # fmt: skip
+    has_dates, has_costs = settings.as_of is not None, settings.early_cost is not None
+    left = f"time left, {percent(fleet.confidence)} confidence"
+    columns = (
+        "unit",
+        _in("age", facts),
+        *(f"fails within {time_text(time, settings.unit)}" for time in settings.ahead[:_N_AHEAD]),
+        left,
+        *(["until"] if has_dates else []),
+        "half fail within",
+        *(["cheapest to replace at age", "replace in"] if has_costs else []),
+        *(["replace on"] if has_dates and has_costs else []),
+    )
     rows = [
         (
             _text(one.label),
             _number(one.age),
-            Cell(_bound(one.remaining_bound), one.remaining_bound),
-            _number(one.remaining10),
+            *(
+                Cell(_least(percent(risk), is_least), risk)
+                for risk, is_least in list(zip(one.risks, one.risk_is_least, strict=True))[
+                    :_N_AHEAD
+                ]
+            ),
+            Cell(_bound(one.remaining_bound, is_limited=one.bound_is_limited), one.remaining_bound),
+            *([_text(one.bound_date)] if has_dates else []),
             _number(one.remaining50),
-            _number(one.replace_by),
-            *([_text(one.replace_by_date or UNKNOWN)] if dates else []),
-            *map(_number, (one.b10, one.b10_low, one.b10_high)),
-            *map(_number, (one.b50, one.b50_low, one.b50_high)),
+            *(_replacement(one) if has_costs else []),
+            *([_text(one.replace_date or one.advice)] if has_dates and has_costs else []),
         )
         for one in fleet.units
     ]
-    return _table("fleet", "Units of the fleet, the most urgent first", columns, rows)
+    first = time_text(settings.ahead[0], settings.unit)
+    caption = f"Units of the fleet, the highest risk within {first} first"
+    return _table("fleet", caption, columns, rows)
 
 
-def _bound(value: float) -> str:
-    return "no bound" if math.isnan(value) else shown(value)
+def _least(text: str, is_least: bool) -> str:
+    return f"at least {text}" if is_least and text != percent(math.nan) else text
+
+
+def _bound(value: float, *, is_limited: bool) -> str:
+    return "no bound" if math.isnan(value) else _least(shown(value), is_limited)
+
+
+def _replacement(one: Unit) -> tuple[Cell, Cell]:
+    """Return the age of the cheapest replacement and the time until then."""
+    if math.isfinite(one.replace_at):
+        return _number(one.replace_at), Cell(one.advice or shown(one.replace_in), one.replace_in)
+    said = f"{one.advice} {shown(one.supported)}" if one.advice == LATER else one.advice
+    return Cell(said, math.inf), Cell("", math.inf)
+
+
+def _failures(facts: ReportFacts) -> PageTable:
+    assert facts.fleet is not None
+    found = facts.fleet.failures
+    assert found is not None
+    share = f"{percent(found.confidence)} from"
+    columns = (
+        _in("within", facts),
+        "expected failures",
+        share,
+        "to",
+        "units that follow-up supports",
+    )
+    rows = [
+        (
+            _number(row.horizon),
+            Cell(f"{row.expected:.1f}", row.expected),
+            _count(row.low),
+            _count(row.high),
+            _share(row.supported),
+        )
+        for row in found.rows
+    ]
+    return _table("failures", f"Failures among {found.n_units:,} running units", columns, rows)
+
+
+def _new_life(facts: ReportFacts) -> PageTable:
+    assert facts.fleet is not None
+    columns = ("life of a new unit", _in("typical unit", facts), "95 % from", "to",
+               "one in ten units below", "one in ten units above")  # fmt: skip
+    rows = [
+        (
+            _text(f"B{100 * row.level:.0f}: {percent(row.level)} have failed by"),
+            *map(_number, (row.typical, row.low, row.high, row.shortest, row.longest)),
+        )
+        for row in facts.fleet.new_life
+    ]
+    return _table("new_life", "Life of new units, counted from the start", columns, rows)
 
 
 def _costs(facts: ReportFacts) -> PageTable:
     priced = facts.settings.early_cost is not None
     unit = f" (1/{facts.settings.unit})" if facts.settings.unit else ""
-    extra = ("cost per unit", f"cost per time in service{unit}") if priced else ()
-    columns = ("replace at a risk of", "past units that would have failed before", "95 % from",
-               "to", _in("mean time in service", facts), "identified for", *extra)  # fmt: skip
+    extra = ("cost per cycle", f"cost per time in service{unit}") if priced else ()
+    columns = ("replace", "fail before, by the model", "past units that would have", "95 % from",
+               "to", _in("mean time in service", facts), "supported for", *extra)  # fmt: skip
     rows = [
         (
+            _text(row.rule),
             *map(_share, (row.risk, row.late, row.late_low, row.late_high)),
             _number(row.service),
             _share(row.identified),
@@ -344,4 +415,5 @@ def _costs(facts: ReportFacts) -> PageTable:
         )
         for row in facts.costs
     ]
-    return _table("costs", "Rules of replacement, from early to late", columns, rows)
+    caption = "Rules of replacement for all units, over whole cycles from new"
+    return _table("costs", caption, columns, rows)

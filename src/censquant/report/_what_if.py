@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from censquant.estimators import ConformalSurvivalRegressor
 from censquant.export import PageModel
 from censquant.report._calibration import SHOWN
+from censquant.report._cohort import private_end
 from censquant.report._numbers import rounded
 from censquant.report._settings import Settings
 from censquant.report._study import Study
@@ -123,18 +124,23 @@ def what_ifs_of(study: Study, settings: Settings) -> Iterator[WhatIf]:
     The censoring model that bounds need may be large, or may be one that cannot be exported: then a
     panel without bounds is left.
     """
-    times = np.linspace(0.0, float(study.target.time.max()), _N_TIMES)
+    # Neither the last observed time nor those of the training rows are in the page.
+    end = private_end(study.target.time) or float(study.target.time.max())
+    times = np.linspace(0.0, end, _N_TIMES)
     reason = ""
     if isinstance(study.model, ConformalSurvivalRegressor):
         bounds = LiveBounds(settings.confidence)
         try:
-            model = study.model.to_javascript(SHOWN, times, confidence=bounds.exported)
+            model = study.model.to_javascript(
+                SHOWN, times, coarse_times=True, confidence=bounds.exported
+            )
         except TypeError as error:
             reason = str(error)
         else:
             yield _what_if(study, settings, model, bounds)
             reason = "the page would be too large with the model of the censoring times."
-    yield _what_if(study, settings, study.model.to_javascript(SHOWN, times), None, reason)
+    model = study.model.to_javascript(SHOWN, times, coarse_times=True)
+    yield _what_if(study, settings, model, None, reason)
 
 
 def _what_if(

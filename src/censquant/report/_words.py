@@ -2,7 +2,7 @@
 
 import math
 
-from censquant.report._costs import cheapest
+from censquant.report._costs import OWN_AGE
 from censquant.report._facts import ReportFacts
 from censquant.report._fleet import B_LEVELS, MOST_UNITS
 from censquant.report._numbers import NO_BREAK, p_text, percent, shown, time_text
@@ -14,6 +14,7 @@ _SIGNIFICANT = 0.05
 def words_of(facts: ReportFacts) -> dict[str, list[str]]:
     """Return sentences by section."""
     return {
+        "verdict": [facts.verdict],
         "privacy": _privacy(facts),
         "cohort": _cohort(facts),
         "discrimination": _discrimination(facts),
@@ -23,6 +24,8 @@ def words_of(facts: ReportFacts) -> dict[str, list[str]]:
         "risks": _risks(facts),
         "importance": _importance(facts),
         "fleet": _fleet(facts),
+        "failures": _failures(facts),
+        "new_life": _new_life(facts),
         "costs": _costs(facts),
     }
 
@@ -52,7 +55,8 @@ def _cohort(facts: ReportFacts) -> list[str]:
     found = [
         f"Of {cohort.n_rows:,} {who}, {cohort.n_events:,} ({share}) had the event; the others are "
         "censored: it had not happened when they were last observed.",
-        f"Times range from {shown(cohort.shortest)} to {time_text(cohort.longest, unit)}.",
+        f"Ten or more were under observation up to {time_text(cohort.end, unit)}, where tables and "
+        "figures end.",
     ]
     if math.isfinite(cohort.median_follow_up):
         found.append(f"Half were followed for {time_text(cohort.median_follow_up, unit)} or more.")
@@ -75,7 +79,7 @@ def _discrimination(facts: ReportFacts) -> list[str]:
         f"right one in {100 * row.value:.0f} of 100 pairs (95 % interval {100 * row.lower:.0f} to "
         f"{100 * row.upper:.0f}); guessing names it in 50."
     )
-    return [said, facts.evaluation.verdict, *_scored(facts, "Scores are")]
+    return [said, *_scored(facts, "Scores are")]
 
 
 def _scored(facts: ReportFacts, what: str) -> list[str]:
@@ -100,7 +104,12 @@ def _calibration(facts: ReportFacts) -> list[str]:
         found.append(
             f"{inside} of {len(known)} levels lie inside the 95 % limits of what was observed."
         )
-    if p_value < _SIGNIFICANT:
+    if p_value < _SIGNIFICANT and facts.evaluation.is_calibrated:
+        said = (
+            "The test detects a disagreement between predicted probabilities and events, which is "
+            "below 3 percentage points at every level"
+        )
+    elif p_value < _SIGNIFICANT:
         said = "The test finds that predicted probabilities and events disagree"
     else:
         said = "The test finds no disagreement between predicted probabilities and events"
@@ -198,28 +207,26 @@ def _fleet(facts: ReportFacts) -> list[str]:
     fleet, settings = facts.fleet, facts.settings
     if fleet is None:
         return []
-    if not fleet.units:
-        return ["No unit was asked for, or none is still running."]
-    unit, confidence = settings.unit, percent(fleet.confidence)
-    bounded = [one for one in fleet.units if not math.isnan(one.remaining_bound)]
-    found = []
-    if bounded:
-        first = bounded[0]
+    unit, found = settings.unit, []
+    if fleet.units:
+        first = fleet.units[0]
+        ahead = time_text(settings.ahead[0], unit)
         found.append(
-            f"The smallest lower bound is that of {first.label}: {confidence} of such units that "
-            f"have reached {time_text(first.age, unit)} last at least another "
-            f"{time_text(first.remaining_bound, unit)}."
+            f"Units are ordered by their risk to fail within {ahead}, given that they have reached "
+            "their present age."
         )
-    if len(bounded) < len(fleet.units):
-        found.append(
-            f"{len(fleet.units) - len(bounded):,} of {len(fleet.units):,} units have no lower "
-            "bound, because too few units were observed past their age; they stand where the "
-            "model's own quantile would put them."
-        )
+        if not math.isnan(first.risks[0]):
+            least = "at least " if first.risk_is_least[0] else ""
+            found.append(
+                f"The highest risk is that of {first.label}: {least}{percent(first.risks[0])}."
+            )
+        found += _limited(facts)
+    else:
+        found.append("No unit was asked for, or none is still running.")
     if fleet.n_asked > len(fleet.units):
         found.append(
-            f"The table has the {MOST_UNITS} most urgent of {fleet.n_asked:,} units; censquant "
-            "predict writes all of them to a file."
+            f"The table has the {MOST_UNITS} of {fleet.n_asked:,} units with the highest risk; "
+            "censquant predict writes all of them to a file."
         )
     n_failed = sum(one.event for one in facts.individuals)
     if n_failed:
@@ -227,15 +234,56 @@ def _fleet(facts: ReportFacts) -> list[str]:
             f"{n_failed:,} of the {len(facts.individuals):,} units that were asked for have failed "
             "already: the table says what was predicted at that age."
         )
+    return found
+
+
+def _limited(facts: ReportFacts) -> list[str]:
+    """Return what is said of units that follow-up does not support."""
+    assert facts.fleet is not None
+    units, found = facts.fleet.units, []
+    n_old = sum(math.isnan(one.risks[0]) for one in units)
+    if n_old:
+        found.append(
+            f"{n_old:,} of {len(units):,} units are older than follow-up supports: their risk is "
+            "not known, they stand last, and only an inspection can tell."
+        )
+    n_limited = sum(one.bound_is_limited for one in units)
+    if n_limited:
+        found.append(
+            f'"At least" marks times and risks of units for which follow-up ends before '
+            f"({n_limited:,} of {len(units):,} lower bounds)."
+        )
+    return found
+
+
+def _failures(facts: ReportFacts) -> list[str]:
+    if facts.fleet is None or facts.fleet.failures is None:
+        return []
+    failures, unit = facts.fleet.failures, facts.settings.unit
+    row = failures.rows[0]
+    return [
+        f"Within {time_text(row.horizon, unit)}, {row.expected:.1f} of {failures.n_units:,} "
+        f"running units are expected to fail ({row.low} to {row.high} with "
+        f"{percent(failures.confidence)} confidence).",
+        "The limits contain chance alone: neither the error of the model, nor what hits many units "
+        "at once.",
+    ]
+
+
+def _new_life(facts: ReportFacts) -> list[str]:
+    fleet = facts.fleet
+    if fleet is None:
+        return []
     (low10, high10), (low50, high50) = (
         [percent(end) if 0 < end < 1 else "no limit" for end in limit] for limit in fleet.limits
     )
-    found.append(
-        f"B10 and B50 are the ages by which {percent(0.1)} and {percent(0.5)} of such units have "
-        "failed. Their limits come from the rows of this report: by the times that the model gives "
+    found = [
+        f"B10 and B50 are the ages by which {percent(0.1)} and {percent(0.5)} of new units have "
+        "failed; they say nothing of what is left to a unit that is running. Their limits come "
+        "from the rows of this report: by the times that the model gives "
         f"to {low10} and {high10}, {percent(0.1)} may have failed, and {percent(0.5)} by those of "
         f"{low50} and {high50} (95{NO_BREAK}% limits)."
-    )
+    ]
     for when, side in (("later", 0), ("earlier", 1)):
         outside = [
             f"B{100 * level:.0f}"
@@ -251,23 +299,40 @@ def _fleet(facts: ReportFacts) -> list[str]:
 
 
 def _costs(facts: ReportFacts) -> list[str]:
-    if not facts.costs:
+    if not facts.costs or facts.fleet is None:
         return []
+    fleet, settings = facts.fleet, facts.settings
     found = [
-        "Each unit is replaced when its own risk of having failed reaches the level in the first "
-        "column; a small risk replaces early and wastes life, a large one lets units fail."
+        "A cycle lasts from a new unit to its replacement or its failure, and an equal unit "
+        "follows. A small risk replaces early and wastes life; a large one lets units fail."
     ]
-    best, settings = cheapest(facts.costs), facts.settings
-    if best is None:
+    if settings.early_cost is None or settings.late_cost is None:
         return [*found, "Give the costs of an early and a late replacement to compare the rules."]
-    risks = [row.risk for row in facts.costs]
-    end = "."
-    if best.risk in (min(risks), max(risks)):
-        when = "an earlier replacement" if best.risk == min(risks) else "a later one, or none,"
-        end = f"; {when} may be cheaper still."
-    return [
-        *found,
-        f"With {shown(settings.early_cost or 0)} for a planned replacement and "
-        f"{shown(settings.late_cost or 0)} for a failure, a risk of {percent(best.risk)} is the "
-        f"cheapest of these per time in service{end}",
-    ]
+    own = next(row for row in facts.costs if row.rule == OWN_AGE)
+    costs = (
+        f"With {shown(settings.early_cost)} for a planned replacement and "
+        f"{shown(settings.late_cost)} for a failure"
+    )
+    if own.identified == 0:
+        return [
+            *found,
+            f"{costs}, replacing before failure does not pay at any age that follow-up supports: "
+            "the cost per time in service does not rise with the age of replacement.",
+        ]
+    per = f" per {settings.unit.removesuffix('s')}" if settings.unit else ""
+    found.append(
+        f"{costs}, replacing each unit at its own cheapest age costs {shown(own.rate)}{per} in the "
+        f"long run, and {percent(own.risk)} of units fail before."
+    )
+    if own.identified < 1:
+        found.append(
+            f"For {percent(1 - own.identified)} of the units no replacement before failure pays "
+            "within follow-up; a cheapest age may lie beyond it where the hazard still rises "
+            '("not before").'
+        )
+    if fleet.n_due:
+        found.append(
+            f"{fleet.n_due:,} of {fleet.n_running:,} running units have reached that age and are "
+            "due now."
+        )
+    return found

@@ -62,6 +62,7 @@ def write_report(
     title: str | None = None,
     unit: str = "",
     horizons: ArrayLike | None = None,
+    ahead: ArrayLike | None = None,
     individuals: Sequence[int] | str | None = None,
     labels: Sequence[object] | None = None,
     age: ArrayLike | None = None,
@@ -98,6 +99,10 @@ def write_report(
     horizons : array-like of times, optional
         Times at which risks are told; by default round ones up to the last at which one in twenty
         is under observation.
+    ahead : array-like of times, optional
+        Times from now within which failures of running units are counted in a reliability report;
+        the fleet is ordered by the risk within the first. By default 30, 90, 180 and 365 days, or
+        round times where the unit is no unit of calendar time.
     individuals : sequence of int, or "running", optional
         Numbers of the rows, from 0, that are shown one by one. A reliability report lists in the
         table of its fleet, without their features, all units that have no event (``"running"``)
@@ -154,6 +159,7 @@ def write_report(
         title=title,
         unit=unit,
         horizons=horizons,
+        ahead=ahead,
         individuals=individuals,
         labels=labels,
         age=age,

@@ -13,7 +13,13 @@ from censquant.survival._kaplan_meier import (
     kaplan_meier,
 )
 from censquant.survival._surv import Surv
-from censquant.survival._target import Target, read_columns, read_target, require_events
+from censquant.survival._target import (
+    Target,
+    read_columns,
+    read_target,
+    require_durations,
+    require_events,
+)
 from censquant.survival._transform import TimeTransform
 
 __all__ = [
@@ -33,5 +39,6 @@ __all__ = [
     "read_target",
     "read_weights",
     "refuse_nan",
+    "require_durations",
     "require_events",
 ]

@@ -278,7 +278,8 @@ def _unknown_codes(column: NDArray[Any], name: str) -> str:
         remedy = "2 usually means the event, write event == 2; competing risks are not supported"
     elif numeric and all(code in _CAUSES for code in codes):
         remedy = (
-            "codes above 1 usually mean competing risks, which are not supported; write event == 1 "
-            "for one cause, and the others count as censored"
+            f"codes above 1 usually mean competing risks, which are not supported; write {name} == "
+            "1 for the first cause, and rows with another cause count as censored, so that the "
+            "predictions are those for that cause alone, as if the others did not occur"
         )
     return f"{name} must be boolean or 0 and 1, got the values {listed(found)}: {remedy}."

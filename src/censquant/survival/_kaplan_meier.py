@@ -110,6 +110,10 @@ class KaplanMeier:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Pointwise confidence limits after the given times, by the normal law of log(-log S).
 
+        Where no event was observed so far, or where nobody is left, that law has no width, and the
+        exact binomial limits (Clopper-Pearson) of the rows at risk take its place: of n rows at
+        risk without an event, the share with one may be up to 1 - (alpha / 2)^(1 / n).
+
         Parameters
         ----------
         t : array-like of any shape
@@ -119,7 +123,6 @@ class KaplanMeier:
         Returns
         -------
         low, high : ndarray of the shape of ``t``, in [0, 1]
-            Equal to the share itself where that is 0 or 1.
         """
         from scipy.special import ndtri
 
@@ -128,7 +131,19 @@ class KaplanMeier:
         log = np.log(np.where(inside, share, 0.5))
         reach = float(ndtri((1 + confidence) / 2)) * error / np.where(inside, share, 1.0) / log
         ends = [np.where(inside, np.exp(log * np.exp(side * reach)), share) for side in (-1, 1)]
-        return np.minimum(*ends), np.maximum(*ends)
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        tail = (1.0 - confidence) / 2.0
+        at = np.asarray(t, dtype=np.float64)
+        # Rows that were at risk when the curve ended; past the last time there are none.
+        n_left = np.append(self.n_at_risk, 0.0)[np.searchsorted(self.time, at, side="left")]
+        least = np.where(n_left > 0, tail ** (1.0 / np.maximum(n_left, 1.0)), 0.0)
+        # At the start nothing can have happened yet.
+        low = np.where((share == 1) & (at > min(0.0, float(self.time[0]))), least, low)
+        if self.survival[-1] == 0:
+            before = self.survival[-2] if self.survival.size > 1 else 1.0
+            most = before * (1.0 - tail ** (1.0 / max(float(self.n_at_risk[-1]), 1.0)))
+            high = np.where(share == 0, most, high)
+        return low, high
 
     def quantile(self, levels: ArrayLike) -> NDArray[np.float64]:
         """Earliest times by which the given shares have had the event.

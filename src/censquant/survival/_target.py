@@ -19,6 +19,7 @@ from censquant.survival._columns import (
 )
 from censquant.survival._kinds import check_accepts, refuse_other_kinds
 
+_MOST_CODES = 10  # a field of larger whole numbers may be times
 _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple"
 
 
@@ -186,6 +187,30 @@ def require_events(target: Target) -> None:
         )
 
 
+def require_durations(target: Target) -> None:
+    """Raise `ValueError` if a time of the target is negative, as no duration is.
+
+    Reading a target does not ask for it: the logarithm of a time, or a measurement, may be
+    negative, and many methods fit them.
+
+    Parameters
+    ----------
+    target : Target
+
+    Examples
+    --------
+    >>> from censquant.survival import read_target, require_durations
+    >>> require_durations(read_target([0.0, 4.0]))
+    """
+    n_negative = int(np.count_nonzero(target.time < 0))
+    if n_negative:
+        raise ValueError(
+            f"y must hold durations, none of them negative, got {n_negative} of {len(target)} "
+            f"times below 0, the smallest {target.time.min():g}: check whether start and end are "
+            "swapped, or pass allow_negative=True to the estimator if these values are meant."
+        )
+
+
 def _from_tuple(y: tuple[Any, ...]) -> Target:
     """Target of a ``(time, event)`` pair."""
     if len(y) != 2:
@@ -239,14 +264,21 @@ def _from_structured(y: NDArray[Any], accepts: Sequence[str]) -> Target:
     times = [name for name, kind in kinds.items() if kind in "iufc"]
     if len(kinds) != 2 or len(events) != 1 or len(times) != 1:
         refuse_other_kinds(kinds, accepts)
-        if kinds.get("event", "b") in "iu":
-            read_events(y["event"])  # tells competing risks from another form
+        for name in _code_fields(y, times):
+            read_events(y[name], name=name)  # tells competing risks from another form
         fields = listed(f"{name!r} ({y[name].dtype})" for name in kinds)
         raise ValueError(
             "y must be a structured array with exactly one boolean and one numeric field, "
             f"got {fields or 'no field'}: {_REMEDY}."
         )
     return read_columns(y[times[0]], y[events[0]], name="y")
+
+
+def _code_fields(y: NDArray[Any], times: list[str]) -> list[str]:
+    """Return the field that must be the codes of events: the only one of whole, small numbers."""
+    whole = [name for name in times if y[name].dtype.kind in "iu"]
+    codes = [name for name in whole if ((y[name] >= 0) & (y[name] < _MOST_CODES)).all()]
+    return codes if len(codes) == 1 else []
 
 
 def _warn_column() -> None:

@@ -3,6 +3,7 @@
 from censquant.training._callbacks import Callback, ProgressBar
 from censquant.training._checkpoint import Checkpoint
 from censquant.training._engine import Run, TrainingConfig, train, validation_loss
+from censquant.training._interrupts import stop_if_asked
 from censquant.training._moments import FeatureMoments
 from censquant.training._objective import Objective
 from censquant.training._parallel import side_by_side
@@ -33,6 +34,7 @@ __all__ = [
     "TrainingConfig",
     "WarmupCosine",
     "side_by_side",
+    "stop_if_asked",
     "train",
     "validation_loss",
     "write_shards",

@@ -7,7 +7,33 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from censquant._progress import say
+
 Handler = Callable[[int, FrameType | None], Any]
+
+
+class StoppedError(BaseException):
+    """Ends a task that was asked to stop; no error of its own."""
+
+
+def stop_if_asked(stopping: threading.Event | None) -> None:
+    """Leave a task, by an exception, if its event is set; None is never set.
+
+    Loops that take long call it, so that Ctrl-C ends them within a moment.
+
+    Parameters
+    ----------
+    stopping : threading.Event or None
+        What `side_by_side` hands to a task.
+
+    Examples
+    --------
+    >>> import threading
+    >>> from censquant.training import stop_if_asked
+    >>> stop_if_asked(threading.Event())
+    """
+    if stopping is not None and stopping.is_set():
+        raise StoppedError
 
 
 class HeldInterrupt:
@@ -35,6 +61,7 @@ class HeldInterrupt:
         """Do now what Ctrl-C does, if it was pressed."""
         if self._held:
             self._held = False
+            say("Stopping ...")
             self._handler(signal.SIGINT, None)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import threadpoolctl
 from joblib import effective_n_jobs
 
-from censquant.training._interrupts import held_interrupts
+from censquant.training._interrupts import StoppedError, held_interrupts, stop_if_asked
 
 Result = TypeVar("Result")
 
@@ -99,7 +99,8 @@ def side_by_side(
         Threads; None means 1, -1 uses all cores, as everywhere in scikit-learn.
     on_interrupt : {"keep", "raise"}, default "keep"
         What follows Ctrl-C: ``"keep"`` returns the results of the tasks, which end early, as a
-        training does; ``"raise"`` waits for the tasks that run and raises KeyboardInterrupt.
+        training does; ``"raise"`` waits for the tasks that run, which call `stop_if_asked` where
+        they take long, and raises KeyboardInterrupt.
     stopping : threading.Event, optional
         The event of tasks around these, which asks these to stop too.
 
@@ -110,6 +111,8 @@ def side_by_side(
     [1, 2]
     """
     stopping = stopping or threading.Event()
+    if on_interrupt == "raise":
+        tasks = [_unless_stopped(task) for task in tasks]
     n_threads = max(1, min(effective_n_jobs(n_jobs), len(tasks)))
     with single_blas_thread():
         # A task that keeps what it has when Ctrl-C comes must not be the one to notice it.
@@ -132,4 +135,24 @@ def side_by_side(
                         future.cancel()
                     raise
                 futures += [pool.submit(task, stopping) for task in tasks[len(futures) :]]
-            return [future.result() for future in futures]
+            return _results(futures)
+
+
+def _unless_stopped(
+    task: Callable[[threading.Event], Result],
+) -> Callable[[threading.Event], Result]:
+    """Return a task that does not begin once it is asked to stop."""
+
+    def run(stopping: threading.Event) -> Result:
+        stop_if_asked(stopping)
+        return task(stopping)
+
+    return run
+
+
+def _results(futures: list[Future[Result]]) -> list[Result]:
+    """Return all results; what went wrong is raised before what was stopped because of it."""
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    for error in sorted(errors, key=lambda error: isinstance(error, StoppedError))[:1]:
+        raise error
+    return [future.result() for future in futures]

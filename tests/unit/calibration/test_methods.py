@@ -9,6 +9,7 @@ from censquant.calibration import (
     CalibrationRows,
     CommonCensoring,
     IndexRule,
+    ModelledCensoring,
     estimated_coverage,
     trivial_rule,
 )
@@ -207,3 +208,29 @@ def test_a_rule_reads_the_curve_at_its_index():
     censoring = CommonCensoring(censoring_kaplan_meier([9.0], [True]), 1)
     assert IndexRule(0.5, "lower").bounds(curve, censoring) == 2.0
     assert BoundFamily(curve).at([0.5]) == 2.0
+
+
+def joined(first, second, part):
+    return np.concatenate([getattr(first, part), getattr(second, part)])
+
+
+@pytest.mark.parametrize("name", ["aipcw", "ipcw"])
+def test_rows_whose_bounds_are_cut_leave_nothing_of_the_promise_to_others(name):
+    simulation = Simulation(n=2000, seed=15)
+    rows, shares = simulation.rows(), np.linspace(0.02, 0.6, 30)
+    calm = Simulation(n=2000, seed=16, rate=1e9).rows()  # censored at once, bounds and all
+    both = CalibrationRows(
+        Target(*(joined(rows.target, calm.target, part) for part in ("time", "event"))),
+        QuantileCurve(joined(rows.curve, calm.curve, "values"), LEVELS, 0.0),
+        ModelledCensoring(
+            QuantileCurve(joined(rows.censoring.curve, calm.censoring.curve, "values"), LEVELS, 0.0)
+        ),
+        np.ones(4000),
+        QuantileCurve(joined(rows.model, calm.model, "values"), LEVELS, 0.0),
+    )
+    alone, together = (
+        [METHODS[name].calibrated(one).rule(share).index for share in shares]
+        for one in (rows, both)
+    )
+    np.testing.assert_allclose(together, alone)
+    assert (np.diff(together) >= 0).all()

@@ -69,7 +69,7 @@ def test_the_plain_estimator_is_saved_and_read(client, tmp_path):
     )
 
 
-@pytest.mark.filterwarnings("ignore:Held-out rows reject the calibration")  # one epoch each
+@pytest.mark.filterwarnings("ignore:Cross-validation shows miscalibrated")  # one epoch each
 def test_networks_that_cannot_be_averaged_stay_as_they_are(client):
     rows = dd.from_pandas(linear_rows(400), npartitions=2)
     candidates = [

@@ -52,6 +52,15 @@ class TestPartitions:
         assert text.startswith("In partition 0: ")
         assert "NaN" in text
 
+    def test_a_negative_duration(self, client, halves):
+        halves[1].loc[halves[1].index[3], "time"] = -2.5
+        model = DaskCensoredQuantileRegressor(random_state=0)
+        assert refusal(client, ValueError, partitioned(*halves), model=model) == (
+            "In partition 1: y must hold durations, none of them negative, got 1 of 100 times "
+            "below 0, the smallest -2.5: check whether start and end are swapped, or pass "
+            "allow_negative=True to the estimator if these values are meant."
+        )
+
     def test_text_among_features(self, client, halves):
         halves[1] = halves[1].assign(b="high")
         text = refusal(client, ValueError, partitioned(*halves))

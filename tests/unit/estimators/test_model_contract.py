@@ -1,5 +1,8 @@
 """What every quantile regressor does with the features it is given, and what it answers."""
 
+import signal
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,6 +64,24 @@ def test_one_prediction_runs_every_network_once(model, monkeypatch):
     monkeypatch.setattr(type(model), "_curve_of", counted)
     model.predict_quantiles(X, [0.1, 0.3], beyond="inf")
     assert calls == [150]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_a_prediction(n_jobs, monkeypatch):
+    model = CensoredQuantileForest(n_estimators=10, n_jobs=n_jobs, random_state=0).fit(X, Y)
+    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    blocks, original = [], type(model)._curve_of
+
+    def interrupted(self, features):
+        blocks.append(len(features))
+        if len(blocks) == 3:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.5)  # until the thread that waits has noticed
+        return original(self, features)
+
+    monkeypatch.setattr(type(model), "_curve_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.predict(np.repeat(X, 30, axis=0))
 
 
 @every_model
@@ -138,6 +159,11 @@ WRONG = {
         scipy.sparse.csr_matrix(np.where(np.arange(300).reshape(150, 2) == 7, np.nan, X)),
         "Input X contains NaN: X must be finite, got NaN in the columns 'x1'; impute",
     ),
+    "hidden by a mask": (
+        np.ma.array(X, mask=np.arange(300).reshape(150, 2) == 7),
+        "X must be without missing values, got a masked array that hides 1 values in the columns "
+        "'x1': impute them or drop the rows.$",
+    ),
 }
 
 
@@ -149,6 +175,25 @@ def test_what_cannot_be_used_is_refused_by_the_name_of_its_column(model, rows, m
     known = TABLE if isinstance(rows, pd.DataFrame) else X
     with pytest.raises(ValueError, match=f"^{message}"):
         model.fit(known, Y).predict(rows)
+
+
+@every_model
+def test_a_mask_that_hides_nothing_changes_nothing(model):
+    expected = quantiles(model.fit(X, Y), X)
+    masked = np.ma.array(X, mask=False)
+    np.testing.assert_array_equal(quantiles(model.fit(masked, Y), masked), expected)
+
+
+@every_model
+def test_columns_of_a_frame_are_found_by_name(model):
+    model = model.fit(TABLE, Y)
+    expected = quantiles(model, TABLE)
+    for other in (TABLE[["dose", "age"]], TABLE.assign(site="north")[["site", "dose", "age"]]):
+        np.testing.assert_array_equal(quantiles(model, other), expected)
+    with pytest.raises(
+        ValueError, match=r"^X must have the columns of the fit, got no column 'dose' \(is it 'Dose"
+    ):
+        model.predict(TABLE.rename(columns={"dose": "Dose"}))
 
 
 @every_model

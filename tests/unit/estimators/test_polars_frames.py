@@ -65,7 +65,9 @@ def test_missing_values_are_refused_by_name():
         CQRNN(max_epochs=1).fit(missing, Y)
 
 
-def test_other_columns_than_those_of_the_fit_are_refused():
+def test_columns_are_found_by_name_and_missing_ones_refused():
     model = CQRNN(max_epochs=1, random_state=0).fit(FRAME, Y)
-    with pytest.raises(ValueError, match="The feature names should match those that were passed"):
+    other = FRAME.with_columns(pl.lit("text").alias("more")).select(["more", *FRAME.columns[::-1]])
+    np.testing.assert_array_equal(model.predict(other), model.predict(FRAME))
+    with pytest.raises(ValueError, match=r"columns of the fit, got no column 'age'\.$"):
         model.predict(FRAME.rename({"age": "years"}))

@@ -16,7 +16,11 @@ from censquant.export import Graph
 from exported_models import NODE, data, new_rows, onnx_answers, script_answers
 
 # Some rows are too few for upper bounds of high confidence: infinity is then compared as well.
-pytestmark = pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
+# Most bounds of low confidence end with follow-up in one test, and its flag is compared.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning"),
+    pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning"),
+]
 
 CONFIDENCES = [0.5, 0.8, 0.9, 0.95]
 CASES = [
@@ -49,13 +53,13 @@ def calibrated(method="aipcw", side="right", censoring="kaplan-meier", n=400):
 
 
 def python_bounds(model, rows):
-    return {
-        f"{side}_bound": np.column_stack([ask(rows, one) for one in CONFIDENCES])
-        for side, ask in (
-            ("lower", model.predict_lower_bound),
-            ("upper", model.predict_upper_bound),
-        )
-    }
+    expected = {}
+    for side in ("lower", "upper"):
+        ask = getattr(model, f"predict_{side}_bound")
+        frames = [ask(rows, one, output="frame") for one in CONFIDENCES]
+        expected[f"{side}_bound"] = np.column_stack([one["bound"] for one in frames])
+        expected[f"{side}_bound_limited"] = np.column_stack([one["limited"] for one in frames])
+    return expected
 
 
 def assert_same_bounds(answers, expected):
@@ -71,6 +75,23 @@ def test_an_onnx_file_has_the_bounds_of_the_model(method, side, censoring, tmp_p
     expected = python_bounds(model, rows)
     assert_same_bounds(onnx_answers(tmp_path / "model.onnx", X=rows), expected)
     assert len(np.unique(expected["lower_bound"])) > 40
+
+
+def test_an_onnx_file_has_bounds_that_quantiles_and_follow_up_limit(tmp_path):
+    x, (time, event) = data("right", n=400)
+    end = np.quantile(time, 0.5)  # of follow-up
+    model = ConformalSurvivalRegressor(CoxQuantileRegressor(), cv=2, random_state=0)
+    model.fit(x, (np.minimum(time, end), event & (time <= end)))
+    rows, group = new_rows(200), next(iter(model._calibration.groups.values()))
+    own = model.estimator_.predict_curve(rows)
+    rule = group.rule(0.5, "lower")
+    lower = model.predict_lower_bound(rows, 0.5)
+    limited = lower == model.follow_up_of(rows)
+    capped = lower < np.minimum(own.at([rule.index])[:, 0], model.follow_up_of(rows))
+    assert limited.any()
+    assert capped.any()
+    model.to_onnx(tmp_path / "model.onnx", dtype="float64", confidence=CONFIDENCES)
+    assert_same_bounds(onnx_answers(tmp_path / "model.onnx", X=rows), python_bounds(model, rows))
 
 
 if NODE:

@@ -3,9 +3,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from censquant import CensoredQuantileForest
+from censquant import CensoredQuantileForest, CensoredQuantileRegressor, CoxQuantileRegressor
 from exported_models import (
     LEVELS,
     NODE,
@@ -63,6 +64,27 @@ if NODE:  # an engine of JavaScript
         assert_same(answers, model, rows, LEVELS)
         survival = model.predict_survival_function(rows, TIMES, return_array=True)
         np.testing.assert_allclose(answers["survival"], survival, rtol=1e-8, atol=1e-12)
+
+    def test_a_row_with_infinity_has_no_answer(tmp_path):
+        exported = fitted("forest, left").to_javascript(LEVELS, TIMES)
+        rows = [[np.inf, 0.5, 0.0], [1.0, 0.5, 0.0]]
+        answers = script_answers(exported, tmp_path, {"X": rows})
+        for answer in answers.values():
+            assert all(value is None for value in np.ravel(answer[0]))
+            assert all(np.isfinite(float(value)) for value in np.ravel(answer[1]))
+
+    @pytest.mark.parametrize("empty", [None, ""], ids=["None", "empty text"])
+    def test_an_empty_text_is_a_missing_value(empty, tmp_path):
+        x, y = data("right")
+        stage = np.random.default_rng(0).choice(["I", "II", empty], len(x))
+        frame = pd.DataFrame({"dose": x[:, 1], "stage": stage})
+        candidates = [("cox", CoxQuantileRegressor())]
+        model = CensoredQuantileRegressor(candidates=candidates, random_state=0).fit(frame, y)
+        texts = frame[["stage"]].fillna("")
+        inputs = {"X": frame[["dose"]].to_numpy().tolist(), "categories": texts.to_numpy().tolist()}
+        answers = script_answers(model.to_javascript(LEVELS), tmp_path, inputs)
+        assert_same(answers, model, frame, LEVELS)
+        assert_same(answers, model, frame.assign(stage=texts), LEVELS)
 
     def test_rows_of_another_width_are_refused(tmp_path):
         exported = fitted("linear, right").to_javascript()

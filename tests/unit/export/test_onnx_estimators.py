@@ -88,6 +88,32 @@ def test_every_estimator_is_exported_by_these_tests():
     assert here == classes - {QuantileRegressor}
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_that_python_refuses_have_no_answer_in_a_file(name, tmp_path):
+    model, rows, levels = fitted(name), new_rows(6), levels_of(name)
+    rows[[0, 2, 3], [0, 2, 1]] = np.inf, -np.inf, np.nan
+    model.to_onnx(tmp_path / "model.onnx", levels, dtype="float64")
+    answers = onnx_answers(tmp_path / "model.onnx", X=rows)
+    refused = [0, 2] if name.startswith("recommended") else [0, 2, 3]
+    for answer in answers.values():
+        assert np.isnan(answer[refused]).all()
+        assert np.isfinite(np.delete(answer, refused, axis=0)).all()
+    with pytest.raises(ValueError, match=r"^Input X contains (infinity|NaN)"):
+        model.predict(rows[refused])
+
+
+def test_infinity_that_a_step_of_a_pipeline_would_hide_has_no_answer(tmp_path):
+    x, y = data("right")
+    steps = SimpleImputer(), MinMaxScaler(clip=True), LinearCQR([0.1, 0.3])
+    model = make_quantile_pipeline(*steps).fit(x, y)
+    rows = new_rows(3)
+    rows[0, 0], rows[1, 0] = np.inf, np.nan
+    model.to_onnx(tmp_path / "model.onnx", [0.2], dtype="float64")
+    answers = onnx_answers(tmp_path / "model.onnx", X=rows)
+    assert np.isnan(answers["quantiles"][0]).all()
+    assert_same({k: v[1:] for k, v in answers.items()}, model, rows[1:], [0.2])
+
+
 @pytest.mark.parametrize("name", ["ensemble, right", "forest, left", "pool, right"])
 def test_rows_alone_are_answered_as_in_a_batch(name, tmp_path):
     fitted(name).to_onnx(tmp_path / "model.onnx", LEVELS)
@@ -219,5 +245,14 @@ class TestCategories:
             categories=frame[["stage", "sex"]].fillna("").to_numpy(dtype=object),
         )
         assert_same(answers, model, frame, LEVELS)
+        # An empty text is a missing value in Python too, and infinity has no answer.
+        assert_same(answers, model, frame.fillna({"stage": ""}), LEVELS)
+        answers = onnx_answers(
+            tmp_path / "model.onnx",
+            X=frame[["age", "dose"]].replace(frame.loc[5, "dose"], np.inf).to_numpy(),
+            categories=frame[["stage", "sex"]].fillna("").to_numpy(dtype=object),
+        )
+        infinite = (frame["dose"] == frame.loc[5, "dose"]).to_numpy()
+        np.testing.assert_array_equal(np.isnan(answers["median"]), infinite)
         facts = session(tmp_path / "model.onnx").get_modelmeta().custom_metadata_map
         assert facts["columns"] == '{"X": ["age", "dose"], "categories": ["stage", "sex"]}'

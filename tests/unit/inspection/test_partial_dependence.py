@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence as dependence_of_sklearn
 
-from censquant.inspection import partial_dependence
+from censquant.inspection import FeatureTable, partial_dependence
 from formula_model import FormulaModel, eight_features, mixed_frame, of_mixed_frame
 
 LOG_2 = np.log(2.0)
@@ -177,3 +177,10 @@ def test_a_column_without_a_value_is_refused():
     message = "feature must have a value in some row, but 'age' has none."
     with pytest.raises(ValueError, match=re.escape(message)):
         partial_dependence(FormulaModel(of_mixed_frame), frame, "age")
+
+
+def test_what_a_mask_hides_is_missing():
+    hidden = np.array([[False, True], [False, False]])
+    masked = np.ma.array([[1.0, 9e9], [2.0, 4.0]], mask=hidden)
+    table = FeatureTable.read(masked)
+    np.testing.assert_array_equal(table.X, [[1.0, np.nan], [2.0, 4.0]])

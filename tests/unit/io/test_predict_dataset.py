@@ -145,7 +145,7 @@ def test_predictions_of_something_else_are_not_resumed(model, data, tmp_path):
     )
     with pytest.raises(FileExistsError, match=re.escape(message)):
         model.predict_dataset(folder, out, [0.5])
-    other = CoxQuantileRegressor(LEVELS).fit(whole[["a", "b"]], np.exp(whole["b"]))
+    other = CoxQuantileRegressor(LEVELS).fit(whole[["a", "b"]], np.exp(whole["a"] + 2 * whole["b"]))
     message = (
         f"out must not hold predictions of another model, got {str(out)!r}: delete it, or name "
         "another."
@@ -170,7 +170,7 @@ def test_a_folder_with_other_files_is_refused(model, data, tmp_path):
 def test_a_column_that_a_file_lacks_is_refused_by_the_file(model, data, tmp_path):
     folder, _ = data
     frame(5).drop(columns="b").to_csv(folder / "4.csv", index=False)
-    message = f"features: {str(folder / '4.csv')!r} has no column 'b'"
+    message = f"{str(folder / '4.csv')!r} has no column 'b', which the model was fitted to"
     with pytest.raises(TableError, match=re.escape(message)):
         model.predict_dataset(folder, tmp_path / "out")
 

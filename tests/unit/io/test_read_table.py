@@ -1,11 +1,17 @@
 """Tables are read as they are, whatever their encoding, separators and quotation marks."""
 
+import contextlib
+import errno
 import gzip
+import io
+import sys
 import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,6 +24,8 @@ from censquant.io import (
     read_table,
 )
 from censquant.io._batches import TableReader
+from censquant.io._dataset import open_dataset
+from censquant.io._write import writing
 
 TEXT = 'days,"site, plant",größe\n3,"north\nwing",1.5\n 5 ,"says ""hi""",NA\n'
 
@@ -121,6 +129,84 @@ def test_impossible_options_are_refused(options, message):
         TextOptions(**options)
 
 
+@pytest.mark.parametrize("encoding", ["zlib", "base64", "hex", "rot13", "bz2", "undefined", "nope"])
+def test_what_is_no_encoding_of_text_is_refused(encoding):
+    with pytest.raises(TableError, match="encoding must be one that Python knows for text"):
+        TextOptions(encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-8-sig", "cp037", "gbk"])
+def test_encodings_of_text_are_read(tmp_path, encoding):
+    path = write(tmp_path, "a,b\n1,x\n2,y\n".encode(encoding))
+    table = read_table(path, TextOptions(encoding=encoding))
+    np.testing.assert_array_equal(table.numbers("a", "features"), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_the_encoding_that_is_advised_for_zero_bytes_reads_the_file(tmp_path, encoding):
+    path = write(tmp_path, "größe;b\n1;x\n2;y\n".encode(encoding))
+    with pytest.raises(TableError, match=f"bytes that are zero.*: pass encoding='{encoding}'"):
+        read_table(path)
+    table = read_table(path, TextOptions(encoding=encoding))
+    assert list(table.columns) == ["größe", "b"]
+    with pytest.raises(TableError, match=f"is not text in utf-.. .*: pass encoding='{encoding}'"):
+        read_table(path, TextOptions(encoding=encoding[:6]))
+
+
+@pytest.mark.parametrize(
+    "content", [b"a,b\n1,\0\0\n2,3\n", bytes(range(256)) * 20, b"\0" * 100, b"a\0b,c\n1,2\n"]
+)
+def test_no_encoding_is_advised_for_bytes_that_are_no_text(tmp_path, content):
+    with pytest.raises(TableError, match="zero, so that it is not text: save the table as CSV"):
+        read_table(write(tmp_path, content))
+
+
+def test_a_damaged_feather_file_is_refused_and_does_not_end_the_process(tmp_path):
+    path = tmp_path / "table.feather"
+    pa.feather.write_feather(pa.table({"a": ["ab", "cd", "ef"]}), path, "uncompressed")
+    places, damaged = (np.int32(ends).tobytes() for ends in ([0, 2, 4, 6], [0, 2, 2**30, 6]))
+    content = path.read_bytes()
+    assert content.count(places) == 1
+    path.write_bytes(content.replace(places, damaged))
+    with pytest.raises(ValueError, match=r"cannot be read \(.*[Oo]ffset"):
+        read_table(path)
+    reader = open_dataset(pyarrow.dataset.dataset(path, format="feather")).parts[0].open()
+    with pytest.raises(ValueError, match="cannot be read"):
+        list(reader.pieces([0], 10))
+
+
+def test_damaged_feather_files_are_read_or_refused(tmp_path):
+    path = tmp_path / "table.feather"
+    frame = pd.DataFrame({"a": ["ab", "cde", None], "b": [1.5, 2, 3], "c": [True, False, True]})
+    frame.astype({"a": "category"}).to_feather(path, compression="uncompressed")
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(200):
+        damaged = np.frombuffer(content, np.uint8).copy()
+        damaged[rng.integers(0, len(damaged), 5)] = rng.integers(0, 256, 5)
+        path.write_bytes(damaged.tobytes())
+        with contextlib.suppress(ValueError):
+            table = read_table(path)
+            table.frame([name for name, kind in table.kinds.items() if kind in ("number", "text")])
+
+
+def test_a_full_disk_behind_standard_output_is_one_sentence(monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, content):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    class Output:
+        buffer = Full()
+
+    monkeypatch.setattr(sys, "stdout", Output())
+    table = pa.table({"a": [1.0]})
+    message = "^The disk is full: the predictions on standard output are not complete.$"
+    with (
+        pytest.raises(OSError, match=message),
+        writing("-", table.schema, overwrite=False) as writer,
+    ):
+        writer.write(table)
+
+
 def test_thousands_separators_are_not_taken_for_decimals(tmp_path):
     table = read_table(write(tmp_path, b"a;b\n1.500,5;x\n2,5;y\n"), TextOptions(decimal=","))
     assert table.kinds["a"] == "text"
@@ -147,7 +233,7 @@ def test_target_columns_come_back_from_notes():
         ({"start": "a", "end": "b", "until": "2024", "event_value": ("x",)}, "event_value needs"),
         (
             {"start": "a", "end": "b", "event": "c", "unit": "moons"},
-            "unit must be one of 'seconds'",
+            "unit must be one of seconds",
         ),
     ],
 )

@@ -18,7 +18,7 @@ from censquant.metrics._a_calibration import a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
 from censquant.metrics._evaluate import evaluate
-from censquant.metrics._evaluation import Evaluation, EvaluationRow, verdict_of
+from censquant.metrics._evaluation import Evaluation, EvaluationRow, Gap, verdict_of
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
@@ -131,6 +131,16 @@ def test_a_pipeline_is_judged_as_its_last_step(judged):
     assert str(result) == str(expected)
 
 
+def test_verbose_shows_a_bar_on_stderr_alone(capsys):
+    _, y, quantiles = simulated(60, seed=1)
+    evaluate(quantiles, y, None, y, taus=TAUS, n_resamples=2)
+    assert capsys.readouterr() == ("", "")
+    evaluate(quantiles, y, None, y, taus=TAUS, n_resamples=2, verbose=1)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.search(r"evaluation.*(\d+)/\1 scores", " ".join(captured.err.split()))
+
+
 def test_the_same_seed_gives_the_same_table():
     X, y, rows = simulated(80, 3)
     options = {"taus": TAUS, "n_resamples": 10, "random_state": 5}
@@ -167,8 +177,29 @@ def test_a_miscalibrated_model_is_detected(shift, way):
     verdict = evaluate(
         rows + shift, y_train, X, y, taus=TAUS, n_resamples=10, random_state=0
     ).verdict
-    text = f"but the predicted quantiles are not calibrated (p < 0.001): they are too {way}. "
-    assert text in verdict
+    text = (
+        "but the predicted quantiles are not calibrated (p < 0.001): they are too "
+        rf"{way}; by the \d+ % quantile, where they are furthest off, [\d.]+ % had the event\. "
+    )
+    assert re.search(text.replace("(p < 0.001)", r"\(p < 0\.001\)"), verdict)
+
+
+def test_with_very_many_rows_the_size_of_the_gap_decides_and_not_the_p_value():
+    # Quantiles that are shifted by two percentage points, which 40,000 rows detect.
+    rng = np.random.default_rng(0)
+    time, levels = rng.uniform(size=40_000), np.array(TAUS)
+    off = np.tile(levels - 0.02 * 4 * levels * (1 - levels), (len(time), 1))
+    result = evaluate(off, time, None, time, taus=levels, n_resamples=2)
+    assert result["a_calibration_p_value"].value < 1e-6
+    assert result.is_calibrated
+    assert 0.01 < result["pit_deviation"].value < 0.03
+    assert "and the predicted quantiles are close to calibrated: by the " in result.verdict
+    assert "not calibrated" not in result.verdict
+    wrong = np.tile(levels - 0.1 * 4 * levels * (1 - levels), (len(time), 1))
+    result = evaluate(wrong, time, None, time, taus=levels, n_resamples=2)
+    assert not result.is_calibrated
+    assert "but the predicted quantiles are not calibrated (p < 0.001): " in result.verdict
+    assert re.search(r"by the 50 % quantile, where they are furthest off, 39\.\d %", result.verdict)
 
 
 def test_the_ranking_of_the_verdict_is_that_of_the_restricted_means():
@@ -182,12 +213,15 @@ def test_the_ranking_of_the_verdict_is_that_of_the_restricted_means():
     assert result.verdict.startswith("The individuals are ranked worse than chance (concordance 0.")
 
 
+WIDE = Gap(0.5, 0.6)
+
+
 def line(value, lower, upper):
     return EvaluationRow("concordance_restricted_mean", value, lower, upper, "higher", "")
 
 
 def test_the_verdict_on_an_order_that_may_be_chance():
-    verdict = verdict_of(line(0.6, 0.4, 0.7), 0.3, (), 60, 0.5)
+    verdict = verdict_of(line(0.6, 0.4, 0.7), 0.3, WIDE, (), 60, 0.5)["verdict"]
     assert verdict == (
         "The ranking of the individuals cannot be distinguished from chance (concordance 0.60, "
         "95 % interval 0.40 to 0.70), and the predicted quantiles show no sign of miscalibration "
@@ -204,20 +238,20 @@ def test_the_verdict_on_an_order_that_may_be_chance():
     ],
 )
 def test_the_verdict_on_the_order_follows_the_interval(row, words):
-    assert verdict_of(row, 1.0, (), 60, 1.0).startswith(words)
+    assert verdict_of(row, 1.0, WIDE, (), 60, 1.0)["verdict"].startswith(words)
 
 
 @pytest.mark.parametrize(
     ("p_value", "error", "n_events", "words"),
     [
         (0.3, (), 10, "(p = 0.3), although the test has little power with 10 events. "),
-        (0.01, (), 101, "(p = 0.01): the shape of their distribution is wrong. "),
-        (0.0, ("too early",), 50, "(p < 0.001): they are too early. "),
-        (0.0, ("too wide", "too late"), 50, "(p < 0.001): they are too wide and too late. "),
+        (0.01, (), 101, "(p = 0.01): the shape of their distribution is wrong; by the 50 % "),
+        (0.0, ("too early",), 50, "(p < 0.001): they are too early; by the 50 % quantile, "),
+        (0.0, ("too wide", "too late"), 50, "(p < 0.001): they are too wide and too late; by "),
     ],
 )
 def test_the_verdict_on_calibration_follows_the_test(p_value, error, n_events, words):
-    assert words in verdict_of(line(0.7, 0.6, 0.8), p_value, error, n_events, 1.0)
+    assert words in verdict_of(line(0.7, 0.6, 0.8), p_value, WIDE, error, n_events, 1.0)["verdict"]
 
 
 def test_a_score_without_a_value_says_why():
@@ -232,8 +266,7 @@ def test_a_score_without_a_value_says_why():
         "3 rows with 0 events."
     )
     assert result["pit_deviation"].note == (
-        "levels must hold one that follow-up reached for some row, got 0.2 as the lowest: every "
-        "row of y is censored before."
+        "every row is censored before the lowest of the predicted quantiles"
     )
     assert result.verdict.startswith("The ranking of the individuals could not be judged")
 
@@ -436,7 +469,10 @@ def test_the_verdict_on_left_censored_times_keeps_its_direction(shift, way):
     result = evaluate(
         Shifted(), mirrored(y, 3.0), X_test, mirrored(y_test, 3.0), n_resamples=5, random_state=0
     )
-    assert f"(p < 0.001): they are too {way}. " in result.verdict
+    assert f"(p < 0.001): they are too {way}; by the " in result.verdict
+    observed = re.search(r"by the ([\d.]+) % quantile, where they are furthest off, ([\d.]+) %",
+                         result.verdict)  # fmt: skip
+    assert (float(observed[2]) < float(observed[1])) == (way == "early")
 
 
 def test_a_notebook_shows_every_row_and_the_verdict_without_markup_of_their_own():

@@ -1,5 +1,6 @@
 """Figures of what a model has learned: their artists have the numbers of `censquant.inspection`."""
 
+import inspect
 import re
 import warnings
 from itertools import pairwise
@@ -12,6 +13,7 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
+import censquant.plotting
 from censquant import CQRNN, CensoredQuantileRegressor
 from censquant.estimators.linear import CoefficientSummary
 from censquant.inspection import (
@@ -175,7 +177,7 @@ def test_bands_need_levels_that_reach_their_ends():
 def test_lines_of_a_model_of_one_feature_have_the_name_of_its_column():
     frame = pd.DataFrame({"dose": np.linspace(1, 2, 9)})
     model = FormulaModel(lambda X: np.asarray(X)[:, 0])
-    ax = plot_quantiles_1d(frame, model, [0.25, 0.75], unit="days")
+    ax = plot_quantiles_1d(model, frame, taus=[0.25, 0.75], unit="days")
     assert_allclose(ax.lines[1].get_ydata(), model.predict_quantiles(frame, [0.75])[:, 0])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("dose", "time (days)")
 
@@ -185,7 +187,7 @@ def test_lines_of_a_model_of_one_feature_have_the_name_of_its_column():
 
 def test_fans_of_a_model_have_its_quantiles_its_reach_and_the_index_of_the_frame():
     rows = FRAME[:3].set_axis(["Ada", "Ben", "Cleo"]).assign(nodes=[2, 5, 9])
-    ax = plot_fans(Followed(of_mixed_frame), X=rows)
+    ax = plot_fans(Followed(of_mixed_frame), rows)
     assert names(ax) == ["Ada", "Ben", "Cleo"]
     solid, dotted = ([s[0, 0] for s in group.get_segments()] for group in ax.collections)
     assert_allclose([*dotted, *solid], MODEL.predict(rows))
@@ -367,11 +369,25 @@ def test_a_pool_fitted_to_text_and_missing_values_is_drawn_by_every_figure(pool)
         assert plot_partial_dependence(pool, FRAME, feature).get_xlabel() == feature
         assert plot_quantile_bands(pool, FRAME, feature, y=Y).get_xlabel() == feature
     assert set(names(plot_importance(pool, FRAME, Y, random_state=0))) == set(FRAME.columns)
-    fans = plot_fans(pool, X=FRAME[:3], y=(Y[0][:3], Y[1][:3]))
+    fans = plot_fans(pool, FRAME[:3], y=(Y[0][:3], Y[1][:3]))
     ticks = [s[0, 0] for group in fans.collections for s in group.get_segments()]
     assert_allclose(sorted(ticks), sorted(median[:3]))
     for kind in ("pit", "a", "d"):
-        assert plot_calibration(Y, pool, X=FRAME, kind=kind).patches
+        assert plot_calibration(pool, FRAME, Y, kind=kind).patches
     assert plot_survival(Y, groups=FRAME["stage"], model=pool, X=FRAME).texts
     assert len(plot_survival(model=pool, X=FRAME[:3]).lines) == 3
     assert len(plot_history(pool).lines) >= 2  # one network per fold
+
+
+def test_a_model_comes_first_and_its_rows_second():
+    takes_rows = {
+        name: inspect.signature(getattr(censquant.plotting, name)).parameters
+        for name in censquant.plotting.__all__
+        if "X" in inspect.signature(getattr(censquant.plotting, name)).parameters
+    }
+    assert len(takes_rows) > 6
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    for name, parameters in takes_rows.items():
+        assert parameters["X"].kind is by_name or list(parameters)[1] == "X", name
+        assert "taus" not in parameters or parameters["taus"].kind is by_name, name
+    assert plot_fans(MODEL, FRAME[:3]).get_yticklabels()[0].get_text() == str(FRAME.index[0])

@@ -160,7 +160,7 @@ def test_very_many_steps_are_drawn_by_some_that_lie_on_the_curve():
 @pytest.mark.parametrize("kind", ["pit", "a", "d"])
 def test_bars_are_those_of_the_metric_and_models_give_the_same(kind):
     predicted = MODEL.predict_quantiles(FRAME, TAUS)
-    ax = plot_calibration(Y, predicted, TAUS, kind=kind)
+    ax = plot_calibration(predicted, y=Y, taus=TAUS, kind=kind)
     expected = {
         "pit": lambda: pit_histogram(Y, predicted, TAUS).density,
         "a": lambda: a_calibration(Y, predicted, TAUS).ratio,
@@ -169,7 +169,7 @@ def test_bars_are_those_of_the_metric_and_models_give_the_same(kind):
     heights = sorted(bar.get_height() for bar in ax.patches if bar.get_y() == 0)
     for value in expected[~np.isnan(expected)]:
         assert np.isclose(heights, value).any()
-    same = plot_calibration(Y, MODEL, TAUS, X=FRAME, kind=kind)
+    same = plot_calibration(MODEL, FRAME, Y, taus=TAUS, kind=kind)
     assert_allclose(
         [bar.get_height() for bar in same.patches], [bar.get_height() for bar in ax.patches]
     )
@@ -177,25 +177,25 @@ def test_bars_are_those_of_the_metric_and_models_give_the_same(kind):
 
 def test_bars_outside_the_band_have_a_colour_of_their_own():
     predicted = MODEL.predict_quantiles(FRAME, TAUS)
-    assert "outside" in legend(plot_calibration(Y, 3 * predicted, TAUS, kind="a"))
+    assert "outside" in legend(plot_calibration(3 * predicted, y=Y, taus=TAUS, kind="a"))
 
 
 def test_the_p_value_is_written_for_tests():
     predicted = 3 * MODEL.predict_quantiles(FRAME, TAUS)
-    assert [text.get_text() for text in plot_calibration(Y, predicted, TAUS, kind="a").texts] == [
-        "p < 0.001"
-    ]
-    assert not plot_calibration(Y, predicted, TAUS).texts
+    assert [
+        text.get_text() for text in plot_calibration(predicted, y=Y, taus=TAUS, kind="a").texts
+    ] == ["p < 0.001"]
+    assert not plot_calibration(predicted, y=Y, taus=TAUS).texts
 
 
 def test_wrong_arguments_of_calibration_are_refused():
     with pytest.raises(ValueError, match=r"kind must be one of 'pit', 'a', 'd', got 'b'."):
-        plot_calibration(Y, MODEL, X=FRAME, kind="b")
+        plot_calibration(MODEL, FRAME, Y, kind="b")
     with pytest.raises(ValueError, match=r"X must be given where predicted is a fitted model"):
-        plot_calibration(Y, MODEL)
+        plot_calibration(MODEL, y=Y)
     left = FormulaModel(of_mixed_frame, censoring="left")
     with pytest.raises(ValueError, match=r"predicted must be fitted with censoring='right'"):
-        plot_calibration(Y, left, X=FRAME)
+        plot_calibration(left, FRAME, Y)
 
 
 # Histories
@@ -323,7 +323,7 @@ def test_ranks_that_were_computed_are_drawn_as_they_are():
     [
         lambda ax: plot_survival(Y, groups=FRAME["smoker"], ax=ax),
         lambda ax: plot_survival(model=MODEL, X=FRAME[:2], ax=ax),
-        lambda ax: plot_calibration(Y, MODEL, X=FRAME, ax=ax),
+        lambda ax: plot_calibration(MODEL, FRAME, Y, ax=ax),
         lambda ax: plot_history(records(), ax=ax),
         lambda ax: plot_comparison({"a": evaluation(0.5)}, ax=ax),
         lambda ax: plot_critical_differences(SCORES, ax=ax),
@@ -334,3 +334,14 @@ def test_given_axes_are_used_and_pyplot_knows_no_other(draw):
     assert draw(ax) is ax
     assert draw(None).figure.get_layout_engine() is not None
     assert plt.get_fignums() == before
+
+
+def test_a_survival_curve_on_a_grid_holds_no_time_of_a_row():
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(100.0, 80), rng.uniform(size=80) < 0.7
+    grid = np.arange(5.0, 151.0, 5.0)
+    ax = plot_survival((time, event), grid=grid, mark_censored=False, at=[0, 100])
+    drawn = ax.lines[0].get_xdata()
+    assert drawn.tolist() == [0.0, *grid]
+    np.testing.assert_allclose(ax.lines[0].get_ydata()[1:], kaplan_meier(time, event)(grid))
+    assert ax.get_xlim() == (0.0, 150.0)

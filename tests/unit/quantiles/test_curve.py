@@ -425,3 +425,22 @@ def test_wrong_arguments_are_refused(method, argument, message):
     curve = QuantileCurve([[1.0, 2.0, 3.0]] * 2, TAUS)
     with pytest.raises(ValueError, match=re.escape(message)):
         getattr(curve, method)(argument)
+
+
+def test_the_risk_within_a_time_is_that_of_the_survival_function_and_inverts_remaining():
+    curve = QuantileCurve([[1.0, 2.0, 4.0], [3.0, 5.0, 6.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
+    age, ahead = np.array([1.5, 4.0]), np.array([0.0, 0.5, 1.5, 90.0])
+    risk = curve.risk_within(age, ahead)
+    for row in range(2):
+        survival = curve.take([row]).survival(age[row] + ahead)[0]
+        now = curve.take([row]).survival([age[row]])[0, 0]
+        np.testing.assert_allclose(risk[row], 1.0 - survival / now, atol=1e-12)
+    assert (np.diff(risk, axis=1) >= 0).all()
+    left = curve.remaining(age, [0.3])
+    both = [curve.take([row]).risk_within(age[row], left[row])[0, 0] for row in range(2)]
+    np.testing.assert_allclose(both, 0.3, rtol=1e-12)
+
+
+def test_the_risk_of_a_row_that_cannot_be_alive_is_one():
+    curve = QuantileCurve([[1.0, 2.0, 2.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
+    assert curve.risk_within(3.0, [1.0]).tolist() == [[1.0]]

@@ -1,15 +1,20 @@
 """Every number of a report is that of the model and the metrics."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import gamma, gammainc
 
 from censquant import CQRNN, CoxQuantileRegressor
-from censquant.inspection import permutation_importance
+from censquant.inspection import expected_failures, permutation_importance
 from censquant.metrics import coverage, evaluate, pit_band, pit_curve
-from censquant.quantiles import CURVE_QUANTILES
+from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
 from censquant.report import report_facts
+from censquant.report._costs import replacement_of
+from censquant.report._risk import RiskRow, risk_check
+from censquant.report._verdict import page_verdict
 from censquant.survival import kaplan_meier
 from report_rows import calibrated, new_rows, plain
 
@@ -38,7 +43,9 @@ def test_the_cohort_is_counted_and_its_survival_is_kaplan_meiers(clinical):
     (time, event), cohort = new_rows()[1], clinical.cohort
     curve = kaplan_meier(time, event)
     assert (cohort.n_rows, cohort.n_events) == (len(time), event.sum())
-    assert (cohort.shortest, cohort.longest) == (time.min(), time.max())
+    # The longest times are not told: ten individuals or more were observed up to the end.
+    assert (time >= cohort.end).sum() >= 10
+    assert cohort.end == float(f"{cohort.end:.2g}")
     assert cohort.median_survival == curve.quantile(0.5)
     assert cohort.median_follow_up == kaplan_meier(time, ~event).quantile(0.5)
     assert {row.time for row in cohort.table} >= set(HORIZONS)
@@ -55,6 +62,7 @@ def test_the_scores_are_those_of_evaluate(clinical):
     for row, other in zip(clinical.evaluation.rows, expected.rows, strict=True):
         np.testing.assert_array_equal(row[1:4], other[1:4])
     assert clinical.evaluation.verdict == expected.verdict
+    assert clinical.verdict.startswith(f"{expected.ranking}, ")
 
 
 def test_levels_are_beside_the_observed_and_the_identified_shares(clinical):
@@ -148,37 +156,98 @@ def test_individuals_are_those_asked_for_with_their_predictions(clinical):
 def test_the_model_describes_itself(clinical):
     model, described = calibrated(), clinical.model
     assert described.candidates == model.estimator_.candidates_.rows
-    assert described.sentences[:-1] == model.estimator_.summary().sentences
+    summary = model.estimator_.summary().sentences
+    assert described.sentences[:-1] == tuple(one for one in summary if "Times from" not in one)
     assert model.method_ in described.sentences[-1]
     assert described.promises == tuple(row for row in model.coverage_ if row.estimate > 0)
     assert not any("are not calibrated" in note for note in clinical.notes)
 
 
+def conditional_risk(model, X, age, ahead):
+    """Probability to fail within times, by the survival function at the present age and later."""
+    found = []
+    for time in ahead:
+        now, later = (
+            np.array([
+                model.predict_survival_function(X.iloc[[k]], [at], return_array=True)[0, 0]
+                for k, at in enumerate(ages)
+            ])
+            for ages in (age, age + time)
+        )  # fmt: skip
+        found.append(1.0 - later / now)
+    return np.column_stack(found)
+
+
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
-def test_the_fleet_has_every_running_unit_by_its_lower_bound(fleet):
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.ExtrapolationWarning")
+def test_the_fleet_has_every_running_unit_by_its_risk_within_the_first_horizon(fleet):
     (X, (time, event)), model = new_rows(), calibrated()
-    units = fleet.fleet.units
+    units, ahead = fleet.fleet.units, fleet.settings.ahead
+    assert ahead == (30.0, 90.0, 180.0, 365.0)
     assert sorted(one.row for one in units) == np.flatnonzero(~event).tolist()
-    bounds = [one.remaining_bound for one in units if not np.isnan(one.remaining_bound)]
-    assert len(bounds) > 10
-    assert bounds == sorted(bounds)
+    known = [one.risks[0] for one in units if not np.isnan(one.risks[0])]
+    assert len(known) > 10
+    assert known == sorted(known, reverse=True)
+    assert not np.isnan([one.risks[0] for one in units[: len(known)]]).any()
     rows = [one.row for one in units]
     part, age = X.iloc[rows], time[rows]
-    left = model.predict_remaining(part, age, [0.1, 0.5, 0.2], beyond="nan")
-    lives = model.predict_quantiles(part, [0.1, 0.5], beyond="nan")
-    bound = model.predict_lower_bound(part, 0.8, elapsed=age) - age
-    bound[bound <= 0] = np.nan
+    risk = conditional_risk(model, part, age, ahead)
+    left = model.predict_remaining(part, age, [0.5], beyond="nan")[:, 0]
+    reach = model.identified_level(part)
     for k, one in enumerate(units):
         assert one.label == f"U{one.row}"
-        found = [one.age, one.remaining_bound, one.b10, one.b50, one.remaining10, one.remaining50,
-                 one.replace_by]  # fmt: skip
-        expected = [age[k], bound[k], *lives[k], *left[k, :2], age[k] + left[k, 2]]
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
-        if np.isfinite(left[k, 2]):
-            day = np.datetime64("2026-01-31") + np.timedelta64(int(left[k, 2] // 1), "D")
-            assert one.replace_by_date == str(day)
-        else:
-            assert one.replace_by_date == ""
+        assert one.age == age[k]
+        np.testing.assert_allclose(one.remaining50, left[k], rtol=1e-9)
+        curve = model.predict_curve(part.iloc[[k]])
+        until = [curve.cdf([[age[k] + one_ahead]])[0, 0] for one_ahead in ahead]
+        for place, least in enumerate(one.risk_is_least):
+            assert least == (until[place] > reach[k] + 1e-12)
+            if not least:
+                assert one.risks[place] == pytest.approx(risk[k, place], rel=1e-6, abs=1e-9)
+            elif not np.isnan(one.risks[place]):
+                assert one.risks[place] <= risk[k, place] + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
+def test_bounds_of_units_are_those_of_the_model_and_each_question_has_one_answer(fleet):
+    (X, (time, _)), model = new_rows(), calibrated()
+    units = fleet.fleet.units
+    rows = [one.row for one in units]
+    part, age = X.iloc[rows], time[rows]
+    bound = model.predict_lower_bound(part, 0.8, elapsed=age) - age
+    bound[bound <= 0] = np.nan
+    np.testing.assert_allclose([one.remaining_bound for one in units], bound, rtol=1e-9)
+    for one in units:
+        day = ""
+        if np.isfinite(one.remaining_bound):
+            day = str(np.datetime64("2026-01-31") + np.timedelta64(int(one.remaining_bound), "D"))
+        assert one.bound_date == day
+        if not np.isnan([one.remaining_bound, one.remaining50]).any():
+            # With 80 % confidence is sooner than with 50 %.
+            assert one.remaining_bound <= one.remaining50 * (1 + 1e-9) or one.bound_is_limited
+
+
+def test_units_whose_bound_is_cut_by_follow_up_are_marked_and_do_not_lead():
+    X, (time, event) = new_rows()
+    facts = report_facts(plain(), X[["temp", "load"]], (time, event), preset="reliability",
+                         unit="days", n_resamples=2)  # fmt: skip
+    units = facts.fleet.units
+    limited = [one for one in units if one.bound_is_limited]
+    assert limited
+    level = plain().predict_curve(X[["temp", "load"]].iloc[[one.row for one in limited]])
+    ages = np.array([one.age for one in limited])
+    assert not level.is_identified(level.conditional_levels(ages, [0.1])).any()
+    # A short bound that is cut does not put a unit before those that are about to fail.
+    assert not any(one.bound_is_limited for one in units[:3])
+    assert units[0].risks[0] == max(one.risks[0] for one in units if one.risks[0] >= 0)
+
+
+def test_failures_of_the_fleet_are_those_of_the_public_function(fleet):
+    (X, (time, event)), model = new_rows(), calibrated()
+    running = ~event
+    expected = expected_failures(model, X[running], time[running], [30, 90, 180, 365])
+    assert fleet.fleet.failures.rows == expected.rows
+    assert fleet.fleet.n_running == running.sum()
 
 
 def test_limits_of_b10_and_b50_hold_the_level_and_lie_at_levels_the_data_allow(fleet):
@@ -195,31 +264,199 @@ def test_limits_of_b10_and_b50_hold_the_level_and_lie_at_levels_the_data_allow(f
         for end in below:
             bottom, top = pit_band(y, values, levels, levels=[end])
             assert not bottom[0] <= level <= top[0]
-    low, high = fleet.fleet.limits[0]
-    one = fleet.fleet.units[0]
-    expected = model.predict_quantiles(X.iloc[[one.row]], [low, high], beyond="inf")[0]
-    np.testing.assert_allclose([one.b10_low, one.b10_high], expected, rtol=1e-9)
+    for row, (low, high) in zip(fleet.fleet.new_life, fleet.fleet.limits, strict=True):
+        lives = np.sort(model.predict_quantiles(X, [row.level], beyond="inf")[:, 0])
+        assert row.typical == lives[len(lives) // 2 - 1]
+        assert row.shortest == lives[len(lives) // 10 - 1]
+        ends = model.predict_quantiles(X, [low, high], beyond="inf")
+        np.testing.assert_allclose([row.low, row.high], np.median(ends, axis=0), rtol=1e-9)
+
+
+# Optimal age and cost per time of a Weibull law of scale 1000 and costs 1 : ratio, by
+# relife 3.0.0 (AgeReplacementPolicy.compute_optimal_ar and
+# asymptotic_expected_equivalent_annual_cost, without discounting).
+RELIFE = {
+    (1.2, 5.0): (1597.894, 0.005268627),
+    (1.2, 20.0): (346.713, 0.018440880),
+    (1.8, 2.0): (1293.142, 0.002210966),
+    (1.8, 8.0): (390.957, 0.005943858),
+    (2.5, 2.0): (883.601, 0.002076466),
+    (2.5, 20.0): (262.382, 0.006384013),
+    (4.0, 2.0): (766.113, 0.001798618),
+    (4.0, 20.0): (364.101, 0.003668416),
+}
+
+
+def weibull_rate(age, shape, ratio, scale=1000.0):
+    """Cost per time of replacement at an age over whole cycles, by the closed form."""
+    z = (np.minimum(age, 1e6) / scale) ** shape
+    service = scale * gamma(1 + 1 / shape) * gammainc(1 / shape, z)
+    return (np.exp(-z) + ratio * -np.expm1(-z)) / service
+
+
+def weibull_curve(shape, reach=0.99):
+    """The true quantiles of one unit."""
+    levels = np.array(CURVE_QUANTILES)
+    values = 1000.0 * (-np.log1p(-levels)) ** (1 / shape)
+    return QuantileCurve([values], levels, 0.0).with_reach([reach])
+
+
+@pytest.mark.parametrize(("shape", "ratio"), RELIFE)
+def test_the_cheapest_age_of_a_known_law_is_that_of_relife_and_of_the_closed_form(shape, ratio):
+    age, rate = RELIFE[shape, ratio]
+    assert weibull_rate(age, shape, ratio) == pytest.approx(rate, rel=1e-5)
+    found = replacement_of(weibull_curve(shape), 1.0, ratio)
+    assert found.age[0] == pytest.approx(age, rel=0.04)
+    assert weibull_rate(found.age[0], shape, ratio) == pytest.approx(rate, rel=1e-3)
+    service = found.service[0]
+    assert (1 - found.level[0] + ratio * found.level[0]) / service == pytest.approx(rate, rel=0.01)
+
+
+@pytest.mark.parametrize("shape", [0.7, 1.0])
+@pytest.mark.parametrize("ratio", [2.0, 8.0, 20.0])
+def test_replacing_before_failure_does_not_pay_where_the_hazard_does_not_rise(shape, ratio):
+    found = replacement_of(weibull_curve(shape), 1.0, ratio)
+    assert np.isinf(found.age).all()
+    assert not found.is_rising.any()
+
+
+def test_a_cheapest_age_beyond_follow_up_is_not_extrapolated():
+    found = replacement_of(weibull_curve(1.8, reach=0.3), 1.0, 2.0)
+    assert np.isinf(found.age[0])
+    assert found.is_rising[0]
+    assert found.supported[0] == pytest.approx(1000 * (-np.log(0.7)) ** (1 / 1.8), rel=0.02)
+
+
+def test_steps_of_an_ensemble_do_not_move_the_cheapest_age_far():
+    levels, rng = np.array(CURVE_QUANTILES), np.random.default_rng(0)
+    true = 1000.0 * (-np.log1p(-levels)) ** (1 / 2.5)
+    # Neighbouring levels share their time, as in a curve of few event times.
+    steps = np.sort(true * np.exp(rng.normal(0.0, 0.06, (200, len(levels)))), axis=1)
+    found = replacement_of(
+        QuantileCurve(steps, levels, 0.0).with_reach(np.full(200, 0.9)), 1.0, 8.0
+    )
+    rate = weibull_rate(found.age, 2.5, 8.0)
+    assert np.mean(rate) < 1.01 * RELIFE_OPTIMUM
+
+
+RELIFE_OPTIMUM = 0.004304038  # shape 2.5, costs 1 : 8
+
+
+@pytest.mark.parametrize(("shape", "ratio"), [(1.2, 20.0), (1.8, 8.0), (4.0, 3.0)])
+def test_the_recommended_policy_costs_at_most_three_per_cent_more_than_the_best(shape, ratio):
+    excess = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1000, 2))
+        scale = 1000.0 * np.exp(0.3 * X[:, 0] - 0.2 * X[:, 1])
+        life, end = scale * rng.weibull(shape, 1000), rng.uniform(0.0, 1.0, 1000)
+        end *= np.quantile(life / end, 0.5)  # half of the units are censored
+        y = np.minimum(life, end), life <= end
+        curve = CoxQuantileRegressor().fit(X, y).predict_curve(X)
+        age = replacement_of(curve, 1.0, ratio).age
+        best = min(weibull_rate(np.geomspace(50.0, 20_000.0, 4000), shape, ratio))
+        excess.append(
+            np.mean(weibull_rate(age, shape, ratio, scale)) / np.mean(best * 1000 / scale)
+        )
+    assert np.median(excess) < 1.03
 
 
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.TruncationWarning")
-def test_costs_weigh_early_and_late_replacement_by_the_risk(fleet):
+def test_rules_of_replacement_are_compared_for_the_same_units_from_new(fleet):
     (X, (time, event)), model = new_rows(), calibrated()
-    running, age = X[~event], time[~event]
-    assert [row.risk for row in fleet.costs] == [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5]
-    for row in fleet.costs:
-        assert row.cost == pytest.approx(1.0 * (1 - row.risk) + 6.0 * row.risk)
-        assert row.rate == pytest.approx(row.cost / row.service)
-        limit = model.predict_quantiles(X, [row.risk], beyond="extrapolate")[:, 0]
-        assert row.late == coverage((time, event), -np.inf, limit).estimate
-        planned = model.predict_remaining(running, age, [row.risk], beyond="extrapolate")[:, 0]
-        # The mean time up to the replacement, by the area below the conditional survival curve.
-        curve, total = model.predict_curve(running), 0.0
-        for k in range(len(running)):
-            steps = np.linspace(0.0, planned[k], 400)
-            alive = curve.take([k]).survival(age[k] + steps)[0]
-            total += np.trapezoid(alive / alive[0], steps)
-        assert row.service == pytest.approx(total / len(running), rel=0.01)
+    risks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5]
+    own, *rows, never = fleet.costs
+    assert [row.risk for row in rows] == pytest.approx(risks)
+    curve = model.predict_curve(X)
+    for risk, row in zip(risks, rows, strict=True):
+        assert row.rule == f"at a risk of {100 * risk:g} %"
+        assert row.cost == pytest.approx(1.0 * (1 - risk) + 6.0 * risk)
+        limit = model.predict_quantiles(X, [risk], beyond="extrapolate")[:, 0]
+        # The curves of the rules are smoothed, which matters most where few have failed.
+        assert row.late == pytest.approx(coverage((time, event), -np.inf, limit).estimate, abs=0.03)
+        # The area below the survival curve from new, up to the age of replacement.
+        service = np.array([curve.take([k]).restricted_mean(end)[0] for k, end in enumerate(limit)])
+        tolerance = 0.2 if risk < 0.05 else 0.06
+        assert row.service == pytest.approx(service.mean(), rel=tolerance)
+        assert row.rate == pytest.approx(np.mean(row.cost / service), rel=tolerance)
+    assert own.rate <= min(row.rate for row in rows) * 1.001
+    assert never.risk == 1.0
+    assert never.cost == 6.0
+    ages = {one.row: one.replace_at for one in fleet.fleet.units}
+    for one in fleet.fleet.units:
+        if np.isfinite(ages[one.row]):
+            assert one.replace_in == max(ages[one.row] - one.age, 0.0)
+            assert (one.advice == "due now") == (one.age >= one.replace_at)
     assert fleet.importance is None
+
+
+def test_without_costs_no_age_of_replacement_is_recommended():
+    X, y = new_rows()
+    facts = report_facts(plain(), X[["temp", "load"]], y, preset="reliability", n_resamples=2)
+    assert all(np.isnan(one.replace_at) for one in facts.fleet.units)
+    assert facts.fleet.n_due == 0
+    assert all(np.isnan(row.rate) for row in facts.costs)
+
+
+# The verdict
+
+
+def risk_row(predicted, observed, p_value, group="lowest third", horizon=365.0):
+    return RiskRow(horizon, group, 50, predicted, 0.0, 1.0, observed, 0.0, 1.0, 1.0, p_value)
+
+
+def test_the_p_value_of_a_risk_is_the_level_at_which_its_limits_leave_it_out(clinical):
+    _, (time, event) = new_rows()
+    for row in clinical.risks:
+        assert (row.p_value < 0.05) == (not row.low <= row.predicted <= row.high)
+    everyone = [row for row in clinical.risks if row.group == "all"]
+    for row in everyone:
+        curve = kaplan_meier(time, event)
+        low, high = curve.limits(row.horizon, 1.0 - row.p_value)
+        nearest = low if 1 - row.predicted < curve(row.horizon) else high
+        assert nearest == pytest.approx(1.0 - row.predicted, abs=1e-6)
+
+
+def test_holm_decides_which_risks_disagree():
+    rows = tuple(risk_row(0.3, 0.4, p) for p in (0.001, 0.012, 0.03, 0.6))
+    check = risk_check(rows)
+    assert (check.n_cells, check.n_outside, check.n_rejected) == (4, 3, 2)
+    assert check.p_value == pytest.approx(0.004)
+    assert check.worst is not None
+    # Gaps below 3 percentage points are no reason to reject a model, however small the p-value.
+    small = risk_check(tuple(risk_row(0.3, 0.32, 1e-9) for _ in range(4)))
+    assert small.n_rejected == 4
+    assert small.worst is None
+    assert np.isnan(risk_check(()).p_value)
+
+
+def test_the_verdict_does_not_contradict_the_table_of_risks(clinical):
+    evaluation, settings = clinical.evaluation, clinical.settings
+    assert evaluation.is_calibrated
+    wrong = (*clinical.risks, risk_row(0.12, 0.31, 1e-6))
+    said = page_verdict(evaluation, risk_check(wrong), settings)
+    assert "no sign of miscalibration" not in said
+    assert "but predicted risks are not calibrated: by 365 days 12 % of the lowest third" in said
+    assert "and 31 % had (p < 0.001 after correction for 9 comparisons)." in said
+    right = tuple(replace(row, p_value=0.5) for row in clinical.risks)
+    said = page_verdict(evaluation, risk_check(right), settings)
+    assert evaluation.calibration in said
+    assert "All 8 predicted risks of the table lie inside the 95 % limits" in said
+    few = (*right[:-1], replace(right[-1], p_value=0.03))
+    said = page_verdict(evaluation, risk_check(few), settings)
+    assert "1 of 8 predicted risks of the table lie outside" in said
+    assert "after correction for their number none does." in said
+
+
+def test_a_group_without_events_has_limits_with_a_width():
+    X, (time, event) = new_rows()
+    early = np.sort(time[event])[0]
+    facts = report_facts(plain(), X[["temp", "load"]], (time, event), horizons=[0.9 * early],
+                         n_resamples=2)  # fmt: skip
+    for row in facts.risks:
+        assert row.observed == 0.0
+        assert row.low == 0.0
+        assert row.high == pytest.approx(1 - 0.025 ** (1 / (row.n_rows)), rel=0.05)
 
 
 def test_very_many_rows_are_scored_by_a_sample_that_the_facts_name(monkeypatch):
@@ -238,6 +475,7 @@ def test_very_many_rows_are_scored_by_a_sample_that_the_facts_name(monkeypatch):
     ("options", "message"),
     [
         ({"preset": "clinic"}, "preset must be one of 'clinical', 'reliability', got 'clinic'."),
+        ({"ahead": [0.0]}, "ahead must be positive times, got [0.0]."),
         ({"horizons": [-1.0]}, "horizons must be positive times, got [-1.0]."),
         ({"horizons": [1e9]}, "horizons must not lie past the longest follow-up, "),
         ({"individuals": [100]}, "individuals must be row numbers from 0 to 99, got 100."),

@@ -1,5 +1,7 @@
 """The page holds the facts, fits its limit, and tells of nobody who was not asked for."""
 
+import base64
+import hashlib
 import json
 import re
 import sys
@@ -9,11 +11,13 @@ import pytest
 
 from censquant import (
     CensoredQuantileForest,
+    CensoredQuantileRegressor,
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
 )
 from censquant.report import MOST_BYTES, _facts, _write, write_report
-from report_rows import Page, calibrated, calibrated_fleet, machines, new_rows, plain
+from censquant.report._numbers import NO_BREAK, percent
+from report_rows import N_TRAIN, Page, calibrated, calibrated_fleet, machines, new_rows, plain
 
 SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -89,17 +93,41 @@ def test_the_tables_of_a_fleet_are_its_facts(fleet):
     facts, page = written.facts, Page(text)
     units = facts.fleet.units
     assert [row[0] for row in page.tables["fleet"]] == [one.label for one in units]
-    found = np.column_stack([page.column("fleet", k) for k in (*range(1, 6), *range(7, 13))])
+    found = np.column_stack([page.column("fleet", k) for k in (1, 2, 3, 4, 6, 7, 8)])
+    due = [np.inf if np.isinf(one.replace_at) else one.replace_in for one in units]
     expected = [
-        (one.age, one.remaining_bound, one.remaining10, one.remaining50, one.replace_by, one.b10,
-         one.b10_low, one.b10_high, one.b50, one.b50_low, one.b50_high) for one in units
-    ]  # fmt: skip
+        (one.age, *one.risks[:2], one.remaining_bound, one.remaining50, one.replace_at, time)
+        for one, time in zip(units, due, strict=True)
+    ]
     np.testing.assert_array_equal(found, expected)
-    dates = [one.replace_by_date or "beyond the data" for one in units]
-    assert [row[6] for row in page.tables["fleet"]] == dates
+    assert [row[5] for row in page.tables["fleet"]] == [one.bound_date for one in units]
+    dates = [one.replace_date or one.advice for one in units]
+    assert [row[9] for row in page.tables["fleet"]] == dates
     costs = [(r.risk, r.late, r.late_low, r.late_high, r.service, r.identified, r.cost, r.rate)
              for r in facts.costs]  # fmt: skip
-    np.testing.assert_array_equal(numbers(page.tables["costs"]), costs)
+    np.testing.assert_array_equal(numbers([row[1:] for row in page.tables["costs"]]), costs)
+    failures = [tuple(row) for row in facts.fleet.failures.rows]
+    np.testing.assert_array_equal(numbers(page.tables["failures"]), failures)
+    lives = [(r.typical, r.low, r.high, r.shortest, r.longest) for r in facts.fleet.new_life]
+    np.testing.assert_array_equal(numbers([row[1:] for row in page.tables["new_life"]]), lives)
+    # What is said of a new unit stands apart from what is left to a running one.
+    assert not any("B10" in heading or "B50" in heading for heading in page.headings["fleet"])
+
+
+def test_times_and_risks_that_follow_up_cuts_are_marked(tmp_path):
+    X, y = new_rows()
+    options = {"preset": "reliability", "n_resamples": 2, "unit": "days"}
+    place = tmp_path / "page.html"
+    facts = write_report(plain(), X[["temp", "load"]], y, place, **options).facts
+    limited = sum(one.bound_is_limited for one in facts.fleet.units)
+    text = place.read_text(encoding="utf-8")
+    assert 0 < limited < len(facts.fleet.units)
+    assert f"({limited} of {len(facts.fleet.units)} lower bounds)" in Page(text).words
+    table = text[text.index('id="table-fleet"') :]
+    table = table[: table.index("</table>")]
+    assert table.count("at least ") >= sum(
+        one.bound_is_limited and one.remaining_bound > 0 for one in facts.fleet.units
+    )
 
 
 def test_sentences_tell_the_numbers(clinical, fleet):
@@ -108,13 +136,21 @@ def test_sentences_tell_the_numbers(clinical, fleet):
     assert f"Of {cohort.n_rows} individuals, {cohort.n_events} (" in words
     row = facts.evaluation["concordance_restricted_mean"]
     assert f"right one in {100 * row.value:.0f} of 100 pairs" in words
-    assert facts.evaluation.verdict in words
+    assert facts.verdict in words
     lower = facts.coverage[1]
     assert f"an estimated {100 * lower.estimate:.0f} % do" in words
     assert f"Of {lower.n_past} observed events, {lower.n_past - lower.n_kept} came before" in words
     assert "Bounds are calibrated: " in words
-    best = min(fleet[0].facts.costs, key=lambda row: row.rate)
-    assert f"a risk of {100 * best.risk:g} % is the cheapest" in Page(fleet[1]).words
+    facts, words = fleet[0].facts, Page(fleet[1]).words
+    own = facts.costs[0]
+    assert own.rule == "each unit at its own cheapest age"
+    assert own.rate <= min(row.rate for row in facts.costs[1:]) * 1.005
+    said = "With 2 for a planned replacement and 9 for a failure, replacing each unit at its own"
+    assert said in words
+    assert f"{facts.fleet.n_due} of {facts.fleet.n_running} running units have reached" in words
+    first, row = facts.fleet.units[0], facts.fleet.failures.rows[0]
+    assert f"is that of {first.label}: {percent(first.risks[0])}.".replace(NO_BREAK, " ") in words
+    assert f"Within 30 days, {row.expected:.1f} of {facts.fleet.n_running} running" in words
 
 
 def test_the_page_says_which_numbers_rest_on_a_sample(tmp_path, monkeypatch, clinical):
@@ -156,7 +192,8 @@ def test_failures_outside_of_the_limits_of_the_model_are_said(tmp_path):
         words = Page(place.read_text(encoding="utf-8")).words
         said = f"failures came {when} than predicted, outside of the limits of B10 and B50."
         assert said in words
-        assert "a later one, or none, may be cheaper still." in words
+        # A planned replacement that costs as much as a failure is never the cheaper one.
+        assert "replacing before failure does not pay at any age that follow-up supports" in words
 
 
 def test_a_model_without_calibrated_bounds_is_called_so(tmp_path):
@@ -190,10 +227,77 @@ def test_a_page_has_no_features_of_individuals_that_were_not_asked_for(clinical,
 
 def test_a_page_has_no_times_of_individuals_that_were_not_asked_for(clinical):
     _, (time, _) = new_rows()
-    ends = {round(clinical[0].facts.cohort.shortest, 2), round(time.max(), 2)}
     body = re.sub(r"<script.*?</script>|<svg.*?</svg>", "", clinical[1], flags=re.DOTALL)
     shown = {float(value) for value in re.findall(r'data-value="([\d.]+)"', body)}
-    assert set(time.tolist()) & shown - ends == {time[1], time[5]}
+    assert set(time.tolist()) & shown == {time[1], time[5]}
+
+
+def test_a_page_tells_no_extremes_of_the_rows_and_of_the_fit(clinical, fleet):
+    _, (time, _) = new_rows()
+    trained = machines()[1][:N_TRAIN]
+    for written, text in (clinical, fleet):
+        page = text if written is clinical[0] else text[: text.index('id="table-fleet"')]
+        words = Page(page).words
+        for extreme in (time.min(), time.max(), trained.min(), trained.max()):
+            assert not re.search(rf"(?<![\d.,]){re.escape(f'{extreme:g}')}(?![\d.])", words)
+        for longest in (time.max(), trained.max()):
+            assert f"{longest:,.0f}" not in words
+
+
+def test_no_table_has_a_group_below_ten_rows(tmp_path, clinical):
+    page = Page(clinical[1])
+    assert page.column("cohort", 1).min() >= 10
+    assert page.column("risks", 2).min() >= 10
+    # Numbers at risk below the figure of the survival curve as well.
+    at_risk = [int(one) for one in re.findall(r">(\d+) \(\d+\)<", clinical[1])]
+    assert len(at_risk) >= 3
+    assert min(at_risk) >= 10
+    X, (time, event) = new_rows()
+    late = np.where(np.arange(len(time)) < 4, 90_000.0, time)  # four that were followed for longer
+    place = tmp_path / "page.html"
+    write_report(plain(), X[["temp", "load"]], (late, event), place, n_resamples=2, horizons=[300])
+    assert Page(place.read_text(encoding="utf-8")).column("cohort", 1).min() >= 10
+
+
+def floats_of(model):
+    """All constants of a model in a page."""
+    types = {"f4": "<f4", "f8": "<f8"}
+    return np.concatenate([
+        np.frombuffer(base64.b64decode(one["data"]), types[one["type"]]).astype(float)
+        for one in json.loads(model)["constants"].values()
+        if one["type"] in types
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        CoxQuantileRegressor,
+        lambda: CensoredQuantileForest(n_estimators=10, random_state=0),
+        lambda: CensoredQuantileRegressor(
+            candidates=[("cox", CoxQuantileRegressor()),
+                        ("forest", CensoredQuantileForest(n_estimators=10, random_state=0))], cv=2
+        ),
+        lambda: ConformalSurvivalRegressor(CoxQuantileRegressor(), cv=2, random_state=0),
+        lambda: ConformalSurvivalRegressor(
+            CoxQuantileRegressor(), cv=2, random_state=0, censoring_estimator=CoxQuantileRegressor()
+        ),
+    ],
+    ids=["cox", "forest", "pool", "conformal", "modelled censoring"],
+)  # fmt: skip
+def test_a_panel_holds_no_times_of_training_rows(tmp_path, make):
+    X, time, event = machines()
+    X, time = X[["temp", "load"]], time + np.random.default_rng(0).uniform(0, 0.01, len(time))
+    train = time[:N_TRAIN]
+    model = make().fit(X[:N_TRAIN], (train, event[:N_TRAIN]))
+    place, rest = tmp_path / "page.html", slice(N_TRAIN, None)
+    write_report(model, X[rest], (time[rest], event[rest]), place, n_resamples=2)
+    text = place.read_text(encoding="utf-8")
+    held = floats_of(re.search(r'id="page-model"[^>]*>(.*?)</script>', text)[1])
+    assert not set(held) & set(train)
+    assert not set(held.astype(np.float32)) & set(train.astype(np.float32))
+    exact = floats_of(model.to_javascript([0.5]).json)
+    assert set(exact) & set(train)  # as it would be without
 
 
 def test_text_of_users_is_never_markup(clinical, fleet):
@@ -205,7 +309,15 @@ def test_text_of_users_is_never_markup(clinical, fleet):
 
 def test_a_page_asks_the_network_for_nothing(clinical):
     _, text = clinical
-    assert "default-src 'none'" in text
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert " style=" not in text
+    scripts = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    assert len(scripts) == 3
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
     sources = [
         entries[name]
         for _, entries in Page(text).tags

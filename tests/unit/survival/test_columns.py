@@ -152,8 +152,9 @@ def test_booleans_and_zero_one_codes_are_events(values):
 
 _COMPARE = "compare the column with the value that means the event."
 _RISKS = (
-    "codes above 1 usually mean competing risks, which are not supported; write event == 1 for "
-    "one cause, and the others count as censored."
+    "codes above 1 usually mean competing risks, which are not supported; write event == 1 for the "
+    "first cause, and rows with another cause count as censored, so that the predictions are those "
+    "for that cause alone, as if the others did not occur."
 )
 
 

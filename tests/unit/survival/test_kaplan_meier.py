@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lifelines import KaplanMeierFitter
+from scipy.stats import binomtest
 from sksurv.nonparametric import kaplan_meier_estimator
 
 from censquant.survival import KaplanMeier, censoring_kaplan_meier, kaplan_meier
@@ -230,3 +231,26 @@ def test_limits_are_those_of_lifelines_and_close_where_nothing_is_uncertain(conf
     low, high = curve.limits(curve.time, confidence)
     np.testing.assert_allclose(np.column_stack((low, high))[inside], expected[inside], rtol=1e-9)
     assert curve.limits(0.0) == (1.0, 1.0)
+
+
+def test_limits_without_events_are_the_exact_binomial_ones_of_the_rows_at_risk():
+    time, event = np.arange(1.0, 31.0), np.zeros(30, dtype=bool)
+    low, high = kaplan_meier(time, event).limits([10.0, 30.0, 40.0])
+    # At 10 days 21 of 30 rows are at risk; none had the event.
+    expected = [binomtest(21, 21).proportion_ci().low, binomtest(1, 1).proportion_ci().low, 0.0]
+    np.testing.assert_allclose(low, expected, rtol=1e-9)
+    assert high.tolist() == [1.0, 1.0, 1.0]
+    # All rows had the event at once.
+    low, high = kaplan_meier([5.0] * 12, [True] * 12).limits([5.0, 6.0])
+    assert low.tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(high, binomtest(0, 12).proportion_ci().high, rtol=1e-9)
+
+
+def test_limits_of_few_events_cover_the_truth():
+    rng, inside = np.random.default_rng(0), []
+    for _ in range(500):
+        life, end = rng.exponential(100.0, 40), rng.uniform(0.0, 6.0, 40)
+        low, high = kaplan_meier(np.minimum(life, end), life <= end).limits(3.0)
+        assert high - low > 0.05
+        inside.append(low <= np.exp(-0.03) <= high)
+    assert np.mean(inside) > 0.92

@@ -222,8 +222,16 @@ _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple."
         (
             structured(("event", "duration"), (int, float), ([0, 1, 2], TIME)),
             "event must be boolean or 0 and 1, got the values 0, 1, 2: codes above 1 usually mean "
-            "competing risks, which are not supported; write event == 1 for one cause, and the "
-            "others count as censored.",
+            "competing risks, which are not supported; write event == 1 for the first cause, and "
+            "rows with another cause count as censored, so that the predictions are those for that "
+            "cause alone, as if the others did not occur.",
+        ),
+        (  # bmt, as scikit-survival ships it
+            structured(("status", "ftime"), (int, float), ([0, 1, 2], TIME)),
+            "status must be boolean or 0 and 1, got the values 0, 1, 2: codes above 1 usually mean "
+            "competing risks, which are not supported; write status == 1 for the first cause, and "
+            "rows with another cause count as censored, so that the predictions are those for that "
+            "cause alone, as if the others did not occur.",
         ),
         (
             structured(("event", "duration"), (int, float), ([0, 1, 1], TIME)),

@@ -15,6 +15,7 @@ from censquant.training import (
     _interrupts,
     _parallel,
     side_by_side,
+    stop_if_asked,
     train,
 )
 from toys import censored_rows, dense, portnoy_objective
@@ -132,6 +133,40 @@ def test_ctrl_c_is_raised_where_half_a_result_is_none(monkeypatch):
     # Those that ran were waited for; those that had not begun never did.
     assert 2 <= len(ended) < 5
     assert all(ended)
+
+
+def test_ctrl_c_is_answered_at_once_and_no_task_begins_after_it(capsys):
+    begun, step = [], threading.Event()
+
+    def task(stopping):
+        begun.append(1)
+        if len(begun) == 1:
+            signal.raise_signal(signal.SIGINT)
+        for _ in range(1000 * PATIENCE):
+            stop_if_asked(stopping)  # as a loop of a fit does
+            step.wait(0.001)
+        raise AssertionError("was not stopped")
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([task] * 5, n_jobs=1, on_interrupt="raise")
+    assert len(begun) == 1
+    assert capsys.readouterr().err == "Stopping ...\n"
+
+
+def test_an_error_is_raised_and_not_what_was_stopped_because_of_it():
+    failed = threading.Event()
+
+    def wait(stopping):
+        failed.wait(PATIENCE)
+        stopping.wait(PATIENCE)
+        stop_if_asked(stopping)
+
+    def fail(stopping):
+        failed.set()
+        raise ZeroDivisionError("the second")
+
+    with pytest.raises(ZeroDivisionError, match=r"^the second$"):
+        side_by_side([wait, fail], n_jobs=2, on_interrupt="raise")
 
 
 @pytest.mark.parametrize("on_interrupt", ["keep", "raise"])
@@ -315,7 +350,11 @@ def test_a_process_that_gets_ctrl_c_keeps_what_was_learned(n_jobs):
     finally:
         process.kill()
         process.wait()
-    assert (output, errors, process.returncode) == ("kept a fitted model\n", "", 0)
+    assert (output, errors, process.returncode) == (
+        "kept a fitted model\n",
+        "Stopping ...\n" if n_jobs > 1 else "",  # one training alone ends in a moment
+        0,
+    )
 
 
 @pytest.mark.usefixtures("two_blas_threads")

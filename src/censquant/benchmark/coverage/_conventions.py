@@ -1,15 +1,20 @@
 """How lower bounds are scored where the truth is known."""
 
+import math
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 
 from censquant.benchmark._conventions import RunConventions
 from censquant.benchmark._train_test import TrainTestData
+from censquant.exceptions import IdentifiabilityWarning
 
 CONFIDENCE = 0.9
 """What the bounds of the suite promise."""
+
+_WORST = 0.2  # share of rows at the highest risk
 
 
 class CoverageConventions(RunConventions):
@@ -18,6 +23,10 @@ class CoverageConventions(RunConventions):
     ``bound_coverage`` is the mean over test rows of the probability that the event comes at the
     bound or later, which has no noise of drawn events; ``bound_ratio`` the mean bound over the mean
     true quantile; ``bound_trivial`` the share of bounds that promise nothing, zero.
+
+    ``bound_limited`` is the share of bounds that follow-up limits, 0 for an estimator that does not
+    say; ``bound_unlimited_coverage`` the coverage of the others; ``bound_risk_coverage`` that of
+    the fifth of the rows at the highest risk, whose true medians are earliest.
 
     Examples
     --------
@@ -57,17 +66,30 @@ class CoverageConventions(RunConventions):
                 "'bounds'."
             )
         start = time.perf_counter()
-        bound = np.asarray(model.predict_lower_bound(X_test, confidence=CONFIDENCE), np.float64)
+        limited = np.zeros(len(X_test), dtype=np.bool_)
+        if hasattr(model, "follow_up_of"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IdentifiabilityWarning)  # they are counted here
+                found = model.predict_lower_bound(X_test, confidence=CONFIDENCE, output="frame")
+            limited, answer = found["limited"].to_numpy(), found["bound"]
+        else:
+            answer = model.predict_lower_bound(X_test, confidence=CONFIDENCE)
+        bound = np.asarray(answer, np.float64)
         seconds = time.perf_counter() - start
         if bound.shape != (len(X_test),) or np.isnan(bound).any():
             raise ValueError(
                 f"predict_lower_bound must return {len(X_test)} numbers without NaN, got shape "
                 f"{bound.shape}."
             )
-        oracle = data.true_quantiles([1 - CONFIDENCE])[:, 0]
+        oracle, median = data.true_quantiles([1 - CONFIDENCE, 0.5]).T
+        kept = data.true_survival(bound)
+        riskiest = np.argsort(median, kind="stable")[: max(1, round(_WORST * len(bound)))]
         return {
-            "bound_coverage": float(data.true_survival(bound).mean()),
+            "bound_coverage": float(kept.mean()),
             "bound_ratio": float(bound.mean() / oracle.mean()),
             "bound_trivial": float((bound <= 0).mean()),
+            "bound_limited": float(limited.mean()),
+            "bound_unlimited_coverage": math.nan if limited.all() else float(kept[~limited].mean()),
+            "bound_risk_coverage": float(kept[riskiest].mean()),
             "predict_seconds": seconds,
         }

@@ -9,6 +9,7 @@ from censquant.cli.commands._datasets import datasets
 from censquant.cli.commands._demo import demo
 from censquant.cli.commands._evaluate import evaluate
 from censquant.cli.commands._export import export
+from censquant.cli.commands._failures import failures
 from censquant.cli.commands._fit import fit
 from censquant.cli.commands._predict import predict
 from censquant.cli.commands._report import report
@@ -20,6 +21,7 @@ __all__ = [
     "demo",
     "evaluate",
     "export",
+    "failures",
     "fit",
     "predict",
     "report",

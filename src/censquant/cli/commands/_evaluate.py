@@ -22,7 +22,8 @@ def evaluate(
     resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 200,
     seed: options.Seed = 0,
     separator: options.Separator = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
     as_json: options.Json = False,
@@ -50,7 +51,7 @@ def evaluate(
         unit=unit,
         date_format=date_format,
     )
-    text = text_options(separator, decimal, encoding, missing)
+    text = text_options(separator, decimal, thousands, encoding, missing, notes)
     table = load_table(data, text, report)
     target = columns.read(table)
     if target_digest(target) == notes.get("digest"):

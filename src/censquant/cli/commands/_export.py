@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from censquant.cli import _options as options
-from censquant.cli._arguments import level_list
+from censquant.cli._arguments import check_file, level_list
 
 
 def export(
@@ -32,7 +32,6 @@ def export(
 
     For example: censquant export fleet.model --onnx fleet.onnx --quantiles 0.1,0.5,0.9
     """  # fmt: skip
-    from censquant._files import check_place
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter
     from censquant.estimators import load
@@ -40,7 +39,7 @@ def export(
     reporter = Reporter(as_json=as_json)
     check_choice("--dtype", dtype, ("float32", "float64"))
     levels = level_list(quantiles)
-    check_place(onnx, overwrite=force)
+    check_file("--onnx", onnx, overwrite=force)
     if onnx.exists() and Path(model).exists() and onnx.samefile(model):
         raise ValueError(f"{str(onnx)!r} is the model itself: name another file.")
     fitted = load(model)

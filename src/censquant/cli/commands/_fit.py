@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from censquant.cli import _options as options
-from censquant.cli._arguments import level_list, listed
+from censquant.cli._arguments import check_file, level_list, listed
 
 
 def fit(
@@ -53,7 +53,8 @@ def fit(
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
     separator: options.Separator = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
     force: options.Force = False,
@@ -63,7 +64,6 @@ def fit(
 
     For example: censquant fit fleet.csv --time days --event failed -o fleet.model
     """
-    from censquant._files import check_place
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter
     from censquant.cli._methods import make_estimator
@@ -72,7 +72,7 @@ def fit(
 
     report = Reporter(as_json=as_json)
     check_choice("--censoring", censoring, ("right", "left"))
-    check_place(output, overwrite=force)
+    check_file("--output", output, overwrite=force)
     if force and output.exists() and Path(data).exists() and output.samefile(data):
         raise ValueError(f"{str(output)!r} is the table itself: name another file.")
     estimator = make_estimator(
@@ -88,7 +88,7 @@ def fit(
         data,
         target_columns(time, event, event_value, start, end, until, unit, date_format),
         report,
-        options=text_options(separator, decimal, encoding, missing),
+        options=text_options(separator, decimal, thousands, encoding, missing),
         features=features,
         drop=drop,
         categorical=categorical,
@@ -99,7 +99,7 @@ def fit(
     with report.noting_warnings():
         model = estimator.fit(study.X, study.y, groups=study.groups)
     seconds = clock.perf_counter() - started
-    check_place(output, overwrite=force)
+    check_file("--output", output, overwrite=force)
     model.save(output, notes=target_notes(study))
     _tell_model(report, model, output, seconds)
     report.result(

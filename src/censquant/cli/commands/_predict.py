@@ -9,6 +9,7 @@ from censquant.cli import _options as options
 from censquant.cli._arguments import column_list, level_list
 
 _ALL, _NONE = "all", "none"
+_AGES = "Ages from dates"
 
 
 def predict(
@@ -35,7 +36,8 @@ def predict(
         float | None,
         typer.Option(
             help="Adds a time that this share of individuals outlives, such as 0.9: column "
-            "bound0.9, of a model that was fitted with --calibrate."
+            "bound0.9, of a model that was fitted with --calibrate. The column limited says "
+            "whether follow-up ends before the bound would."
         ),
     ] = None,
     remaining: Annotated[
@@ -46,11 +48,42 @@ def predict(
             "those that are left.",
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Instead of --remaining: column of first dates, by default that of the fit; with "
+            "--as-of.",
+            rich_help_panel=_AGES,
+        ),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            help="Day up to which each individual has lasted, such as 2024-06-30: times are then "
+            "those that are left, and columns date_q0.1, ... the days on which they end.",
+            rich_help_panel=_AGES,
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Unit of the model's times, by default that of the fit.", rich_help_panel=_AGES
+        ),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            help="Form of dates, such as %d.%m.%Y, by default that of the fit.",
+            rich_help_panel=_AGES,
+        ),
+    ] = None,
     beyond: Annotated[
         str,
         typer.Option(
-            help="What to write where the data cannot speak: nan (nothing), inf, or extrapolate "
-            "(the model's guess)."
+            help="What to write after the end of follow-up: nan (nothing), inf, limit (the last "
+            "supported time) or extrapolate."
         ),
     ] = "nan",
     keep: Annotated[
@@ -62,7 +95,8 @@ def predict(
     ] = None,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows in memory at a time.")] = 100_000,
     separator: options.Separator = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
     force: options.Force = False,
@@ -76,7 +110,7 @@ def predict(
     """
     from censquant.cli._console import Reporter, bar
     from censquant.cli._target import text_options
-    from censquant.estimators import load
+    from censquant.estimators import load, load_notes
     from censquant.io import PredictedDataset, PredictedFile, predict_dataset, predict_file
 
     report = Reporter(as_json=as_json, on_stderr=output == "-")
@@ -89,16 +123,23 @@ def predict(
             f"{given} must not be given with a folder of tables: its predictions are a folder that "
             "the same command resumes; name one that is new."
         )
-    fitted = load(model)
+    fitted, notes = load(model), load_notes(model)
+    known = notes.get("target", {})
+    if as_of is not None and remaining is None:
+        start = start or known.get("start")
     with bar("predicting") as progress, report.noting_warnings():
         question: dict[str, Any] = {
             "quantiles": level_list(quantiles) or [],
             "interval": interval,
             "lower_bound": lower_bound,
             "remaining": remaining,
+            "start": start,
+            "as_of": as_of,
+            "unit": unit or known.get("unit") or "",
+            "date_format": date_format or known.get("date_format"),
             "beyond": beyond,
             "keep": _kept(keep),
-            "options": text_options(separator, decimal, encoding, missing),
+            "options": text_options(separator, decimal, thousands, encoding, missing, notes),
             "chunk_rows": chunk_rows,
         }
         written: PredictedFile | PredictedDataset
@@ -113,11 +154,22 @@ def predict(
     report.line(f"Predicted {written.n_rows:,} rows: {', '.join(written.columns)}")
     share = written.identified_share if isinstance(written, PredictedFile) else None
     if share is not None and share < 1:
-        marks = {"nan": "empty", "inf": "infinite", "extrapolate": "the model's guess"}
+        marks = {
+            "nan": "empty",
+            "inf": "infinite",
+            "limit": "the last that follow-up supports",
+            "extrapolate": "extrapolated",
+        }
         report.line(
             f"{1 - share:.0%} of the times are {marks[beyond]}, because nobody "
             "like that individual was followed for so long; the column identified has the highest "
             "level that the data can speak for."
+        )
+    limited = written.limited_share if isinstance(written, PredictedFile) else None
+    if limited:
+        report.line(
+            f"{limited:.0%} of the bounds end where follow-up does: they hold with more than "
+            f"{lower_bound:g}; the column limited has true."
         )
     if output != "-":
         report.line(f"Written: {output}")
@@ -127,6 +179,7 @@ def predict(
             "rows": written.n_rows,
             "columns": list(written.columns),
             "identified_share": share,
+            "limited_share": limited,
         }
     )
 

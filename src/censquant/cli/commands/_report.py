@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from censquant.cli import _options as options
-from censquant.cli._arguments import number_list, row_list
+from censquant.cli._arguments import check_file, number_list, row_list
 
 _FLEET = "Reliability"
 
@@ -25,6 +25,13 @@ def report(
         str | None,
         typer.Option(
             help="Times at which risks are told, such as 365,1825; round ones by default."
+        ),
+    ] = None,
+    ahead: Annotated[
+        str | None,
+        typer.Option(
+            help="Times from now within which failures are counted, such as 30,90,365.",
+            rich_help_panel=_FLEET,
         ),
     ] = None,
     individuals: Annotated[
@@ -79,7 +86,8 @@ def report(
     resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 100,
     seed: options.Seed = 0,
     separator: options.Separator = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
     force: options.Force = False,
@@ -90,7 +98,6 @@ def report(
     One HTML file that needs no network. For example: censquant report fleet.model new.csv
     --preset reliability -o fleet.html
     """
-    from censquant._files import check_place
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter, bar
     from censquant.cli._study import load_table
@@ -100,7 +107,7 @@ def report(
 
     reporter = Reporter(as_json=as_json)
     check_choice("--preset", preset, PRESETS)
-    check_place(output, overwrite=force)
+    check_file("--output", output, overwrite=force)
     times = number_list("--horizons", horizons)
     fitted, notes = load(model), load_notes(model)
     columns = given_columns(
@@ -114,7 +121,7 @@ def report(
         unit=unit,
         date_format=date_format,
     )
-    text = text_options(separator, decimal, encoding, missing)
+    text = text_options(separator, decimal, thousands, encoding, missing, notes)
     table = load_table(data, text, reporter)
     if output.exists() and Path(data).exists() and output.samefile(data):
         raise ValueError(f"{str(output)!r} is the table itself: name another file.")
@@ -131,13 +138,14 @@ def report(
             title=title,
             unit=columns.unit,
             horizons=times,
+            ahead=number_list("--ahead", ahead),
             individuals=rows,
             labels=_labels(table, label, len(target)),
             age=None if age is None else table.numbers(age, "age"),
             risk=risk,
             early_cost=early_cost,
             late_cost=late_cost,
-            as_of=as_of,
+            as_of=None if as_of is None else columns.day("as_of", as_of),
             y_train=None if behind is None else (behind.time, behind.event),
             are_training_rows=target_digest(target) == notes.get("digest"),
             n_resamples=resamples,
@@ -149,7 +157,7 @@ def report(
     for note in facts.notes:
         reporter.note(note)
     reporter.line(f"{table.shown}: {facts.cohort.n_rows:,} rows, {facts.cohort.n_events:,} events")
-    reporter.line(facts.evaluation.verdict)
+    reporter.line(facts.verdict)
     if not written.has_panel:
         reporter.note(f"The page is without its what-if panel: {written.panel_reason}")
     reporter.line(f"Written: {output} ({written.n_bytes / 1e6:.2f} MB)")
@@ -163,7 +171,7 @@ def report(
             "individuals": [one.label for one in facts.individuals],
             "units": 0 if facts.fleet is None else len(facts.fleet.units),
             "what_if": written.has_panel,
-            "verdict": facts.evaluation.verdict,
+            "verdict": facts.verdict,
         }
     )
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._leaks import FEWEST_ROWS, Outcome
 from censquant._warn import warn_user
 from censquant.estimators._encoding._findings import Findings
 from censquant.estimators._encoding._refusals import unusable_columns
@@ -20,9 +21,10 @@ from censquant.estimators._encoding._rules import (
 from censquant.estimators._encoding._selection import FROM_DTYPE, declared_categories
 from censquant.estimators._encoding._table import Table
 from censquant.estimators._encoding._values import Column, Floats, Numbers, UnusableColumnError
-from censquant.estimators._features import listed
+from censquant.estimators._features import listed, warn_of_leaks
 from censquant.estimators._row_order import copies_of
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning
+from censquant.survival import Target
 
 Found = TypeVar("Found")
 
@@ -84,6 +86,7 @@ class FrameEncoder:
         *,
         categorical_features: Any = FROM_DTYPE,
         weight: Floats | None = None,
+        target: Target | None = None,
     ) -> "FrameEncoder":
         """Decide what each column becomes; odd columns are named in one warning.
 
@@ -98,6 +101,8 @@ class FrameEncoder:
         weight : ndarray of shape (n,), optional
             Rows count as often as their weight says. Weights other than whole numbers are scaled
             to 1 on average.
+        target : Target, optional
+            Times and events; columns that give them away are named in a warning.
 
         Returns
         -------
@@ -107,7 +112,7 @@ class FrameEncoder:
         names = table.names() if names is None else names
         declared = declared_categories(categorical_features, names)
         counted, weight = _counted(weight)
-        findings = Findings()
+        findings = Findings(outcome=_outcome(target, counted))
 
         def rule_of(place: int) -> Rule | None:
             column = table.column(place, as_category=declared[place])
@@ -119,6 +124,7 @@ class FrameEncoder:
         rules = _for_each(range(table.n_columns), rule_of, names)
         if message := findings.message():
             warn_user(message, FeatureWarning)
+        warn_of_leaks(findings.leaks)
         return cls(tuple(names), tuple(rules))
 
     @cached_property
@@ -208,6 +214,14 @@ def _counted(weight: Floats | None) -> tuple[NDArray[np.bool_] | None, Floats | 
     if copies_of(weight) is None:
         weight = weight / weight.mean()
     return None if counted.all() else counted, weight
+
+
+def _outcome(target: Target | None, counted: NDArray[np.bool_] | None) -> Outcome | None:
+    """Return what columns are compared with, None where there are too few rows for it."""
+    if target is None:
+        return None
+    used = target if counted is None else target.take(counted)
+    return Outcome(used.time, used.event) if len(used) >= FEWEST_ROWS else None
 
 
 def _for_each(

@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from censquant._frames import is_frame
 from censquant.estimators._encoding._encoder import FrameEncoder
 from censquant.estimators._encoding._files import encoder_part, restored_encoder
 from censquant.estimators._encoding._rules import Rule
-from censquant.estimators._encoding._selection import FROM_DTYPE, close_name
-from censquant.estimators._encoding._table import as_array, is_frame
+from censquant.estimators._encoding._selection import FROM_DTYPE
+from censquant.estimators._encoding._table import as_array
 from censquant.estimators._encoding._values import Floats
-from censquant.estimators._features import feature_names, listed
+from censquant.estimators._features import columns_of_fit, feature_names
 from censquant.estimators._parts import Part
+from censquant.survival import read_target
 
 _PART = "encoder"
 
@@ -54,14 +56,19 @@ class EncodesFrames:
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_encoder(self, X: Any, weight: Floats | None = None) -> Floats:
-        """Fit the encoder and return the encoded rows; ``weight`` is one finite number per row."""
+    def _fit_encoder(self, X: Any, weight: Floats | None = None, y: Any = None) -> Floats:
+        """Fit the encoder and return the encoded rows; ``weight`` is one finite number per row.
+
+        Columns that give the times and events ``y`` away are named in a warning.
+        """
         table = checked_table(self, X, reset=True)
+        target = None if y is None else read_target(y, n_samples=table.shape[0])
         self._encoder = FrameEncoder.fit(
             table,
             feature_names(self),
             categorical_features=self.categorical_features,
             weight=weight,
+            target=target,
         )
         # Only rows of weight 0 can have values that the fit did not have.
         return self._encoder.transform(table, warn=False)
@@ -98,7 +105,7 @@ def _kind_of(rule: Rule | None) -> str:
 def checked_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return ``X`` as a frame, array or sparse matrix with the columns of the fit.
 
-    Shapes and names are checked as in scikit-learn, values are not.
+    Shapes and names are checked, values are not; the columns of a frame are found by name.
     """
     if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
         raise TypeError(
@@ -115,27 +122,9 @@ def checked_table(estimator: Any, X: Any, *, reset: bool) -> Any:
             ensure_all_finite=False,
             ensure_min_samples=fewest,
         )
-    try:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-    except ValueError as error:
-        hint = "" if reset else _different_columns(feature_names(estimator), X.columns)
-        raise ValueError(f"{hint}{error}") from None
+    if not reset:
+        X = columns_of_fit(estimator, X)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
     # Only the shape is looked at: the frame itself would become an array of objects.
     check_array(np.broadcast_to(0.0, X.shape), ensure_min_samples=fewest, estimator=estimator)
     return X
-
-
-def _different_columns(known: list[str], given: Any) -> str:
-    """Say which columns are missing and which are unknown; nothing where only the order differs."""
-    missing = [name for name in known if name not in set(given)]
-    unknown = [name for name in given if name not in set(known)]
-    if not missing and not unknown:
-        return ""
-    said = []
-    if missing:
-        near = close_name(missing[0], [str(name) for name in unknown])
-        hint = f" (is it {near!r}?)" if near is not None else ""
-        said.append(f"no column {listed(missing)}{hint}")
-    if unknown:
-        said.append(f"the unknown columns {listed(unknown)}")
-    return f"X must have the columns of the fit, got {' and '.join(said)}. "

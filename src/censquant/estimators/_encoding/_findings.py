@@ -6,6 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from censquant._leaks import Outcome
 from censquant._row_numbers import are_row_numbers
 from censquant.estimators._encoding._rules import CategoryRule, NumberRule, Rule
 from censquant.estimators._encoding._values import Categories, Column
@@ -27,9 +28,11 @@ _KEPT = {
 
 @dataclass
 class Findings:
-    """Names of odd columns, by what is odd about them."""
+    """Names of odd columns, by what is odd about them, and of those that give ``outcome`` away."""
 
     columns: dict[str, list[str]] = field(default_factory=dict)
+    outcome: Outcome | None = None
+    leaks: dict[str, list[str]] = field(default_factory=dict)
     _contents: set[bytes] = field(default_factory=set)
 
     def add(self, name: str, column: Column, rule: Rule | None) -> bool:
@@ -44,6 +47,8 @@ class Findings:
             self._note("empty" if np.isnan(column.values[0]) else "constant", name)
         elif column.is_whole and are_row_numbers(column.values):
             self._note("row number", name)
+        if rule is not None and self.outcome is not None:
+            self._look_for_leaks(name, column, self.outcome)
         return rule is not None
 
     def message(self) -> str:
@@ -64,6 +69,11 @@ class Findings:
 
     def _note(self, kind: str, name: str) -> None:
         self.columns.setdefault(kind, []).append(name)
+
+    def _look_for_leaks(self, name: str, column: Column, outcome: Outcome) -> None:
+        values = column.codes if isinstance(column, Categories) else column.values
+        if reason := outcome.told_by(values) or outcome.nearly_told_by(values):
+            self.leaks.setdefault(reason, []).append(name)
 
     def _look_at_levels(self, name: str, column: Categories, rule: CategoryRule | None) -> None:
         n_seen = np.count_nonzero(np.bincount(column.codes + 1)[1:])

@@ -10,7 +10,7 @@ from censquant.estimators._features import listed
 from censquant.export import Graph, Value
 
 MISSING_TEXT = ""
-"""What stands for a missing category, unless it is a level itself."""
+"""What stands for a missing category, as in tables."""
 
 
 def encoder_graph(encoder: FrameEncoder, graph: Graph, *, named: bool) -> Value:
@@ -75,6 +75,8 @@ def _joined(encoder: FrameEncoder, like: Value, columns: dict[int, Value]) -> Va
 
 
 def _number(rule: NumberRule, column: Value) -> list[Value]:
+    if not rule.has_value:  # else infinity is in the result
+        column.graph.require_finite(column, may_be_missing=True)
     missing = column.is_nan()
     parts = [missing.where(rule.median, column)] if rule.has_value else []
     return [*parts, missing.as_float()] if rule.has_missing else parts
@@ -82,12 +84,11 @@ def _number(rule: NumberRule, column: Value) -> list[Value]:
 
 def _category(rule: CategoryRule, texts: Value, column: int) -> Value:
     """Return the columns of zeros and ones of a category; see ``CategoryRule.write``."""
-    width, levels = len(rule.names("")), list(rule.levels)
+    width = len(rule.names(""))
+    levels = [level for level in rule.levels if level != MISSING_TEXT]
     targets = rule.targets(levels)
-    if MISSING_TEXT not in levels:
-        levels.append(MISSING_TEXT)
-        targets = np.append(targets, rule.missing_target(width))
-    targets = np.append(targets, rule.unknown_target)
+    levels.append(MISSING_TEXT)
+    targets = np.append(targets, [rule.missing_target(width), rule.unknown_target])
     place = texts.graph.lookup(
         targets.astype(np.int64), texts.graph.position(texts, column, levels)
     )

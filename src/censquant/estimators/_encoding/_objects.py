@@ -25,10 +25,16 @@ def read_objects(values: Sequence[Any], *, as_category: bool | None) -> Column:
     Parameters
     ----------
     values : sequence of objects
+        None, NaN and empty text are missing values.
     as_category : bool or None
         None means levels where there is text, else numbers.
     """
-    kinds = {type_: _kind(type_) for type_ in set(map(type, values))}
+    kinds = _kinds(values)
+    if "text" in kinds.values():
+        # An empty text says nothing: files of tables and exported models know no other way to say
+        # that a value is missing.
+        values = [None if isinstance(value, str) and not value else value for value in values]
+        kinds = _kinds(values)
     found = set(kinds.values())
     if unusable := found - {"text", "flag", "number", "missing"}:
         raise UnusableColumnError(min(unusable))
@@ -39,9 +45,17 @@ def read_objects(values: Sequence[Any], *, as_category: bool | None) -> Column:
     return _numbers(values, kinds)
 
 
-def level_text(value: Any) -> str:
-    """Return a level of a categorical type, which may be anything, as text."""
-    return _text(value, _kind(type(value))) or str(value)
+def level_text(value: Any) -> str | None:
+    """Return a level of a categorical type, which may be anything, as text; None for an empty one.
+
+    An empty text stands for a missing value.
+    """
+    return _text(value, _kind(type(value))) or str(value) or None
+
+
+def _kinds(values: Sequence[Any]) -> dict[type, str]:
+    """Return what the types of some values are."""
+    return {type_: _kind(type_) for type_ in set(map(type, values))}
 
 
 def _kind(type_: type) -> str:

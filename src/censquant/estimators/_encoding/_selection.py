@@ -1,10 +1,11 @@
 """Which columns the user declares to be categories."""
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from censquant.estimators._features import close_name
 
 FROM_DTYPE = "from_dtype"
 
@@ -78,10 +79,3 @@ def _by_name(chosen: list[str], names: Sequence[str]) -> list[bool | None]:
         )
     as_set = set(chosen)
     return [name in as_set for name in names]
-
-
-def close_name(name: str, names: Sequence[str]) -> str | None:
-    """Return the name that is most like another, without regard to case; None if none is."""
-    lower = {other.lower(): other for other in names}
-    near = difflib.get_close_matches(name.lower(), list(lower), n=1)
-    return lower[near[0]] if near else None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._frames import is_polars
+from censquant._frames import is_frame, is_polars, unmasked
 from censquant.estimators._encoding._objects import level_text, read_objects
 from censquant.estimators._encoding._values import (
     Column,
@@ -18,17 +18,13 @@ from censquant.estimators._encoding._values import (
 from censquant.estimators._features import dense
 
 
-def is_frame(X: Any) -> bool:
-    """Say whether ``X`` is a data frame of polars or pandas, or of a library like it."""
-    if is_polars(X):
-        return hasattr(X, "get_columns")  # the columns of a lazy frame are not there yet
-    return hasattr(X, "iloc") and hasattr(X, "columns")
-
-
 def as_array(X: Any) -> Any:
-    """Return lists as an array in which numbers beside text stay numbers; others as they are."""
+    """Return lists as an array in which numbers beside text stay numbers; others unchanged.
+
+    What a mask hides is missing.
+    """
     if not isinstance(X, list | tuple):
-        return X
+        return unmasked(X)
     array = np.asarray(X)
     return np.array(X, dtype=object) if array.dtype.kind in "US" else array
 

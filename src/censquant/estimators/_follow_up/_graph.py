@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators._follow_up._forest import FollowUp
+from censquant.estimators._follow_up._reach import TIME_ROUNDING
 from censquant.estimators._follow_up._rows import Trees
 from censquant.estimators._follow_up._trees import N_BINS
 from censquant.export import TreeArrays, Value, count_in_table
@@ -12,25 +13,32 @@ from censquant.survival import TimeTransform
 
 
 def followed_graph(
-    follow_up: FollowUp | None, x: Value, transform: TimeTransform
+    follow_up: FollowUp | None,
+    x: Value,
+    transform: TimeTransform,
+    observed: tuple[float, float],
 ) -> tuple[Value, Value]:
     """Return what ``followed`` does, each of shape (n, 1); ``x`` are features as it knows them."""
     graph, left = x.graph, transform.mirror
+    (end,) = graph.row_limits(np.array(observed[:1] if left else observed[1:])).tolist()
     if follow_up is None or not len(follow_up.limits):
-        ends = (-np.inf, 0.0) if left else (np.inf, 1.0)
-        limit, level = (graph.repeated(np.array([end]), x) for end in ends)
+        ends = (end, 0.0) if left else (end, 1.0)
+        limit, level = (graph.repeated(np.array([value]), x) for value in ends)
         return limit, level
     # Bins are counted by edges that a value exceeds.
     codes = count_in_table(follow_up.edges, x.columns(follow_up.columns), strictly=True).as_float()
-    limits = graph.lookup(follow_up.limits, _leaves(follow_up.by_censoring, codes)).sort()[0]
+    known = graph.row_limits(follow_up.limits)
+    limits = graph.lookup(known, _leaves(follow_up.by_censoring, codes)).sort()[0]
     limit = limits.columns([1])
     level = _level_at(follow_up, _leaves(follow_up.by_events, codes), limit)
-    return transform.graph_inverse(limit), 1.0 - level if left else level
+    time = transform.graph_inverse(limit)
+    return (time.maximum(end), 1.0 - level) if left else (time.minimum(end), level)
 
 
 def reach_graph(curve: GraphCurve, followed: tuple[Value, Value], *, lowest: bool) -> Value:
     """Return what ``ReachRule`` does, of shape (n, 1)."""
     limit, level = followed
+    limit = limit + limit.abs() * (-TIME_ROUNDING if lowest else TIME_ROUNDING)
     reach = graph_reach(curve, limit, lowest=lowest)
     return reach.maximum(level) if lowest else reach.minimum(level)
 
@@ -58,7 +66,8 @@ def _unpacked(
 
 def _level_at(follow_up: FollowUp, leaf: Value, limit: Value) -> Value:
     """Return the mean of the leaves' curves at the limit of each row; see ``levels_at``."""
-    graph, grid = leaf.graph, follow_up.grid
+    graph = leaf.graph
+    grid = graph.row_limits(follow_up.grid)
     time = limit.clip(grid[0], grid[-1])
     after = count_in_table(grid, time, strictly=True).minimum(len(grid) - 1)
     before = (after - 1).maximum(0)

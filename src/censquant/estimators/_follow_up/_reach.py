@@ -14,23 +14,32 @@ from censquant.survival import TimeTransform
 
 Floats = NDArray[np.float64]
 
+# A curve may jump at the very time at which follow-up ends, which both know up to rounding: the
+# jump is reached, whatever the unit of time rounds it to.
+TIME_ROUNDING = 1e-12  # relative
+
 
 def followed(
     follow_up: FollowUp | None,
     x: NDArray[Any],
     transform: TimeTransform,
+    observed: tuple[float, float],
     scaled: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the time up to which individuals were followed, and the level reached by then.
 
     Both are in the user's terms: for left-censored times the earliest time and the lowest level.
-    ``follow_up`` is None where nothing was censored; ``scaled`` leads to features as it knows them.
+    ``follow_up`` is None where nothing was censored; ``observed`` are the first and the last time
+    of the fit, which limit every individual; ``scaled`` leads to features as ``follow_up`` knows
+    them.
     """
+    left = transform.mirror
+    end = observed[0] if left else observed[1]
     if follow_up is None:
-        n, left = len(x), transform.mirror
-        return np.full(n, -np.inf if left else np.inf), np.full(n, 0.0 if left else 1.0)
+        return np.full(len(x), end), np.full(len(x), 0.0 if left else 1.0)
     limit, level = follow_up.limit_and_level(x if scaled is None else scaled(x))
-    return transform.inverse(limit), 1.0 - level if transform.mirror else level
+    time = transform.inverse(limit)
+    return (np.maximum(time, end), 1.0 - level) if left else (np.minimum(time, end), level)
 
 
 def stored_follow_up(state: State, n_features: int) -> FollowUp:
@@ -64,5 +73,6 @@ class ReachRule:
     def __call__(self, curve: QuantileCurve) -> Floats:
         limit, level = self.model._followed(self.features)
         lowest = curve.reach_is_lowest
+        limit = limit + (-TIME_ROUNDING if lowest else TIME_ROUNDING) * np.abs(limit)
         reach = reach_until(curve, limit, lowest=lowest)
         return np.maximum(reach, level) if lowest else np.minimum(reach, level)

@@ -44,6 +44,10 @@ class Baseline:
     hazard: Floats
     tail_rate: float
 
+    def at(self, times: Floats) -> "Baseline":
+        """Return the baseline that is linear between other times than those of events."""
+        return Baseline(times, self.cumulative(times), self.tail_rate)
+
     def cumulative(self, time: Floats) -> Floats:
         """Return the cumulative hazard at times."""
         inside = np.interp(time, self.time, self.hazard, left=0.0)

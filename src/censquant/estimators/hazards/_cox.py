@@ -206,12 +206,18 @@ class CoxQuantileRegressor(TabularRegressor):
         eta = (x.clip(*self._limits) - self._center).matmul(self.coef_[:, None])
         risk = eta.clip(-_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO).exp()
         lower = -np.inf if self.time_transform_.mirror else self._lowest_time()
-        return FormulaCurve(HazardsGraph(risk, self._baseline), self._curve_levels(), lower)
+        baseline = self._baseline
+        if x.graph.coarse_times:
+            known = baseline.time
+            ends = known[:1], x.graph.row_times(known[1:]), x.graph.row_limits(known[-1:])
+            baseline = baseline.at(np.unique(np.concatenate(ends)))
+        return FormulaCurve(HazardsGraph(risk, baseline), self._curve_levels(), lower)
 
     def _quantiles_and_end_graph(
         self, x: Value, levels: Floats
     ) -> tuple[Value, tuple[Value, Value] | None]:
-        curve, last = self._model_graph(x), x.graph.repeated(self._baseline.time[-1:], x)
+        end = x.graph.row_limits(self._baseline.time[-1:])
+        curve, last = self._model_graph(x), x.graph.repeated(end, x)
         return curve.at(levels), (last, curve.levels_of(last))
 
     def log_likelihood(self, X: Any, y: Any) -> Floats:

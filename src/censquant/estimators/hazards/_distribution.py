@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators.hazards._baseline import Baseline
-from censquant.quantiles import DistributionCurve
+from censquant.quantiles import DistributionCurve, LimitedDistribution
 
 Floats = NDArray[np.float64]
 
@@ -100,10 +100,19 @@ class HazardCurve(DistributionCurve):
     True
     """
 
-    distribution: ProportionalHazards
+    distribution: ProportionalHazards | LimitedDistribution[ProportionalHazards]
 
     def _rows(self, rows: Any) -> "HazardCurve":
-        return HazardCurve(self.distribution.take(rows), self.taus, self.lower)
+        return type(self)(self.distribution.take(rows), self.taus, self.lower)
 
     def _restricted_mean(self, horizon: float) -> Floats:
-        return self.distribution.restricted_mean(horizon)
+        law = self.distribution
+        if not isinstance(law, LimitedDistribution):
+            return law.restricted_mean(horizon)
+        own, tail = law.own, law.tail
+        mean = own.restricted_mean(min(horizon, tail.end))
+        if horizon <= tail.end:
+            return np.asarray(mean)
+        # The baseline ends before the last observed time: its hazard is constant from there on.
+        alive = 1.0 - own.cdf(np.array([tail.end]))[:, 0]
+        return np.asarray(mean + alive * tail.area(own.risk * own.baseline.tail_rate, horizon))

@@ -15,7 +15,14 @@ from censquant._validation import (
     check_number,
 )
 from censquant.estimators._feature_model import default_times
-from censquant.estimators._features import check_features, dense, feature_names, feature_range
+from censquant.estimators._features import (
+    check_features,
+    dense,
+    feature_names,
+    feature_range,
+    refuse_swapped,
+    warn_of_leaking_features,
+)
 from censquant.estimators._follow_up import FollowUp
 from censquant.estimators.linear._design import DistinctRows
 from censquant.estimators.linear._inputs import (
@@ -83,8 +90,9 @@ class LinearCQR(LinearModel):
         logarithm, predictions are always times.
     step : float in (0, 1), optional
         Distance of the intermediate levels that ``"portnoy"``, ``"peng-huang"`` and
-        ``"data-augmentation"`` pass through, beginning at one over the number of rows; by default
-        that of R, smaller for more rows.
+        ``"data-augmentation"`` pass through, beginning at one over the number of distinct rows; by
+        default 0.001 for up to 1,000 rows, then in proportion to them, and never more than in R's
+        ``crq``, whose step ``"data-augmentation"`` takes.
     bandwidth : float, optional
         For ``"wang-wang"``: distance from which on rows are no neighbours, in standard
         deviations of each feature; by default chosen by cross-validation.
@@ -213,6 +221,7 @@ class LinearCQR(LinearModel):
         self
         """
         self._check_parameters()
+        refuse_swapped(X, y)
         taus = check_quantiles(self.quantiles)
         features = dense(check_features(self, X, reset=True))
         target = read_target(y, n_samples=len(features))
@@ -223,6 +232,8 @@ class LinearCQR(LinearModel):
         require_events(used)
         transform = read_transform(self.time_transform, used, mirror=left)
         refuse_overflow(features, target, feature_names(self))
+        if self._stands_alone:
+            warn_of_leaking_features(features, target, feature_names(self))
         rows = DistinctRows.among(
             features,
             Target(transform.forward(target.time), target.event),

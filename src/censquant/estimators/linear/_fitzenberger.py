@@ -5,11 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from censquant.estimators.linear._columns import independent_columns
+from censquant.estimators.linear._powell import NO_BETTER, TOUCHING
 from censquant.estimators.linear._program import Floats, Programme
-
-_TOUCHING = 1e-10
-# A step that lowers the loss by a smaller share of the weights is rounding.
-_NO_BETTER = 1e-12
 
 
 def edge_descent(
@@ -38,7 +35,7 @@ def edge_descent(
     X, y = programme.X, programme.y
     near = np.argsort(np.abs(y - X @ beta), kind="stable")
     basis = near[independent_columns(X[near].T)]
-    least = _NO_BETTER * float(weight.sum())
+    least = NO_BETTER * float(weight.sum())
     while True:
         inverse = np.linalg.inv(X[basis])
         beta = inverse @ y[basis]
@@ -64,11 +61,11 @@ def _best_edge(
     n = len(y)
     fit = X @ beta
     rate = X @ directions
-    rises, falls = rate > _TOUCHING, rate < -_TOUCHING
+    rises, falls = rate > TOUCHING, rate < -TOUCHING
     of_time, of_limit = (y - fit)[:, None], (censoring_time - fit)[:, None]
     # On which side of time and censoring time a row lies as soon as the fit moves.
-    above_time = (of_time < -_TOUCHING) | ((np.abs(of_time) <= _TOUCHING) & rises)
-    above_limit = (of_limit < -_TOUCHING) | ((np.abs(of_limit) <= _TOUCHING) & rises)
+    above_time = (of_time < -TOUCHING) | ((np.abs(of_time) <= TOUCHING) & rises)
+    above_limit = (of_limit < -TOUCHING) | ((np.abs(of_limit) <= TOUCHING) & rises)
     slope = np.where(above_limit, 0.0, np.where(above_time, 1.0 - tau, -tau)) * rate
     slope *= weight[:, None]
     size = np.abs(rate) * weight[:, None]
@@ -77,8 +74,8 @@ def _best_edge(
     changes = np.vstack((size, (tau - 1.0) * size))
     meets = np.vstack(
         (
-            (rises & (of_time > _TOUCHING)) | (falls & (of_time < -_TOUCHING)),
-            (rises & (of_limit > _TOUCHING)) | (falls & (of_limit < -_TOUCHING)),
+            (rises & (of_time > TOUCHING)) | (falls & (of_time < -TOUCHING)),
+            (rises & (of_limit > TOUCHING)) | (falls & (of_limit < -TOUCHING)),
         )
     )
     meets &= np.isfinite(np.vstack((of_time, of_limit)))

@@ -8,15 +8,36 @@ from censquant.estimators.linear._program import Floats
 
 # An intermediate level this close to a requested one, as a share of a step, is the same level.
 _SAME = 1e-6
+# The step up to so many rows. Beyond them sampling error falls and a level takes longer.
+_FINE = 1e-3
+_ROWS_OF_FINE = 1_000
 
 
 def default_step(method: str, n_rows: int) -> float:
-    """Return the distance between levels that R's ``crq`` uses for this number of rows.
+    """Return a distance between levels than which a smaller one hardly changes coefficients.
+
+    That is 0.001 for up to 1,000 rows, then in proportion to them, but never more than the step of
+    R's ``crq``. Data augmentation keeps that one: it passes through all levels in every round.
 
     Examples
     --------
     >>> from censquant.estimators.linear._levels import default_step
-    >>> round(default_step("portnoy", 200), 4), default_step("peng-huang", 200)
+    >>> default_step("portnoy", 200), default_step("peng-huang", 200)
+    (0.001, 0.001)
+    """
+    step = step_of_crq(method, n_rows)
+    if method == "data-augmentation":
+        return step
+    return min(step, max(_FINE, _FINE * n_rows / _ROWS_OF_FINE))
+
+
+def step_of_crq(method: str, n_rows: int) -> float:
+    """Return the distance between levels that R's ``crq`` uses for this number of rows.
+
+    Examples
+    --------
+    >>> from censquant.estimators.linear._levels import step_of_crq
+    >>> round(step_of_crq("portnoy", 200), 4), step_of_crq("peng-huang", 200)
     (0.0334, 0.01)
     """
     if method != "peng-huang":

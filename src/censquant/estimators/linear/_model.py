@@ -81,13 +81,14 @@ class LinearModel(FeatureModel):
         values, left = self._predicted(features), self.time_transform_.mirror
         times = self.time_transform_.inverse(-values if left else values)
         curve = QuantileCurve.adopt(times, self._curve_levels, self._lowest_time())
-        return curve.with_reach(ReachRule(self, features), lowest=left)
+        return self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         values, left = self._predicted_graph(x), self.time_transform_.mirror
         times = self.time_transform_.graph_inverse(-values if left else values)
         curve = GridCurve.of_predictions(times, self._curve_levels, self._lowest_time())
-        followed = followed_graph(self._follow_up, x, self.time_transform_)
+        curve = self._limited(curve)
+        followed = followed_graph(self._follow_up, x, self.time_transform_, self.follow_up_)
         return curve, reach_graph(curve, followed, lowest=left)
 
     def _predicted_graph(self, x: Value) -> Value:
@@ -102,7 +103,7 @@ class LinearModel(FeatureModel):
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
-        return followed(self._follow_up, features, self.time_transform_)
+        return followed(self._follow_up, features, self.time_transform_, self.follow_up_)
 
     # Reporting
 

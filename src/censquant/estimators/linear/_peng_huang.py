@@ -5,9 +5,7 @@ from numpy.typing import NDArray
 
 from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._program import Floats, Programme
-
-_TOUCHING = 1e-10
+from censquant.estimators.linear._program import Floats, Programme, touching
 
 
 def peng_huang_path(
@@ -21,7 +19,8 @@ def peng_huang_path(
               1[y_i \ge x_i'\beta(\tau_k)] (H(\tau_{k+1}) - H(\tau_k)) \Big) = 0,
               \quad H(u) = -\log(1 - u)
 
-    where everybody is at risk before the first level.
+    where everybody is at risk before the first level, and rows that a fit passes through still are:
+    without features it is the estimator of Nelson and Aalen.
 
     Parameters
     ----------
@@ -37,6 +36,7 @@ def peng_huang_path(
     if len(independent_columns(X[event])) < X.shape[1]:
         return Path.of(taus, [], X.shape[1], stopped_at=float(taus[0]))
     hazard = np.diff(-np.log1p(-np.concatenate(([0.0], taus))))
+    tolerance = touching(y)
     at_risk = np.ones(len(y), dtype=bool)
     expected = np.zeros(X.shape[1])
     programme = Programme(X[event], y[event])
@@ -48,5 +48,5 @@ def peng_huang_path(
         if beta is None:
             return Path.of(taus, coefficients, X.shape[1], stopped_at=tau)
         coefficients.append(beta)
-        at_risk = y - X @ beta >= -_TOUCHING
+        at_risk = y - X @ beta >= -tolerance
     return Path.of(taus, coefficients, X.shape[1])

@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._program import Floats, Programme
-
-_TOUCHING = 1e-10
+from censquant.estimators.linear._program import Floats, Programme, touching
 
 
 def portnoy_path(
@@ -18,7 +16,7 @@ def portnoy_path(
     passed a censored row, all of its weight is at infinity. From its crossing level :math:`q` on,
     the share :math:`(\tau - q) / (1 - q)` of it is at its censoring time. The crossing level is
     interpolated between the two levels around it. Censored rows below the first quantile carry
-    no information and are left out.
+    no information and are left out; one that a fit touches is not passed yet.
 
     Parameters
     ----------
@@ -31,7 +29,7 @@ def portnoy_path(
         Increasing levels; the closer they are, the more accurate are the crossing levels.
     weight : ndarray of shape (n,), in (0, inf)
     """
-    programme = Programme(X, y)
+    programme, tolerance = Programme(X, y), touching(y)
     weight, beta = _first_level(programme, event, float(taus[0]), weight)
     crossing = np.full(len(y), np.nan)
     coefficients, stopped_at = [beta], None
@@ -46,7 +44,7 @@ def portnoy_path(
             stopped_at = tau
             break
         coefficients.append(now)
-        new = waiting & (y - X @ now < -_TOUCHING)
+        new = waiting & (y - X @ now < -tolerance)
         high, low = X[new] @ now, X[new] @ beta
         crossing[new] = tau - (tau - before) * (high - y[new]) / (high - low)
         beta = now
@@ -57,11 +55,12 @@ def _first_level(
     programme: Programme, event: NDArray[np.bool_], tau: float, weight: Floats
 ) -> tuple[Floats, Floats]:
     """Set the weight of censored rows below the first quantile to 0, until there are none."""
+    tolerance = touching(programme.y)
     while True:
         beta = _fit(programme, weight, weight, tau)
         if beta is None:  # quantile regression of finite rows always has a solution
             raise RuntimeError("The linear programme of the first level was not solved.")
-        below = ~event & (weight > 0) & (programme.y - programme.X @ beta <= _TOUCHING)
+        below = ~event & (weight > 0) & (programme.y - programme.X @ beta <= tolerance)
         if not below.any():
             return weight, beta
         weight = np.where(below, 0.0, weight)

@@ -11,6 +11,8 @@ from censquant.estimators.linear._program import Floats, Programme
 
 _MOST_ROUNDS = 50
 _RANDOM_STARTS = 20
+TOUCHING = 1e-10  # a fit so near to a time passes through it
+NO_BETTER = 1e-12  # a loss that is lower by a smaller share of the weights is as good
 
 Descent = Callable[[Programme, Floats, Floats, float, Floats], Iterator[Floats]]
 
@@ -66,13 +68,13 @@ def powell_path(
             starts.append(near[level])
         else:
             starts.extend(_through_random_rows(X, y, y < censoring_time, rng))
-        best, best_loss = plain, np.inf
+        best, best_loss, least = plain, np.inf, NO_BETTER * float(weight.sum())
         for start in starts:
             for beta in descent(programme, censoring_time, start, tau, weight):
                 loss = powell_loss(X, y, censoring_time, beta, tau, weight)
-                if loss < best_loss:
+                if loss < best_loss - least:
                     best, best_loss = beta, loss
-        free = X @ best < censoring_time
+        free = _below(programme, best, censoring_time)
         if len(independent_columns(X[free])) < X.shape[1]:
             return Path.of(taus, coefficients, X.shape[1], stopped_at=tau)
         coefficients.append(best)
@@ -90,11 +92,17 @@ def repeated_regressions(
     rows = None
     for _ in range(_MOST_ROUNDS):
         yield beta
-        free = programme.X @ beta < censoring_time
+        free = _below(programme, beta, censoring_time)
         if not free.any() or (rows is not None and (free == rows).all()):
             return
         rows = free
         beta = _regress(programme, rows, tau, weight)
+
+
+def _below(programme: Programme, beta: Floats, censoring_time: Floats) -> NDArray[np.bool_]:
+    """Return the rows that a fit puts below their censoring time, not those it passes through."""
+    below: NDArray[np.bool_] = programme.X @ beta < censoring_time - TOUCHING
+    return below
 
 
 def _regress(programme: Programme, rows: NDArray[np.bool_], tau: float, weight: Floats) -> Floats:

@@ -11,6 +11,26 @@ _ROUNDING = 1e-9
 # Beyond that many, HiGHS is faster.
 _PIVOTS_PER_COLUMN = 200
 _ILL_CONDITIONED = 1e10
+# What distance to a fit is none: at least rounding, and for times of an even spread a little more.
+_TOUCHING_AT_LEAST = 1e-10
+_TOUCHING_SHARE = 1e-7
+
+
+def touching(y: Floats) -> float:
+    """Return how close to a fit a row lies on it, for responses of the order of 1.
+
+    Tied rows that a fit passes through stay on it where their times are perturbed by much less
+    than the typical spread of the times, and so does the path of all later levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.estimators.linear._program import touching
+    >>> bool(np.isclose(touching(np.array([-1.0, 0.0, 1.0])), 1e-7))
+    True
+    """
+    spread = float(np.median(np.abs(y - np.median(y))))
+    return max(_TOUCHING_AT_LEAST, _TOUCHING_SHARE * spread)
 
 
 class Programme:

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from censquant._frames import unmasked
 from censquant.adapters import adapted_curve, is_supported
 from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._features import columns_of_fit, refuse_swapped
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, even_grid
 from censquant.survival import Surv, default_horizon, read_target
 
@@ -72,9 +74,10 @@ class AdaptedModel(QuantileRegressor):
         -------
         self
         """
+        refuse_swapped(X, y)
         target = read_target(y)
         self.model_ = clone(self.model).fit(
-            X, Surv.from_arrays(event=target.event, time=target.time), **params
+            unmasked(X), Surv.from_arrays(event=target.event, time=target.time), **params
         )
         self.unique_times_ = np.unique(target.time[target.event])
         self.horizon_ = default_horizon(target.time)
@@ -103,7 +106,8 @@ class AdaptedModel(QuantileRegressor):
         """
         if not is_supported(self._fitted):
             raise NotFittedError(f"{type(self._fitted).__name__} predicts no survival curves yet.")
-        curve, reach = adapted_curve(self._fitted, X, even_grid(_N_LEVELS))
+        rows = columns_of_fit(self._fitted, unmasked(X), may_lack=True)
+        curve, reach = adapted_curve(self._fitted, rows, even_grid(_N_LEVELS))
         if (curve.values >= 0).all():
             curve = QuantileCurve(curve.values, curve.taus, 0.0)
         return curve if reach is None else curve.with_reach(reach)

@@ -1,14 +1,17 @@
 """ConformalSurvivalRegressor: bounds that cover, around any model."""
 
-from collections.abc import Callable
-from typing import Any, Self
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._seeds import seed_sequence
-from censquant._validation import check_choice, check_number
+from censquant._validation import check_choice, check_flag, check_number
+from censquant.calibration import FOLLOWED_SHARE, end_of_follow_up
+from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._frames import labelled
 from censquant.estimators._parts import Part
 from censquant.estimators.meta._bounds import (
@@ -22,6 +25,7 @@ from censquant.estimators.meta._bounds import (
     prefitted,
     restored_conformal,
     subgroup_labels,
+    without_rows,
 )
 from censquant.quantiles import QuantileCurve
 from censquant.survival import require_events
@@ -38,11 +42,13 @@ class ConformalSurvivalRegressor(ExportsBounds):
     returned. An overfitted model has no level that is low enough, so bounds also stretch past its
     lowest one.
 
-    The promise is about all individuals together, not about each, and about individuals like the
-    calibration rows. It assumes that censoring is independent of the event time given the features,
-    and that the censoring model or the recalibrated event model is right. No lower bound lies past
-    the time to which one in ten individuals like this one were followed, and upper bounds there are
-    infinite: what happens later is the model's word alone.
+    The promise is about all individuals together and about those whose bound is not limited by
+    follow-up, not about each, and about individuals like the calibration rows. It assumes that
+    censoring is independent of the event time given the features, and that the censoring model or
+    the recalibrated event model is right. No lower bound lies past the time to which one in ten
+    individuals like this one were followed, and upper bounds there are infinite: what happens later
+    is the model's word alone. No lower bound is above the recalibrated quantile of its level, and
+    no upper bound below, so that bounds, intervals and quantiles do not contradict each other.
 
     Parameters
     ----------
@@ -233,38 +239,91 @@ class ConformalSurvivalRegressor(ExportsBounds):
         check_is_fitted(self)
         curve, reach = curve_table(self.estimator_, X, mirror=self._mirror)
         labels = subgroup_labels(self.by, X)
-        new = self._calibration.recalibrated(curve.with_reach(reach), labels)
-        if not self._mirror:
-            return new
-        lowest = 0.0 if self.follow_up_[0] >= 0 else -np.inf
-        turned = QuantileCurve.from_predictions(-new.values[:, ::-1], 1.0 - new.taus[::-1], lowest)
-        return turned.with_reach(1.0 - new.reach, lowest=True)
+        return self._calibration.recalibrated(curve.with_reach(reach), labels, self._lowest)
+
+    @overload
+    def predict_lower_bound(
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_lower_bound(
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["frame"],
+    ) -> Any: ...
 
     def predict_lower_bound(
-        self, X: Any, confidence: float = 0.9, *, elapsed: ArrayLike | None = None
-    ) -> Floats:
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["array", "frame"] = "array",
+    ) -> Any:
         """Return times that the events of a share ``confidence`` of individuals do not precede.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
         confidence : float in (0, 1), default 0.9
-            P(T >= bound), over individuals like the calibration rows.
+            P(T >= bound), over individuals like the calibration rows, and over those of them whose
+            bound follow-up does not limit.
         elapsed : float or array-like of shape (n,), optional
             Time that each individual has survived already. The promise then holds among those who
             have: a bound from the start promises them nothing.
+        output : {"array", "frame"}, default "array"
+            ``"frame"`` returns a data frame, of polars for polars input and else of pandas.
 
         Returns
         -------
         bound : ndarray of shape (n,)
-            Times since the start, also with ``elapsed``, and never less than that. The smallest
-            possible time where the calibration rows support no other.
+            Times since the start, also with ``elapsed``, and never less than that. Never above the
+            quantile of level ``1 - confidence`` of :meth:`predict_curve`. The smallest possible
+            time where the calibration rows support no other.
+
+            With ``output="frame"`` a data frame: ``bound``; ``limited``, whether follow-up ends
+            before the bound would, see :meth:`follow_up_of`; ``confidence``, that of each bound: as
+            asked, and where limited what the model says of that time, if it is more.
         """
-        return self._bounds(X, confidence, "lower", elapsed)
+        return self._bounds(X, confidence, "lower", elapsed).output(X, output)
+
+    @overload
+    def predict_upper_bound(
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_upper_bound(
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["frame"],
+    ) -> Any: ...
 
     def predict_upper_bound(
-        self, X: Any, confidence: float = 0.9, *, elapsed: ArrayLike | None = None
-    ) -> Floats:
+        self,
+        X: Any,
+        confidence: float = 0.9,
+        *,
+        elapsed: ArrayLike | None = None,
+        output: Literal["array", "frame"] = "array",
+    ) -> Any:
         """Return times by which the events of a share ``confidence`` of individuals happened.
 
         Parameters
@@ -274,13 +333,38 @@ class ConformalSurvivalRegressor(ExportsBounds):
             P(T <= bound), over individuals like the calibration rows whose bound is finite.
         elapsed : float or array-like of shape (n,), optional
             As in :meth:`predict_lower_bound`.
+        output : {"array", "frame"}, default "array"
+            As in :meth:`predict_lower_bound`.
 
         Returns
         -------
-        bound : ndarray of shape (n,)
-            Infinite where individuals like this one were not followed for long enough.
+        bound : ndarray of shape (n,), or DataFrame
+            Never below the quantile of level ``confidence`` of :meth:`predict_curve`. Infinite, and
+            ``limited``, where individuals like this one were not followed for long enough.
         """
-        return self._bounds(X, confidence, "upper", elapsed)
+        return self._bounds(X, confidence, "upper", elapsed).output(X, output)
+
+    @overload  # type: ignore[override]
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float = 0.8,
+        *,
+        elapsed: ArrayLike | None = None,
+        beyond: Literal["inf", "nan"] = "inf",
+        output: Literal["array"] = "array",
+    ) -> Floats: ...
+
+    @overload
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float = 0.8,
+        *,
+        elapsed: ArrayLike | None = None,
+        beyond: Literal["inf", "nan"] = "inf",
+        output: Literal["frame"],
+    ) -> Any: ...
 
     def predict_interval(
         self,
@@ -288,12 +372,13 @@ class ConformalSurvivalRegressor(ExportsBounds):
         coverage: float = 0.8,
         *,
         elapsed: ArrayLike | None = None,
-        beyond: str = "inf",
-        output: str = "array",
+        beyond: Literal["inf", "nan"] = "inf",
+        output: Literal["array", "frame"] = "array",
     ) -> Any:
         """Return the interval in which the event falls with probability ``coverage``.
 
-        Its ends are the lower and the upper bound that each leave out half of the rest.
+        Its ends are the lower and the upper bound that each leave out half of the rest, in this
+        order for every row.
 
         Parameters
         ----------
@@ -314,13 +399,73 @@ class ConformalSurvivalRegressor(ExportsBounds):
         check_choice("beyond", beyond, ("inf", "nan"))
         low = round((1.0 - share) / 2.0, 12)
         ends = np.column_stack(
-            [self._bounds(X, 1.0 - low, side, elapsed) for side in ("lower", "upper")]
+            [self._bounds(X, 1.0 - low, side, elapsed).time for side in ("lower", "upper")]
         )
         if beyond == "nan":
             ends = np.where(np.isfinite(ends), ends, np.nan)
         return labelled(ends, [low, 1.0 - low], X, output)
 
+    def follow_up_of(self, X: Any) -> Floats:
+        """Return the time to which one in ten individuals like each row were followed.
+
+        No lower bound lies past it, and upper bounds there are infinite. (``method="gui"`` and
+        ``"candes"`` stop earlier; ``"km-pit"`` and ``"split"`` go on.)
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+
+        Returns
+        -------
+        end : ndarray of shape (n,)
+            Infinite where more are under observation at the last training time, as without
+            censoring. Of left-censored times, back to which.
+
+        Examples
+        --------
+        >>> from censquant import BoostedQuantileRegressor, ConformalSurvivalRegressor
+        >>> from censquant.datasets import load_gbsg2
+        >>> X, y = load_gbsg2(as_frame=False)
+        >>> base = BoostedQuantileRegressor(max_iter=30, random_state=0)
+        >>> model = ConformalSurvivalRegressor(
+        ...     base, censoring_estimator="kaplan-meier", random_state=0
+        ... ).fit(X, y)
+        >>> model.follow_up_of(X[:2])
+        array([2192., 2192.])
+        """
+        check_is_fitted(self)
+        curve, _ = curve_table(self.estimator_, X, mirror=self._mirror)
+        censoring = self._censoring.curves(X, len(curve), mirror=self._mirror)
+        end = end_of_follow_up(censoring, FOLLOWED_SHARE, curve)
+        return -end if self._mirror else end
+
     # Saving
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        notes: Mapping[str, Any] | None = None,
+        calibration_rows: bool = True,
+    ) -> None:
+        """Write the fitted estimator to one file that executes nothing when it is opened.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced only once the new one is complete. Read it with
+            :func:`censquant.load`.
+        notes : mapping, optional
+            Anything JSON can hold that should stay with the model, such as the unit of time.
+        calibration_rows : bool, default True
+            Whether the file holds time, event and predictions of every calibration row, which
+            bounds for survivors (``elapsed=``) are computed from. Without them the file holds
+            sums over rows, all other predictions are the same, and ``elapsed=`` is refused after
+            loading.
+        """
+        check_is_fitted(self)
+        keeps = check_flag("calibration_rows", calibration_rows)
+        QuantileRegressor.save(self if keeps else without_rows(self), path, notes=notes)
 
     def _to_part(self) -> Part:
         return conformal_part(self)

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from censquant._frames import unmasked
 from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._features import columns_of_fit, refuse_swapped
 from censquant.estimators._parts import Part
 from censquant.estimators._persistence import parameters_of, restored_parameters
 from censquant.estimators._reading import Ask
@@ -74,7 +76,8 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
                 f"{type(self._regressor).__name__}: wrap another library's model by "
                 "censquant.adapt, or use scikit-learn's Pipeline."
             )
-        Pipeline.fit(self, X, y, **params)
+        refuse_swapped(X, y)
+        Pipeline.fit(self, unmasked(X), y, **params)
         return self
 
     @property
@@ -82,6 +85,7 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
         return self.steps[-1][1]
 
     def _transformed(self, X: Any) -> Any:
+        X = columns_of_fit(self, unmasked(X), may_lack=True)
         return self[:-1].transform(X) if len(self.steps) > 1 else X
 
     def predict_curve(self, X: Any) -> QuantileCurve:

@@ -7,6 +7,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._features import (
+    feature_names,
+    refuse_swapped,
+    warn_of_leaking_features,
+)
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.estimators.meta._pool import (
     POOL,
@@ -16,7 +21,7 @@ from censquant.estimators.meta._pool import (
     Prior,
     read_plain_features,
 )
-from censquant.survival import Target
+from censquant.survival import Target, read_target
 
 
 class PooledQuantileRegressor(Pool):
@@ -75,6 +80,8 @@ class PooledQuantileRegressor(Pool):
         The rows of ``X`` that they belong to.
     calibration_p_value_ : float or None
         Of the test of A-calibration on held-out rows.
+    calibration_gap_ : (float, float) or None
+        The predicted share of events that is furthest off on held-out rows, and the observed one.
     tail_rule_ : str
         What predictions rest on where the data cannot speak.
     quantiles_, follow_up_, horizon_, unique_times_, time_transform_
@@ -141,6 +148,7 @@ class PooledQuantileRegressor(Pool):
         self
         """
         self._begin_fit()
+        refuse_swapped(X, y)
         named = checked_estimators(self.estimators, self.censoring)
         allow_nd = any(getattr(estimator, "network", None) is not None for _, estimator in named)
         features = read_plain_features(self, X, allow_nd=allow_nd)
@@ -151,6 +159,9 @@ class PooledQuantileRegressor(Pool):
         prior: Prior = LikelihoodPrior()
         if self.prior is not None:
             prior = FixedPrior.read(self.prior, [name for name, _ in named])
+        if features.ndim == 2:
+            target = read_target(y, n_samples=len(features))
+            warn_of_leaking_features(features, target, feature_names(self))
         return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
 
 

@@ -6,19 +6,21 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from censquant._validation import check_flag
 from censquant.estimators._encoding import (
     EncodesFrames,
     FrameEncoder,
     encoder_graph,
     numbers_graph,
 )
+from censquant.estimators._features import refuse_swapped
 from censquant.estimators._parts import Part
 from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default_candidates
 from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_plain_features
 from censquant.estimators.meta._pooled import checked_estimators
 from censquant.export import Graph, Value
 from censquant.quantiles import GraphCurve
-from censquant.survival import Target, read_weights
+from censquant.survival import Target, read_weights, require_durations
 
 
 class CensoredQuantileRegressor(EncodesFrames, Pool):
@@ -54,6 +56,10 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         Which columns are categories; by default those of text, categories and booleans.
     censoring : {"right", "left"}, default "right"
         Whether a censored row's event lies after or before its time.
+    allow_negative : bool, default False
+        Whether right-censored times may be negative, as logarithms may be. By default they are
+        refused: a negative duration is a mistake, such as swapped dates. Left-censored values,
+        which are measurements rather than durations, may always be negative.
     n_jobs : int, optional
         Threads over candidates and folds; None means 1, -1 uses all cores. The result does not
         depend on it.
@@ -76,6 +82,8 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         The rows of ``X`` that they belong to.
     calibration_p_value_ : float or None
         Of the test of A-calibration on held-out rows.
+    calibration_gap_ : (float, float) or None
+        The predicted share of events that is furthest off on held-out rows, and the observed one.
     tail_rule_ : str
         What predictions rest on where the data cannot speak.
     feature_kinds_ : ndarray of str of shape (n_features,)
@@ -107,6 +115,7 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         cv: Any = 4,
         categorical_features: Any = "from_dtype",
         censoring: str = "right",
+        allow_negative: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -116,6 +125,7 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         self.cv = cv
         self.categorical_features = categorical_features
         self.censoring = censoring
+        self.allow_negative = allow_negative
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -146,6 +156,7 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         self
         """
         self._begin_fit()
+        refuse_swapped(X, y)
         prior: Prior = DEFAULT_PRIOR
         named = None
         if self.candidates is not None:
@@ -153,20 +164,27 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
             prior = LikelihoodPrior()
 
         def candidates_for(target: Target, n_features: int) -> list[tuple[str, Any]]:
+            if self.censoring == "right" and not check_flag("allow_negative", self.allow_negative):
+                require_durations(target)
             return named or default_candidates(target, n_features, self.censoring)
 
         # No name is left to the features here, so that the pool can let go of them.
         return self._fit_pool(
-            candidates_for, prior, self._fit_features(X, sample_weight), y, sample_weight, groups
+            candidates_for, prior, self._fit_features(X, y, sample_weight), y, sample_weight, groups
         )
 
-    def _fit_features(self, X: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.censoring == "right" and not self.allow_negative
+        return tags
+
+    def _fit_features(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> NDArray[Any]:
         """Return features as numbers; images and sequences are left as they are."""
         if getattr(X, "ndim", 2) > 2:
             self._encoder = None
             return read_plain_features(self, X, allow_nd=True)
         weight = None if sample_weight is None else read_weights(sample_weight, _num_samples(X))
-        return self._fit_encoder(X, weight)
+        return self._fit_encoder(X, weight, y)
 
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "estimators_")
@@ -183,7 +201,9 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         if self._encoder is None:
             return super()._graph_curve(graph)
         named = hasattr(self, "feature_names_in_")
-        return self._curve_of_graph(encoder_graph(self._encoder, graph, named=named))
+        x = encoder_graph(self._encoder, graph, named=named)
+        graph.require_finite(x)
+        return self._curve_of_graph(x)
 
     def _numbers_graph(self, numbers: Value) -> Value:
         return numbers if self._encoder is None else numbers_graph(self._encoder, numbers)

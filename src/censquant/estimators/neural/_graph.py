@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._follow_up import FollowUp, followed_graph, reach_graph
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.export import Value
 from censquant.networks import network_graph
@@ -18,15 +17,6 @@ from censquant.survival import TimeTransform
 Floats = NDArray[np.float64]
 CurveGraph = tuple[GraphCurve, Value]
 """Curves, and their reach of shape (n, 1)."""
-
-
-def neural_graph(
-    models: Sequence[TrainedModel], follow_up: FollowUp | None, x: Value, levels: Floats
-) -> CurveGraph:
-    """Return the curves of an ensemble and their reach, in a graph."""
-    curve, transform = ensemble_graph(models, x, levels), models[0].time_transform
-    followed = followed_graph(follow_up, scaled_graph(models[0], x), transform)
-    return curve, reach_graph(curve, followed, lowest=transform.mirror)
 
 
 def ensemble_graph(

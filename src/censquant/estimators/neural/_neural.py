@@ -13,15 +13,17 @@ from censquant.estimators._features import (
     feature_names,
     feature_range,
     refuse_other_shapes,
+    refuse_swapped,
     warn_of_constant_features,
+    warn_of_leaking_features,
 )
-from censquant.estimators._follow_up import ReachRule, followed
+from censquant.estimators._follow_up import ReachRule, followed, followed_graph, reach_graph
 from censquant.estimators._parts import Part
 from censquant.estimators._row_order import arrangement
 from censquant.estimators.neural._convergence import SHOWN_ROWS
 from censquant.estimators.neural._dataset_fits import FitsDatasets
 from censquant.estimators.neural._facts import DataFacts
-from censquant.estimators.neural._graph import CurveGraph, neural_graph
+from censquant.estimators.neural._graph import CurveGraph, ensemble_graph, scaled_graph
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._preparation import (
     FeatureScale,
@@ -174,11 +176,14 @@ n_features_in_, feature_names_in_
         known_objective: Callable[[tuple[float, ...]], Objective] = Powell,
     ) -> Self:
         """Fit; with ``censoring_time`` every row's is known."""
+        refuse_swapped(X, y)
         config = self._training_config()
         taus = check_quantiles(self.quantiles)
         features = dense(self._check_features(X, reset=True))
         target = read_target(y, n_samples=len(features))
         weight = read_weights(sample_weight, len(features))
+        if features.ndim == 2 and self._stands_alone:
+            warn_of_leaking_features(features, target, feature_names(self))
         left = self.censoring == "left"
         limit = None
         if censoring_time is not None:
@@ -230,7 +235,8 @@ n_features_in_, feature_names_in_
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         curve = ensemble_curve(self.models_, features, self._curve_levels())
-        return curve.with_reach(ReachRule(self, features), lowest=self.time_transform_.mirror)
+        rule, mirror = ReachRule(self, features), self.time_transform_.mirror
+        return self._limited(curve).with_reach(rule, lowest=mirror)
 
     def _curve_levels(self) -> NDArray[np.float64]:
         """Return the levels that curves list; models of a whole distribution may add some."""
@@ -253,10 +259,14 @@ n_features_in_, feature_names_in_
     def _followed(self, features: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how long individuals were followed, and the level reached by then."""
         scaled = self.models_[0].feature_scale.apply
-        return followed(self._follow_up, features, self.time_transform_, scaled)
+        return followed(self._follow_up, features, self.time_transform_, self.follow_up_, scaled)
 
     def _curve_of_graph(self, x: Any) -> CurveGraph:
-        return neural_graph(self.models_, self._follow_up, x, self._curve_levels())
+        models, transform = self.models_, self.time_transform_
+        curve = self._limited(ensemble_graph(models, x, self._curve_levels()))
+        scaled = scaled_graph(models[0], x)
+        followed = followed_graph(self._follow_up, scaled, transform, self.follow_up_)
+        return curve, reach_graph(curve, followed, lowest=transform.mirror)
 
     # Saving
 

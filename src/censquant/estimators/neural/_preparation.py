@@ -11,6 +11,9 @@ from censquant.training import Rows, RowSource
 
 # A spread below this share of the values' size is rounding: the feature is constant.
 _NO_SPREAD = 1e-10
+# What a constant feature is divided by: nothing was learned of it, so that no other value that it
+# has later may change a prediction, whatever its unit.
+_NO_INFLUENCE = 1e200
 _STEPS_IN_ONE = 2.0**20
 _BLOCK_ROWS = 65_536
 
@@ -38,8 +41,8 @@ class FeatureScale:
     ) -> "FeatureScale":
         """Take weighted mean and standard deviation of each feature, of rows in an ``order``.
 
-        A constant feature is only centred. Samples that are images or sequences have one mean and
-        one standard deviation in all, so that their parts stay comparable.
+        A constant feature is 0, whatever its value. Samples that are images or sequences have one
+        mean and one standard deviation in all, so that their parts stay comparable.
         """
         if x.ndim > 2:
             x = (x if order is None else x[order]).astype(np.float64, copy=False)
@@ -57,10 +60,9 @@ class FeatureScale:
     def of_moments(
         cls, center: NDArray[np.float64], variance: NDArray[np.float64]
     ) -> "FeatureScale":
-        """Take means and variances that are known; a constant feature is only centred."""
+        """Take means and variances that are known; a constant feature is 0, whatever its value."""
         scale = np.sqrt(variance)
-        scale[scale <= _NO_SPREAD * np.abs(center)] = 1.0
-        scale[scale == 0.0] = 1.0
+        scale[scale <= _NO_SPREAD * np.abs(center)] = _NO_INFLUENCE
         return cls(center, scale)
 
     def apply(self, x: NDArray[Any]) -> NDArray[Any]:

@@ -174,12 +174,22 @@ class BoostedQuantileRegressor(TabularRegressor):
         self._transform = TimeTransform.fit(
             time, rows.event, kind, mirror=left, sample_weight=rows.weight
         )
-        z = self._transform.forward(time)
+        # Another unit of time rounds differently in the last bits, which would decide between two
+        # equally good splits: in single precision the times are the same in every unit.
+        z = self._transform.forward(time).astype(np.float32).astype(np.float64)
         self._bounds = (float(z.min()) - _ROOM, float(z.max()) + _ROOM)
         fold_of = self._folds(rows, rng)
         seeds = rng.integers(2**63, size=fold_of.max() + 1).tolist()
         self._boosters, state = cross_fitted(
-            self._rule(), rows.x, z, rows.event, rows.weight, fold_of, seeds, self.n_jobs
+            self._rule(),
+            rows.x,
+            z,
+            rows.event,
+            rows.weight,
+            fold_of,
+            seeds,
+            self.n_jobs,
+            self._stopping,
         )
         self.n_iter_ = self._boosters.feature.shape[1]
         residual, held_out = (z - state[0]) * np.exp(-state[1]), fold_of != NEVER

@@ -12,7 +12,7 @@ from censquant.estimators._bins import bin_values, edges_of, stride
 from censquant.estimators.trees._censored_normal import total_loss
 from censquant.estimators.trees._histogram_tree import N_BINS
 from censquant.estimators.trees._rounds import add_rounds, run_rounds
-from censquant.training import side_by_side
+from censquant.training import side_by_side, stop_if_asked
 
 Floats = NDArray[np.float64]
 
@@ -134,8 +134,8 @@ class _FoldRun:
         """Return the sum of the losses of the rows held out."""
         return float(total_loss(*self._rows[1:], self.state, self.held_out))
 
-    def advance(self, n_rounds: int) -> float:
-        """Train some rounds more and return the loss."""
+    def advance(self, n_rounds: int, stopping: Event) -> float:
+        """Train some rounds more and return the loss; a round of many rows takes long."""
         rule = self._rule
         rates, n_leaves = rule.rates, 2**rule.depth
         shape = (n_rounds, len(rates))
@@ -144,18 +144,20 @@ class _FoldRun:
             np.empty((*shape, n_leaves - 1), np.uint8),
             np.empty((*shape, n_leaves)),
         )
-        run_rounds(
-            *self._rows,
-            self._train,
-            rule.share,
-            rule.penalty,
-            rule.min_leaf,
-            rates,
-            self._seed,
-            self.state,
-            *self._work,
-            *trees,
-        )
+        for k in range(n_rounds):
+            stop_if_asked(stopping)
+            run_rounds(
+                *self._rows,
+                self._train,
+                rule.share,
+                rule.penalty,
+                rule.min_leaf,
+                rates,
+                self._seed,
+                self.state,
+                *self._work,
+                *(part[k : k + 1] for part in trees),
+            )
         self._blocks.append(trees)
         return self.loss()
 
@@ -173,6 +175,7 @@ def cross_fitted(
     fold_of: NDArray[np.intp],
     seeds: Sequence[int],
     n_jobs: int | None,
+    stopping: Event | None = None,
 ) -> tuple[Boosters, Floats]:
     """Return one booster per fold, and what it says of the fold's own rows, of shape (2, n).
 
@@ -188,7 +191,7 @@ def cross_fitted(
     while n_rounds < rule.max_rounds and n_vain < _PATIENCE:
         n_new = min(_ROUNDS_PER_CHECK, rule.max_rounds - n_rounds)
         tasks = [_advance(run, n_new) for run in runs]
-        loss = sum(side_by_side(tasks, n_jobs, on_interrupt="raise"))
+        loss = sum(side_by_side(tasks, n_jobs, on_interrupt="raise", stopping=stopping))
         n_rounds += n_new
         n_vain += 1
         if loss < best - least_gain:
@@ -202,6 +205,6 @@ def cross_fitted(
 
 def _advance(run: _FoldRun, n_rounds: int) -> Any:
     def task(stopping: Event) -> float:
-        return run.advance(n_rounds)
+        return run.advance(n_rounds, stopping)
 
     return task

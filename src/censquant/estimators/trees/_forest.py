@@ -27,6 +27,8 @@ from censquant.quantiles import GridCurve, QuantileCurve
 
 Floats = NDArray[np.float64]
 
+_N_COARSE = 400  # steps up to the last time in pages that hold no times of training rows
+
 _AUTO_ROWS = 50_000  # rows per tree; see benchmarks/tree_speed.py
 
 
@@ -147,7 +149,7 @@ class CensoredQuantileForest(TabularRegressor):
         self._mean_rate = _mean_rate(rows, self._lowest)
         scores = log_rank_scores(rows.time, rows.event, rows.weight)
         x, growth = self._units(rows.x), self._growth(len(rows))
-        self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs)
+        self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs, self._stopping)
 
     def _start_of(self, time: Floats) -> float:
         """Return the time at which the tail of a row without any similar event starts."""
@@ -209,9 +211,8 @@ class CensoredQuantileForest(TabularRegressor):
 
     def _beran_graph(self, x: Value, levels: Floats) -> tuple[Value, Value, Value]:
         leaf = leaf_numbers(self._units, self._leaves, x)
-        return beran_graph(
-            leaf, self._leaves, self._bins.times, self._lowest, self._mean_rate, levels
-        )
+        times = x.graph.row_limits(self._bins.times, _N_COARSE)
+        return beran_graph(leaf, self._leaves, times, self._lowest, self._mean_rate, levels)
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
         description = {"lowest": self._lowest, "mean_rate": self._mean_rate}

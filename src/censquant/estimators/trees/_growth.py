@@ -41,12 +41,14 @@ class ForestGrowth:
         weight: Floats,
         rng: np.random.Generator,
         n_jobs: int | None,
+        stopping: Event | None = None,
     ) -> Leaves:
         """Return the trees, whose leaves hold the rows that they were grown on."""
         weights = None if (weight == weight[0]).all() else weight
         grow = partial(self._tree, x, scores, codes, weights)
         tasks = [partial(grow, tree_rng) for tree_rng in rng.spawn(self.n_trees)]
-        return Leaves.joined(side_by_side(tasks, n_jobs, on_interrupt="raise"))
+        grown = side_by_side(tasks, n_jobs, on_interrupt="raise", stopping=stopping)
+        return Leaves.joined(grown)
 
     def _tree(
         self,

@@ -35,6 +35,7 @@
       identified: answer.identified[0],
       ...(bounds && {
         lowerBound: answer.lower_bound[0][0],
+        isLimited: answer.lower_bound_limited[0][0] > 0,
         interval: [answer.lower_bound[0][1], answer.upper_bound[0][1]],
       }),
     };
@@ -176,17 +177,22 @@
   const fillBounds = (answer, start) => {
     const cells = find("wi-bounds").tBodies[0].rows;
     [answer, start].forEach((one, place) => {
-      cells[0].cells[place + 1].textContent = shown(one.lowerBound);
+      cells[0].cells[place + 1].textContent =
+        `${shown(one.lowerBound)}${one.isLimited ? " (end of follow-up)" : ""}`;
       cells[1].cells[place + 1].textContent = between(one.interval);
     });
   };
 
-  const promised = ({ lowerBound, interval: [low, high] }) => {
+  const promised = ({ lowerBound, isLimited, interval: [low, high] }) => {
     const rest = high === Infinity
       ? "Follow-up is too short for an upper bound."
       : `With ${percent(bounds.coverage)} it comes between ${shown(low)} and ${timed(high)}.`;
-    return ` With ${percent(bounds.confidence)} confidence the event comes no earlier than `
-      + `${timed(lowerBound)} (calibrated). ${rest}`;
+    const first = isLimited
+      ? ` With more than ${percent(bounds.confidence)} confidence there is no event at least until `
+        + `the end of follow-up, ${timed(lowerBound)} (calibrated).`
+      : ` With ${percent(bounds.confidence)} confidence the event comes no earlier than `
+        + `${timed(lowerBound)} (calibrated).`;
+    return `${first} ${rest}`;
   };
 
   const say = (answer) => {

@@ -69,6 +69,9 @@ def test_the_oracle_covers_exactly_and_has_a_ratio_of_one():
     assert row["bound_coverage"] == pytest.approx(0.9, abs=1e-12)
     assert row["bound_ratio"] == pytest.approx(1.0, abs=1e-12)
     assert row["bound_trivial"] == 0.0
+    assert row["bound_limited"] == 0.0
+    for among in ("unlimited", "risk"):
+        assert row[f"bound_{among}_coverage"] == pytest.approx(0.9, abs=1e-12)
     assert math.isfinite(row["predict_seconds"])
 
 
@@ -80,6 +83,31 @@ def test_bounds_at_another_level_cover_as_that_level_says():
     assert row["bound_coverage"] == pytest.approx(0.8 * 0.75 + 0.2)
     assert row["bound_trivial"] == pytest.approx(0.2)
     assert row["bound_ratio"] > 1.2
+
+
+def test_limited_bounds_and_those_at_the_highest_risk_are_scored_by_themselves():
+    class Cut(OracleBound):
+        """Takes bounds away from those at the highest risk, and says which others were cut."""
+
+        def follow_up_of(self, X):
+            return np.full(len(X), 1.0)
+
+        def predict_lower_bound(self, X, confidence, output):
+            assert output == "frame"
+            bound = super().predict_lower_bound(X, confidence)
+            risk = np.argsort(np.argsort(X[:, 0])) / len(X)
+            bound[risk < 0.2] = 0.0
+            bound[risk > 0.7] /= 1e6
+            return pd.DataFrame({"bound": bound, "limited": risk > 0.7, "confidence": 0.9})
+
+    (row,) = run_plan(
+        plan("coverage", datasets=["gui1"], methods=[method("cut", Cut())], seeds=1), n_jobs=1
+    )
+    assert row["error"] == ""
+    assert row["bound_limited"] == pytest.approx(0.3, abs=1e-3)
+    assert row["bound_risk_coverage"] == pytest.approx(1.0)
+    assert row["bound_unlimited_coverage"] == pytest.approx((0.2 + 0.5 * 0.9) / 0.7, abs=1e-3)
+    assert row["bound_coverage"] == pytest.approx(0.2 + 0.5 * 0.9 + 0.3, abs=1e-3)
 
 
 @pytest.mark.parametrize("knows", [False, True])
@@ -140,7 +168,7 @@ def test_a_set_without_a_known_law_is_refused():
         CoverageConventions().more_scores(OracleBound(), data.X_test, data)
 
 
-def rows(coverage, *, dataset="gui1", ratio=0.95, name="m"):
+def rows(coverage, *, dataset="gui1", ratio=0.95, name="m", unlimited=None):
     return pd.DataFrame(
         {
             "suite": "coverage",
@@ -152,6 +180,9 @@ def rows(coverage, *, dataset="gui1", ratio=0.95, name="m"):
             "bound_coverage": coverage,
             "bound_ratio": ratio,
             "bound_trivial": 0.0,
+            "bound_limited": 0.0 if unlimited is None else 0.6,
+            "bound_unlimited_coverage": coverage if unlimited is None else unlimited,
+            "bound_risk_coverage": 0.86,
             "censored_share": 0.4,
         }
     )
@@ -180,6 +211,15 @@ def test_tables_say_which_rules_are_missed(coverage, dataset, ratio, missed):
     assert over_all.rows[0][1].bold == kept
 
 
+def test_the_upper_line_is_judged_among_bounds_that_follow_up_does_not_limit():
+    for unlimited, missed in ((0.92, "kept"), (0.94, "coverage")):
+        frame = rows([0.95] * 10, dataset="ss7", unlimited=unlimited)
+        assert texts(coverage_tables(frame, Labels())[1])[0][-1] == missed
+    # Where all bounds are limited there is nothing that could be too long.
+    frame = rows([0.95] * 10, dataset="ss7", unlimited=np.nan)
+    assert texts(coverage_tables(frame, Labels())[1])[0][-1] == "kept"
+
+
 def test_each_method_has_one_line_over_all_settings():
     frame = pd.concat(
         [
@@ -190,8 +230,8 @@ def test_each_method_has_one_line_over_all_settings():
     )
     over_all, by_setting = coverage_tables(frame, Labels())
     assert texts(over_all) == [
-        ["bad", "0 of 1", "0.800 to 0.800", "50 %", "0.950 to 0.950", "gui1"],
-        ["good", "2 of 2", "0.905 to 0.910", "0 %", "0.600 to 0.950", "–"],
+        ["bad", "0 of 1", "0.800 to 0.800", "0.800", "0.860", "50 %", "0.950 to 0.950", "gui1"],
+        ["good", "2 of 2", "0.905 to 0.910", "0.910", "0.860", "0 %", "0.600 to 0.950", "–"],
     ]
     assert [line[0] for line in texts(by_setting)] == ["clr3", "gui1", "gui1"]
 

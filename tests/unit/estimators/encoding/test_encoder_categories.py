@@ -222,3 +222,25 @@ def test_no_columns_are_categories_where_none_are_chosen():
     X = np.array([[1.0, 2.0], [2.0, 5.0], [3.0, 3.0]])
     for chosen in (None, []):
         assert FrameEncoder.fit(X, categorical_features=chosen).transform(X) is X
+
+
+@pytest.mark.parametrize(
+    "as_column",
+    [list, np.array, pd.Categorical, lambda values: pd.array(values, dtype="string")],
+    ids=["list", "array", "categorical", "string"],
+)
+def test_an_empty_text_is_a_missing_value(as_column):
+    texts = ["a", "b", "", "a", "b", ""]
+    encoder = FrameEncoder.fit(pd.DataFrame({"t": as_column(texts)}))
+    assert encoder.feature_names_out == ["t=b", "t (missing)"]
+    missing = pd.DataFrame({"t": [text or None for text in texts]})
+    expected = FrameEncoder.fit(missing).transform(missing)
+    np.testing.assert_array_equal(encoder.transform(missing), expected)
+    np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"t": texts})), expected)
+
+
+def test_an_empty_text_among_numbers_is_a_missing_number():
+    frame = pd.DataFrame({"n": pd.Series([1.0, "", 3.0, 5.0], dtype=object)})
+    encoder = FrameEncoder.fit(frame)
+    assert encoder.feature_names_out == ["n", "n (missing)"]
+    np.testing.assert_array_equal(encoder.transform(frame)[1], [3.0, 1.0])

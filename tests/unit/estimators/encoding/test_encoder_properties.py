@@ -113,7 +113,7 @@ def test_each_row_has_at_most_one_level_and_only_unknown_levels_have_none(seen, 
         shown = [name for name, one in zip(encoder.feature_names_out, row, strict=True) if one]
         if level in rule.levels and Z.shape[1] > 2:
             assert shown == [f"a={level}"]
-        elif level is None and rule.has_missing:
+        elif not level and rule.has_missing:
             assert shown == ["a (missing)"]
         elif level not in rule.levels and rule.has_rare and rule.has_levels:
             assert shown == ["a (rare)"]

@@ -10,7 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sksurv.linear_model import CoxPHSurvivalAnalysis
 
 from censquant import CoxQuantileRegressor
-from censquant.exceptions import ConstantFeatureWarning, IdentifiabilityWarning
+from censquant.exceptions import (
+    ConstantFeatureWarning,
+    IdentifiabilityWarning,
+    LeakageWarning,
+)
 
 TRUTH = np.array([0.5, 0.05, -3.0, 0.0])
 
@@ -235,7 +239,11 @@ def test_a_feature_that_separates_events_is_reported_and_predictions_stay_finite
 
 def test_a_feature_that_is_the_time_itself_is_reported():
     _, time, event = made()
-    with pytest.warns(ConvergenceWarning, match=SEPARATED):
+    leak = r"'x0' \(the time itself, or a multiple of it\)"
+    with (
+        pytest.warns(LeakageWarning, match=leak),
+        pytest.warns(ConvergenceWarning, match=SEPARATED),
+    ):
         model = fitted(time[:, None], time, event, penalty=0)
     assert np.isfinite(model.predict_quantiles(time[:, None], beyond="extrapolate")).all()
     message = (
@@ -243,7 +251,10 @@ def test_a_feature_that_is_the_time_itself_is_reported():
         r"rows differ beyond all measure: set a larger penalty, got 1e-09, or look for extreme "
         r"values in X\.$"
     )
-    with pytest.warns(ConvergenceWarning, match=message):
+    with (
+        pytest.warns(LeakageWarning, match=leak),
+        pytest.warns(ConvergenceWarning, match=message),
+    ):
         fitted(time[:, None], time, event, penalty=1e-9)
 
 

@@ -71,7 +71,7 @@ def test_the_tail_has_the_hazard_of_the_last_piece():
     end = last_event(model)
     risk = np.exp((X - X.mean(axis=0)) @ model.coef_)
     slow = risk < 1.0  # whose survival is not yet rounding
-    hazard = -np.log(model.predict_curve(X[slow]).survival([end, end + 0.5, end + 1.0]))
+    hazard = -np.log(model._model_curve(X[slow]).survival([end, end + 0.5, end + 1.0]))
     expected = np.tile(0.5 * risk[slow, None] * model._pieces.rate[-1], (1, 2))
     np.testing.assert_allclose(np.diff(hazard, axis=1), expected, rtol=1e-8)
 

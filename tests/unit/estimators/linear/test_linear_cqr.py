@@ -388,5 +388,7 @@ def test_column_names_are_kept_and_checked():
     frame = pd.DataFrame(X, columns=["age", "dose"])
     model = fitted(data=(frame, TIME, EVENT, LIMIT))
     assert model.feature_names_in_.tolist() == ["age", "dose"]
-    with pytest.raises(ValueError, match="Feature names must be in the same order"):
-        model.predict(frame[["dose", "age"]])
+    expected = model.predict(frame)
+    np.testing.assert_array_equal(model.predict(frame[["dose", "age"]]), expected)
+    with pytest.raises(ValueError, match="columns of the fit, got no column 'dose'"):
+        model.predict(frame[["age"]])

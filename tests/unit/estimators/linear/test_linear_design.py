@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._design import Design, DistinctRows
-from censquant.estimators.linear._levels import default_step, levels_of_path
+from censquant.estimators.linear._levels import default_step, levels_of_path, step_of_crq
 from censquant.survival import Target
 
 
@@ -126,10 +126,22 @@ def test_zeros_without_an_intercept_are_refused():
         Design.of(np.zeros((3, 2)), np.arange(3.0), intercept=False)
 
 
-def test_default_steps_are_those_that_crq_documents():
-    assert default_step("portnoy", 1000) == pytest.approx(1 / (5 + 3 * 1000**0.4))
-    assert default_step("peng-huang", 100) == 0.01
-    assert default_step("peng-huang", 1000) == pytest.approx(1 / (2 * 1000**0.7))
+def test_the_steps_of_crq_are_those_of_its_default_grids():
+    assert step_of_crq("portnoy", 1000) == pytest.approx(1 / (5 + 3 * 1000**0.4))
+    assert step_of_crq("peng-huang", 100) == 0.01
+    assert step_of_crq("peng-huang", 1000) == pytest.approx(1 / (2 * 1000**0.7))
+
+
+@pytest.mark.parametrize("method", ["portnoy", "peng-huang"])
+def test_default_steps_are_fine_for_few_rows_and_never_coarser_than_those_of_crq(method):
+    assert default_step(method, 20) == default_step(method, 1_000) == 0.001
+    assert default_step(method, 50_000) == step_of_crq(method, 50_000)
+    steps = np.array([default_step(method, n) for n in range(100, 50_000, 100)])
+    assert (steps <= [step_of_crq(method, n) for n in range(100, 50_000, 100)]).all()
+
+
+def test_data_augmentation_keeps_the_step_of_crq():
+    assert default_step("data-augmentation", 200) == step_of_crq("portnoy", 200)
 
 
 def test_the_path_holds_the_levels_asked_for_to_the_bit_and_none_above():

@@ -85,3 +85,11 @@ def test_a_model_without_survival_curves_is_refused():
     )
     with pytest.raises(TypeError, match=message):
         adapt(LinearRegression())
+
+
+def test_columns_of_a_foreign_model_are_found_by_name():
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[::-1, 0]})
+    forest = RandomSurvivalForest(n_estimators=5, min_samples_leaf=50, random_state=0)
+    model = adapt(forest.fit(frame, Y))
+    other = frame.assign(c="text")[["c", "b", "a"]]
+    np.testing.assert_array_equal(model.predict(other), model.predict(frame))

@@ -19,6 +19,7 @@ from censquant import (
     QuantileRegressor,
     load,
 )
+from censquant._files import read_arrays
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from conformal_rows import Simulation, lognormal_curve
 
@@ -208,7 +209,9 @@ def test_the_method_says_why():
 @pytest.mark.parametrize("method", ["aipcw", "ipcw", "km-pit", "drcosarc", "candes", "gui"])
 def test_every_method_can_be_chosen(method):
     model = conformal(LogNormal(0.5, 0.6), method).fit(X, Y, censoring_time=TRAIN.censoring_time)
-    assert covered(model) == pytest.approx(0.9, abs=0.03)
+    # Shifted quantiles are above the recalibrated ones of some rows, and are cut there.
+    cautious = 0.03 if method == "candes" else 0.0
+    assert covered(model) == pytest.approx(0.9 + cautious, abs=0.03)
     assert (model.predict_upper_bound(X[:3], 0.3) > 0).all()
 
 
@@ -385,6 +388,73 @@ def test_a_saved_model_makes_the_same_bounds(tmp_path, censoring):
         assert copy.coverage_ == model.coverage_
 
 
+@pytest.mark.parametrize("censoring", ["kaplan-meier", CoxQuantileRegressor()])
+@pytest.mark.parametrize("by", [None, 1])
+def test_a_file_without_calibration_rows_makes_the_same_bounds(tmp_path, censoring, by):
+    rows = np.column_stack([X[:900], np.arange(900) % 2])
+    target = Y[0][:900], Y[1][:900]
+    model = conformal(CoxQuantileRegressor(), censoring_estimator=censoring, by=by)
+    model.fit(rows, target)
+    path = tmp_path / "model.safetensors"
+    model.save(path, calibration_rows=False, notes={"unit": "days"})
+    again = load(path)
+    for confidence in (0.5, 0.8, 0.95):
+        for method in ("predict_lower_bound", "predict_upper_bound"):
+            np.testing.assert_array_equal(
+                getattr(again, method)(rows, confidence), getattr(model, method)(rows, confidence)
+            )
+    np.testing.assert_array_equal(
+        again.predict_quantiles(rows, beyond="extrapolate"),
+        model.predict_quantiles(rows, beyond="extrapolate"),
+    )
+    np.testing.assert_array_equal(again.follow_up_of(rows), model.follow_up_of(rows))
+    assert again.coverage_ == model.coverage_
+    again.save(path)  # what is not there is not saved either
+    with pytest.raises(ValueError, match=r"^elapsed must be None for a model that was saved with"):
+        load(path).predict_lower_bound(rows, elapsed=0.5)
+
+
+def test_a_file_without_calibration_rows_holds_no_time_of_a_row(tmp_path):
+    time, event = np.random.default_rng(0).exponential(size=900) + 1 / 3, Y[1][:900]
+    model = conformal(LogNormal()).fit(X[:900], (time, event))
+    model.estimator_ = model.estimator = CoxQuantileRegressor()  # itself without a fit
+    model.cv = "prefit"
+    model.unique_times_ = np.array([1.0])
+    held = {}
+    for rows in (True, False):
+        path = tmp_path / f"{rows}.safetensors"
+        model.save(path, calibration_rows=rows)
+        values = [np.ravel(array) for array in read_arrays(path, "model")[1].values()]
+        held[rows] = int(np.isin(time, np.concatenate(values)).sum())
+    assert held[True] == 900
+    assert held[False] <= 3  # the end of follow-up, and the first and last time
+
+
+def test_rows_that_a_method_needs_are_not_left_out(tmp_path):
+    model = conformal(LogNormal(), method="drcosarc").fit(X[:300], (Y[0][:300], Y[1][:300]))
+    message = r"^calibration_rows must be True for the methods 'split', 'drcosarc' and 'candes'"
+    with pytest.raises(ValueError, match=message):
+        model.save(tmp_path / "model", calibration_rows=False)
+
+
+def test_a_model_file_of_an_earlier_version_has_no_shares_of_limited_bounds():
+    part = conformal(CoxQuantileRegressor()).fit(X[:600], (Y[0][:600], Y[1][:600]))._to_part()
+    for row in part.description["coverage"]:
+        del row["limited"], row["unlimited"]
+    table = ConformalSurvivalRegressor._from_part(part, None).coverage_
+    assert np.isnan([table.at(0.9).limited, table.at(0.9).unlimited]).all()
+    assert "nan" in str(table)
+
+
 def test_it_is_found_where_users_look():
     assert censquant.calibration.ConformalSurvivalRegressor is ConformalSurvivalRegressor
     assert censquant.estimators.ConformalSurvivalRegressor is ConformalSurvivalRegressor
+
+
+def test_columns_of_a_frame_are_found_by_name():
+    frame = pd.DataFrame({"x": X[:900, 0], "site": np.arange(900) % 2})
+    model = conformal(CoxQuantileRegressor(), by="site").fit(frame, (Y[0][:900], Y[1][:900]))
+    other = frame.assign(more="text")[["more", "site", "x"]]
+    np.testing.assert_array_equal(
+        model.predict_lower_bound(other), model.predict_lower_bound(frame)
+    )

@@ -9,14 +9,13 @@ from scipy.optimize import brentq
 from censquant.estimators.meta._pool._candidates import LEVELS, Answer
 from censquant.estimators.meta._pool._kernels import (
     level_of,
-    pull_in_tails,
     quantile_of,
     survival_on_grid,
 )
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
-from censquant.quantiles import QuantileCurve
+from censquant.quantiles import QuantileCurve, TailLimit
 
-FAR = 1e9
+FAR = TailLimit(1e9)
 
 
 def increasing_rows(seed, n=3, scale=1.0):
@@ -108,18 +107,22 @@ def test_a_candidate_that_ends_is_continued_by_the_reference_given_survival():
     np.testing.assert_allclose(mixture.continued(answers)[0], exact, rtol=0.02)
 
 
-def test_a_candidate_alone_in_the_far_tail_is_pulled_back_to_the_median_of_all():
-    values = np.ones((3, 1, 2))
-    values[:, 0, 1] = (4.0, 6.0, 1e12)
-    pull_in_tails(values, np.array([0.3, 0.4, 0.3]), 5.0)
-    np.testing.assert_array_equal(values[:, 0, 1], (4.0, 6.0, 6.0))
-    np.testing.assert_array_equal(values[:, 0, 0], 1.0)
+def test_after_the_last_time_a_pool_falls_at_least_as_fast_as_its_law():
+    parts = [increasing_rows(0, scale=0.1), 1e6 * increasing_rows(1), increasing_rows(2, scale=3.0)]
+    tail = TailLimit(end=0.5)
+    found = QuantileCurve(pooled(parts, [0.3, 0.4, 0.3], LEVELS, tail), LEVELS, 0.0)
+    late = 1.0 - found.survival(np.array([0.5, 1.0, 2.0, 3.0, 4.0]))
+    limit = 1.0 - (1.0 - late[:, :1]) * np.array([2.0, 4.0, 6.0, 8.0]) ** (-4.0 / 3.0)
+    # Straight segments between levels are within one of them.
+    assert (late[:, 1:] >= limit - 0.05).all()
+    assert (found.at([0.5]) <= 0.5 * 2.0**0.75).all()
 
 
-def test_tails_below_the_limit_are_left_alone():
-    values = np.array([1.0, 2.0, 3.0]).reshape(3, 1, 1)
-    pull_in_tails(values, np.array([0.5, 0.3, 0.2]), 3.0)
-    np.testing.assert_array_equal(values.ravel(), (1.0, 2.0, 3.0))
+def test_tails_before_the_last_time_are_left_alone():
+    parts = [increasing_rows(k) for k in range(3)]
+    last = max(part.max() for part in parts)
+    found = pooled(parts, [0.5, 0.3, 0.2], LEVELS, TailLimit(last, 0.999 * last))
+    np.testing.assert_array_equal(found, pooled(parts, [0.5, 0.3, 0.2], LEVELS))
 
 
 def test_no_candidate_goes_far_below_the_observed_times():

@@ -4,6 +4,9 @@ import pickle
 import re
 import sys
 import threading
+import time
+from copy import copy
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +29,7 @@ from censquant import (
     make_quantile_pipeline,
 )
 from censquant.datasets import make_lognorm, make_norm_linear
+from censquant.estimators.meta._pool._cross_fit import CrossFit
 from censquant.exceptions import CalibrationWarning, FewEventsWarning, TrainingDivergedError
 from censquant.metrics import concordance_index, pinball_loss_censored
 from censquant.quantiles import QuantileCurve
@@ -448,12 +452,23 @@ def test_the_summary_of_what_was_not_fitted_is_refused():
 
 def test_a_calibration_that_held_out_rows_reject_is_a_warning_at_the_line_of_the_fit():
     with pytest.warns(
-        CalibrationWarning, match=r"^Held-out rows reject the calibration of the pooled quantiles"
+        CalibrationWarning,
+        match=r"^Cross-validation shows miscalibrated quantiles: by the predicted [\d.]+ % q",
     ) as caught:
         model = pool([("wrong", Constant(9.0))]).fit(X, Y)
     assert caught[0].filename == __file__
     assert model.calibration_p_value_ < 0.01
-    assert "Held-out rows reject its calibration (p = " in str(model.summary())
+    level, observed = model.calibration_gap_
+    assert abs(observed - level) > 0.05
+    assert "Its quantiles are not calibrated: by the predicted " in str(model.summary())
+
+
+def test_a_small_gap_is_called_small_whatever_the_p_value_says(fitted):
+    model = copy(fitted)
+    model.calibration_p_value_, model.calibration_gap_ = 2e-10, (0.4, 0.421)
+    said = "Its quantiles are close to calibrated: by the predicted 40 % quantile"
+    assert said in str(model.summary())
+    assert "42.1 % of held-out rows had the event (p = 2e-10)." in str(model.summary())
 
 
 @pytest.mark.parametrize("rich", [True, False])
@@ -466,7 +481,23 @@ def test_verbose_shows_a_bar_on_stderr_alone(rich, capsys, monkeypatch):
     line = " ".join(captured.err.split())
     assert line.startswith("candidates")
     assert "fits" in line
-    assert "2/2" in line  # at the end, the two that are fitted again to all rows
+    done, total = re.findall(r"(\d+)/(\d+) fits", line)[-1]
+    assert done == total  # those of the folds, and those of all rows
+
+
+def test_the_time_left_is_that_of_the_fits_so_far():
+    def task(estimator, began=None, ended=None):
+        return SimpleNamespace(estimator=estimator, began=began, ended=ended, n_rows=75)
+
+    slow, fast = "slow", "fast"
+    fitting = CrossFit(range(100), np.arange(4), None, False, 0.0, n_jobs=2, bar=None)
+    begun = [task(slow, 0.0, 15.0), task(fast)]
+    assert fitting._seconds_left(begun, []) is None  # the fast one may be a slow one
+    known = [task(slow, 0.0, 15.0), task(fast, 15.0, 18.0), task(slow), task(fast)]
+    # 15 and 3 seconds, and a slow fit to all 100 rows, in two threads.
+    assert fitting._seconds_left(known, [slow]) == pytest.approx((15 + 3 + 20) / 2)
+    running = [*known[:3], task(fast, began=time.perf_counter() - 2.0)]
+    assert 15.5 / 2 < fitting._seconds_left(running, []) <= 16.0 / 2
 
 
 def test_nothing_is_shown_by_default(fitted, capsys):

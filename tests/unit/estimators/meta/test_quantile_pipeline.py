@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -150,3 +151,24 @@ def test_a_saved_pipeline_predicts_the_same_bits(model, tmp_path):
 def test_a_pipeline_that_was_not_fitted_is_not_saved(tmp_path):
     with pytest.raises(NotFittedError):
         pipeline().save(tmp_path / "model.safetensors")
+
+
+def test_columns_are_found_by_name_where_the_first_step_would_refuse_them():
+    frame = pd.DataFrame(np.column_stack([DATA.X, DATA.X[::-1]]), columns=["age", "dose"])
+    model = make_quantile_pipeline(StandardScaler(), LinearCQR(LEVELS)).fit(frame, Y)
+    expected = model.predict_quantiles(frame, LEVELS, beyond="extrapolate")
+    other = frame.assign(more="text")[["more", "dose", "age"]]
+    np.testing.assert_array_equal(
+        model.predict_quantiles(other, LEVELS, beyond="extrapolate"), expected
+    )
+
+
+def test_what_a_mask_hides_is_missing_to_the_first_step():
+    X = np.column_stack([DATA.X, DATA.X[::-1]])
+    hidden = np.zeros(X.shape, dtype=bool)
+    hidden[::7, 0] = True
+    masked = np.ma.array(np.where(hidden, 1e9, X), mask=hidden)
+    model = make_quantile_pipeline(SimpleImputer(), LinearCQR(LEVELS)).fit(masked, Y)
+    plain = np.where(hidden, np.nan, X)
+    expected = make_quantile_pipeline(SimpleImputer(), LinearCQR(LEVELS)).fit(plain, Y)
+    np.testing.assert_array_equal(model.predict(masked), expected.predict(plain))

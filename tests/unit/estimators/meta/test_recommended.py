@@ -1,6 +1,7 @@
 """CensoredQuantileRegressor: nothing to tune, data frames as they are, few events said."""
 
 import pickle
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from censquant import (
     BoostedQuantileRegressor,
     CensoredQuantileForest,
     CensoredQuantileRegressor,
+    ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     ShapeNN,
 )
@@ -104,9 +106,11 @@ def test_own_candidates_replace_the_default_ones():
 def test_one_candidate_alone_is_the_whole_pool():
     model = cheap(candidates=CHEAP[:1]).fit(X, Y)
     assert model.weights_ == {"hazards": 1.0}
-    # Straight segments between 23 levels stand for the curve.
     alone = CoxQuantileRegressor().fit(X, Y)
-    np.testing.assert_allclose(quantiles(model), quantiles(alone), rtol=1e-6)
+    # Straight segments between 26 levels stand for the curve that enters the last observed time.
+    observed = quantiles(alone) <= alone.follow_up_[1]
+    assert observed.mean() > 0.9
+    np.testing.assert_allclose(quantiles(model)[observed], quantiles(alone)[observed], rtol=1e-6)
 
 
 # Few events
@@ -203,6 +207,33 @@ def test_other_columns_than_those_of_the_fit_are_refused():
         model.predict(frame.rename(columns={"age": "aged"}))
 
 
+def hidden_rows():
+    """Rows with missing values, and the same with a mask over values that must not be seen."""
+    rows = X.to_numpy(copy=True)
+    hidden = np.zeros(rows.shape, dtype=bool)
+    hidden[::7, 2] = True
+    return np.where(hidden, np.nan, rows), np.ma.array(np.where(hidden, 1e9, rows), mask=hidden)
+
+
+@pytest.mark.parametrize(
+    "make", [cheap, lambda: ConformalSurvivalRegressor(cheap(), cv=2, random_state=0)]
+)
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
+def test_what_a_mask_hides_is_missing(make):
+    plain, masked = hidden_rows()
+    expected, model = make().fit(plain, Y), make().fit(masked, Y)
+    np.testing.assert_array_equal(quantiles(model, masked), quantiles(expected, plain))
+
+
+def test_text_that_a_mask_hides_is_missing_too():
+    frame, y = messy_rows()
+    rows = frame[["stage", "town"]].astype(object).to_numpy()
+    hidden = frame["town"].isna().to_numpy()[:, None] & [False, True]
+    masked = np.ma.array(np.where(hidden, "B", rows), mask=hidden)
+    expected, model = cheap().fit(rows, y), cheap().fit(masked, y)
+    np.testing.assert_array_equal(quantiles(model, masked), quantiles(expected, rows))
+
+
 def test_arrays_may_hold_nan():
     rows = X.to_numpy(copy=True)
     rows[::7, 2] = np.nan
@@ -214,6 +245,53 @@ def test_no_column_worth_keeping_leaves_one_curve_for_all():
     with pytest.warns(FeatureWarning):
         model = cheap().fit(np.ones((200, 2)), Y)
     assert (np.ptp(quantiles(model, np.ones((5, 2))), axis=0) == 0).all()
+
+
+def test_negative_durations_are_refused_with_their_number_and_the_smallest():
+    time = Y["time"].copy()
+    time[[3, 50]] = -7.0, -1.0
+    message = (
+        "y must hold durations, none of them negative, got 2 of 200 times below 0, the smallest "
+        "-7: check whether start and end are swapped, or pass allow_negative=True to the estimator "
+        "if these values are meant."
+    )
+    for y in ((time, Y["event"]), time, pd.DataFrame({"time": time, "event": Y["event"]})):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            cheap().fit(X, y)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        ConformalSurvivalRegressor(cheap(), cv=2).fit(X, (time, Y["event"]))
+
+
+def test_a_negative_duration_of_weight_zero_does_not_matter():
+    time = Y["time"].copy()
+    time[3] = -7.0
+    weight = np.ones(len(time))
+    weight[3] = 0.0
+    assert cheap().fit(X, (time, Y["event"]), weight).follow_up_[0] >= 0
+
+
+def test_values_below_zero_are_fitted_where_they_are_meant():
+    y = np.log(Y["time"]) - 7.0, Y["event"]
+    model = cheap(allow_negative=True).fit(X, y)
+    assert (quantiles(model)[:, 0] < 0).any()
+    with pytest.raises(TypeError, match=r"^allow_negative must be True or False, got 'yes'\.$"):
+        cheap(allow_negative="yes").fit(X, y)
+    measured = CHEAP[0][0], CoxQuantileRegressor(censoring="left")
+    cheap(candidates=[measured], censoring="left").fit(X, y)
+
+
+def test_a_negative_age_is_refused():
+    age = np.ones(len(X))
+    age[[2, 5, 7]] = -4.0
+    message = (
+        "elapsed must not be negative, got 3 of 200 values below 0, the smallest -4: pass the time "
+        "since the start of follow-up."
+    )
+    for negative in (False, True):
+        time = Y["time"] - 500.0 * negative
+        model = cheap(allow_negative=negative).fit(X, (time, Y["event"]))
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            model.predict_remaining(X, age)
 
 
 # The whole interface
@@ -275,6 +353,7 @@ def test_parameters_are_few_and_survive_a_clone():
     assert not hasattr(twin, "weights_")
 
 
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
 def test_a_grid_search_goes_over_the_number_of_folds():
     search = GridSearchCV(cheap(), {"cv": [2, 3]}, cv=2).fit(X, Y)
     assert search.best_params_["cv"] in (2, 3)
@@ -329,5 +408,5 @@ def test_ctrl_c_ends_a_long_fit_and_leaves_nothing_half_fitted(n_jobs, moment):
         check=False,
         timeout=1800,
     )
-    assert done.stderr == ""
+    assert done.stderr in ("", "Stopping ...\n")  # nothing where no fit had begun
     assert done.stdout == "interrupted\nnot fitted\n"

@@ -294,7 +294,12 @@ class TestRemaining:
             (pd.Timedelta("3 days"), TypeError, "elapsed must hold numbers, got Timedelta"),
             (np.timedelta64(3, "D"), TypeError, "elapsed must hold numbers, got dtype timedelta64"),
             ("3", TypeError, "elapsed must hold numbers, got dtype <U1"),
-            (-1.0, ValueError, "elapsed must be at least 0, got -1."),
+            (
+                -1.0,
+                ValueError,
+                "elapsed must not be negative, got 1 of 1 values below 0, the smallest -1: pass "
+                "the time since the start of follow-up.",
+            ),
             (np.nan, ValueError, "elapsed must be finite, got NaN or infinity."),
             (np.ones(5000), ValueError, "elapsed must be a number or have one value for each of"),
         ],
@@ -345,6 +350,6 @@ def test_scoring_is_not_warned_about():
 
 @pytest.mark.parametrize("method", ["predict_quantiles", "predict_interval"])
 def test_an_unknown_word_for_beyond_is_refused(method):
-    message = "beyond must be one of 'warn', 'extrapolate', 'inf', 'nan', got 'skip'."
+    message = "beyond must be one of 'warn', 'extrapolate', 'limit', 'inf', 'nan', got 'skip'."
     with pytest.raises(ValueError, match=f"^{message}$"):
         getattr(MODEL, method)(X, beyond="skip")

@@ -297,9 +297,10 @@ def test_another_number_of_features_is_refused(method):
     refused(ValueError, message, lambda: getattr(model, method)(np.ones((5, 3))))
 
 
-def test_an_unknown_column_is_refused():
+def test_a_misspelt_column_is_refused():
     model = small().fit(pd.DataFrame({"age": X[:, 0]}), DATA.y)
-    with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- aeg"):
+    message = r"^X must have the columns of the fit, got no column 'age' \(is it 'aeg'\?\)\.$"
+    with pytest.raises(ValueError, match=message):
         model.predict(pd.DataFrame({"aeg": X[:, 0]}))
 
 

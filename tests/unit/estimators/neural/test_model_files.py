@@ -84,14 +84,23 @@ def test_an_uncensored_model_comes_back_whole(path):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+def test_a_file_of_another_kind_than_expected_is_refused(path):
+    small().fit(X, Y).save(path)
+    assert isinstance(censquant.load(path, kind=censquant.CQRNN), censquant.CQRNN)
+    with pytest.raises(ModelFileError, match=r"must hold a LinearCQR, got a CQRNN\.$"):
+        censquant.load(path, kind=censquant.LinearCQR)
+
+
 def test_column_names_come_back(path):
     frame = pd.DataFrame(X, columns=["age", "dose"])
     small().fit(frame, Y).save(path)
     loaded = censquant.load(path)
     assert loaded.feature_names_in_.tolist() == ["age", "dose"]
     assert quantiles(loaded, frame).shape == (100, 19)
-    with pytest.raises(ValueError, match="Feature names must be in the same order"):
-        loaded.predict(frame[["dose", "age"]])
+    expected = loaded.predict(frame)
+    np.testing.assert_array_equal(loaded.predict(frame[["dose", "age"]]), expected)
+    with pytest.raises(ValueError, match="columns of the fit, got no column 'dose'"):
+        loaded.predict(frame[["age"]])
 
 
 def test_parameters_come_back_as_plain_values(path):

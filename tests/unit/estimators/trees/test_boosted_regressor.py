@@ -1,5 +1,7 @@
 """Boosted trees for location and scale."""
 
+import threading
+
 import numpy as np
 import pytest
 from scipy.stats import gumbel_l, norm
@@ -7,6 +9,8 @@ from scipy.stats import gumbel_l, norm
 import censquant
 from censquant import BoostedQuantileRegressor
 from censquant._files import read_arrays
+from censquant.estimators.trees import _boosters
+from censquant.training._interrupts import StoppedError
 from model_files import refused, rewrite
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
@@ -364,3 +368,21 @@ def test_a_forged_description_is_refused(path, change):
     small().fit(*censored(120)).save(path)
     rewrite(path, part={"description": change})
     refused(path, "is not a consistent model file")
+
+
+def test_a_fit_ends_with_the_round_in_which_it_is_asked_to(monkeypatch):
+    stopping, rounds = threading.Event(), []
+    original = _boosters.run_rounds
+
+    def counted(*arguments):
+        rounds.append(len(arguments[-1]))
+        if len(rounds) == 3:
+            stopping.set()
+        original(*arguments)
+
+    monkeypatch.setattr(_boosters, "run_rounds", counted)
+    model = small(max_iter=1000)
+    model._stopping = stopping
+    with pytest.raises(StoppedError):
+        model.fit(*censored())
+    assert rounds == [1, 1, 1]

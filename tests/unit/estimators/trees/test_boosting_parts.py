@@ -111,6 +111,14 @@ def test_a_tree_is_that_of_scikit_learn_where_all_curvatures_are_equal(depth):
     np.testing.assert_allclose(found, reference.predict(x), atol=1e-10)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1 / 7, 0.01, 365.25, 1000.0, 1 / 3])
+def test_a_value_in_the_middle_of_two_others_is_in_the_same_bin_in_every_unit(unit):
+    seen = np.array([20.0, 22.0, 31.0, 49.0, 51.0, 54.0])[:, None]
+    middle = (seen[1:] + seen[:-1]) / 2.0
+    codes = codes_of(unit * middle, edges_of(unit * seen, N_BINS))
+    assert codes[:, 0].tolist() == [0, 1, 2, 3, 4]
+
+
 def test_leaves_shrink_by_penalty_and_rate_and_weigh_by_curvature():
     x = np.repeat([[0.0], [1.0]], 10, axis=0)
     slope, curvature = RNG.normal(size=20) + 5.0 * x[:, 0], RNG.uniform(0.5, 2.0, 20)

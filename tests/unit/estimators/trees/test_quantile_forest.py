@@ -1,5 +1,7 @@
 """The forest with Kaplan-Meier leaves."""
 
+import threading
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -7,8 +9,9 @@ from scipy.stats import norm
 from censquant import CensoredQuantileForest
 from censquant.estimators.trees._growth import ForestGrowth
 from censquant.estimators.trees._time_bins import TimeBins
-from censquant.exceptions import ConstantFeatureWarning
+from censquant.exceptions import ConstantFeatureWarning, LeakageWarning
 from censquant.survival import kaplan_meier
+from censquant.training._interrupts import StoppedError
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 
@@ -100,7 +103,7 @@ def test_the_tail_is_exponential_with_the_rate_of_the_end_of_the_curve():
     model = CensoredQuantileForest([0.3, 0.7, 0.9, 0.99], n_estimators=2, random_state=0)
     with pytest.warns(ConstantFeatureWarning):
         model.fit(x, y)
-    found = quantiles(model, x[:1])[0]
+    found = model._model_curve(x[:1]).at(model.quantiles_)[0]
     np.testing.assert_allclose(found, -2.0 * np.log1p(-model.quantiles_), rtol=0.1)
     # No memory: equal cumulative hazards take equal times.
     steps = np.diff(found[1:]) / np.diff(-np.log1p(-model.quantiles_[1:]))
@@ -112,7 +115,8 @@ def test_rows_without_similar_events_have_a_curve_that_starts_at_their_last_cens
     x = np.repeat([[0.0], [1.0]], 100, axis=0)
     time = np.concatenate([rng.uniform(1, 2, 100), rng.uniform(1, 3, 100)])
     event = np.arange(200) < 100
-    model = small(n_estimators=5).fit(x, (time, event))
+    with pytest.warns(LeakageWarning, match=r"'x0' \(the event itself\)"):
+        model = small(n_estimators=5).fit(x, (time, event))
     end, level = model._quantiles_and_end(np.array([[1.0]]), LEVELS)[1]
     assert level[0] == 0.0
     assert end[0] == time[:100].max()
@@ -263,3 +267,21 @@ def test_wrong_parameters_are_refused(parameters, error, message):
     x, y = censored(30)
     with pytest.raises(error, match=f"^{message}"):
         CensoredQuantileForest(**parameters).fit(x, y)
+
+
+def test_a_fit_ends_with_the_tree_during_which_it_is_asked_to(monkeypatch):
+    stopping, trees = threading.Event(), []
+    original = ForestGrowth._tree
+
+    def counted(self, *arguments):
+        trees.append(1)
+        if len(trees) == 3:
+            stopping.set()
+        return original(self, *arguments)
+
+    monkeypatch.setattr(ForestGrowth, "_tree", counted)
+    model = small(n_estimators=1000)
+    model._stopping = stopping
+    with pytest.raises(StoppedError):
+        model.fit(*censored())
+    assert len(trees) == 3

@@ -9,7 +9,11 @@ from censquant.estimators.meta._bounds._cross_fit import (
     prefitted,
 )
 from censquant.estimators.meta._bounds._exporting import ExportsBounds
-from censquant.estimators.meta._bounds._files import conformal_part, restored_conformal
+from censquant.estimators.meta._bounds._files import (
+    conformal_part,
+    restored_conformal,
+    without_rows,
+)
 from censquant.estimators.meta._bounds._shift import ShiftTest, numbers_of
 from censquant.estimators.meta._bounds._subgroups import subgroup_labels
 
@@ -27,4 +31,5 @@ __all__ = [
     "prefitted",
     "restored_conformal",
     "subgroup_labels",
+    "without_rows",
 ]

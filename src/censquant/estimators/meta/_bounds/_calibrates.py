@@ -1,5 +1,6 @@
 """The private half of a conformal estimator: from fitted curves to calibrated bounds."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from censquant._frames import unmasked
 from censquant._validation import check_choice, check_n_jobs, check_number
 from censquant._warn import warn_user
 from censquant.calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
 from censquant.estimators._base import QuantileRegressor
 from censquant.estimators._feature_model import default_times
-from censquant.estimators._features import feature_names
+from censquant.estimators._features import feature_names, refuse_swapped
+from censquant.estimators._frames import OUTPUTS, framed
 from censquant.estimators._reading import read_elapsed
 from censquant.estimators.meta._bounds._calibration import Calibration
 from censquant.estimators.meta._bounds._censoring_model import (
@@ -26,9 +29,9 @@ from censquant.estimators.meta._bounds._shift import ShiftTest, numbers_of, shif
 from censquant.estimators.meta._bounds._subgroups import subgroup_labels
 from censquant.estimators.meta._pool import read_groups
 from censquant.estimators.meta._recommended import CensoredQuantileRegressor
-from censquant.exceptions import CalibrationWarning, FewEventsWarning
+from censquant.exceptions import CalibrationWarning, FewEventsWarning, IdentifiabilityWarning
 from censquant.metrics import a_calibration
-from censquant.quantiles import DEFAULT_QUANTILES
+from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
 from censquant.survival import (
     Target,
     TimeTransform,
@@ -130,11 +133,12 @@ class CalibratesBounds(QuantileRegressor):
     def _read_rows(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> FitRows:
+        refuse_swapped(X, y)
         n_rows = _num_samples(X)
         if hasattr(X, "tocsr"):
             X = X.tocsr()  # whose rows can be taken
         elif not hasattr(X, "columns"):
-            X = np.asarray(X)
+            X = np.asarray(unmasked(X))
         return FitRows(
             X,
             read_target(y, n_samples=n_rows),
@@ -210,7 +214,7 @@ class CalibratesBounds(QuantileRegressor):
         self.clipped_share_ = clipped_share(calibration_rows.censoring, timeline, fitted.weight)
         self.method_ = self._said(name, held.target)
         self.calibration_p_value_ = self._tested(calibration_rows)
-        calibration = Calibration(calibration_rows, labels, METHODS[name], mirror)
+        calibration = Calibration.of(calibration_rows, labels, METHODS[name], mirror=mirror)
         self.coverage_ = CoverageTable(tuple(calibration.coverage_rows(named=self.by is not None)))
         self._calibration = calibration
         if held.target.n_events < FEWEST_EVENTS:
@@ -274,7 +278,9 @@ class CalibratesBounds(QuantileRegressor):
                     f"{n_events} in {label.item()!r}: merge small groups."
                 )
 
-    def _bounds(self, X: Any, confidence: Any, side: Side, elapsed: ArrayLike | None) -> Floats:
+    def _bounds(
+        self, X: Any, confidence: Any, side: Side, elapsed: ArrayLike | None
+    ) -> "IndividualBounds":
         check_is_fitted(self)
         promised = check_number(
             "confidence", confidence, minimum=0.0, below=1.0, exclude_minimum=True
@@ -290,7 +296,73 @@ class CalibratesBounds(QuantileRegressor):
         labels = subgroup_labels(self.by, X)
         censoring = self._censoring.curves(X, len(curve), mirror=self._mirror)
         missed = round(1.0 - promised, 12)
-        bounds, notes = self._calibration.bounds(curve, censoring, labels, missed, side, ages)
+        level = missed if side == "lower" else 1.0 - missed
+        own = self._calibration.recalibrated(curve, labels, self._lowest)
+        if ages is None:
+            quantile = own.at([level])[:, 0]
+        else:
+            quantile = ages + own.remaining(ages, [level])[:, 0]
+        time, limited, notes = self._calibration.bounds(
+            curve, censoring, labels, missed, side, quantile, ages
+        )
         for note in dict.fromkeys(notes):
             warn_user(note, FewEventsWarning)
-        return bounds
+        found = IndividualBounds(time, limited, promised, side, own, ages)
+        n_cut = int(np.count_nonzero(found.limited & np.isfinite(time)))
+        if 2 * n_cut > len(time):
+            warn_user(
+                f"{n_cut:,} of {len(time):,} {side} bounds of confidence {promised:g} end where "
+                f"follow-up does: they hold with more than {promised:g}. See limited in "
+                "output='frame'.",
+                IdentifiabilityWarning,
+            )
+        return found
+
+    @property
+    def _lowest(self) -> float:
+        """Smallest possible time, as training times tell."""
+        return 0.0 if self.follow_up_[0] >= 0 else -np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class IndividualBounds:
+    """Bounds of n rows in the user's units, and what is known of each.
+
+    Parameters
+    ----------
+    time : ndarray of shape (n,)
+    limited : bool ndarray of shape (n,)
+        Whether follow-up ends before the bound would.
+    promised : float
+        Confidence of all.
+    side : {"lower", "upper"}
+    curve : QuantileCurve of n rows
+        Recalibrated.
+    ages : ndarray of shape (n,) or None
+        Times that the rows have outlived.
+    """
+
+    time: Floats
+    limited: NDArray[np.bool_]
+    promised: float
+    side: Side
+    curve: QuantileCurve
+    ages: Floats | None
+
+    @property
+    def confidence(self) -> Floats:
+        """Confidence of each bound: that of a limited one is the model's, where it is higher."""
+        early = self.curve.cdf(self.time)
+        if self.ages is not None:
+            passed = self.curve.cdf(self.ages)
+            early = (early - passed) / np.maximum(1.0 - passed, np.finfo(np.float64).tiny)
+        own = 1.0 - early if self.side == "lower" else early
+        return np.where(self.limited, np.maximum(own, self.promised), self.promised)
+
+    def output(self, X: Any, output: str) -> Any:
+        """Return the bounds alone, or a frame with what is known of them."""
+        check_choice("output", output, OUTPUTS)
+        if output == "array":
+            return self.time
+        columns = {"bound": self.time, "limited": self.limited, "confidence": self.confidence}
+        return framed(columns, X)

@@ -8,20 +8,26 @@ from numpy.typing import NDArray
 
 from censquant.calibration import (
     METHODS,
+    BoundFamily,
     BoundMethod,
     BoundRule,
     Calibrated,
     CalibrationRows,
     CensoringCurves,
     IndexRule,
+    MiscoverageCurve,
     Recalibration,
     Side,
+    consistent_bounds,
+    end_of_follow_up,
     estimated_coverage,
+    trivial_rule,
 )
 from censquant.estimators.meta._bounds._coverage_table import CoverageRow
 from censquant.quantiles import QuantileCurve
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Promises whose coverage is reported."""
@@ -29,18 +35,24 @@ CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 # Ages that are calibrated one by one; more are interpolated between so many.
 _MOST_AGES = 32
 
+Scores = dict[tuple[Side, float | None], Calibrated]
+"""Calibrated scores by side and age."""
+
 OTHER_SIDE: dict[Side, Side] = {"lower": "upper", "upper": "lower"}
 """Sides of right-censored times by those of mirrored ones."""
 
 
 @dataclass(eq=False)
 class Group:
-    """The calibration rows of one subgroup; scores are computed when they are first asked for."""
+    """The calibration rows of one subgroup; scores are computed when they are first asked for.
 
-    rows: CalibrationRows
+    Without rows there are the scores that were computed before they were left out.
+    """
+
+    rows: CalibrationRows | None
     recalibration: Recalibration
     method: BoundMethod
-    _scores: dict[tuple[Side, float | None], Calibrated] = field(default_factory=dict)
+    scores: Scores = field(default_factory=dict)
 
     @classmethod
     def of(cls, rows: CalibrationRows, method: BoundMethod) -> "Group":
@@ -51,12 +63,32 @@ class Group:
 
     def rule(self, missed: float, side: Side, age: float | None = None) -> BoundRule:
         """Return the rule for one share of missed events, side and age."""
+        return self._score(side, age).rule(missed)
+
+    def _score(self, side: Side, age: float | None) -> Calibrated:
         method = self.method
         if side not in method.sides or (age is not None and not method.given_age):
             method = METHODS["aipcw"]
-        if (side, age) not in self._scores:
-            self._scores[side, age] = method.calibrated(self.rows, side, age)
-        return self._scores[side, age].rule(missed)
+        if (side, age) not in self.scores:
+            if self.rows is None:
+                raise ValueError(
+                    "elapsed must be None for a model that was saved with calibration_rows=False, "
+                    "got ages: bounds of those who have reached an age are calibrated on the rows "
+                    "that have, which are not in the file."
+                )
+            self.scores[side, age] = method.calibrated(self.rows, side, age)
+        return self.scores[side, age]
+
+    def without_rows(self) -> "Group":
+        """Return the group with what bounds of new individuals need, and no calibration row."""
+        sides: tuple[Side, ...] = ("lower", "upper")
+        scores: Scores = {(side, None): self._score(side, None) for side in sides}
+        if not all(isinstance(score, MiscoverageCurve) for score in scores.values()):
+            raise ValueError(
+                "calibration_rows must be True for the methods 'split', 'drcosarc' and 'candes', "
+                "whose bounds are made from the rows themselves, got False."
+            )
+        return Group(None, self.recalibration, self.method, scores)
 
 
 class Groups(dict[Any, Group]):
@@ -77,22 +109,32 @@ class Calibration:
 
     Parameters
     ----------
-    rows : CalibrationRows
-        Of all subgroups, with right-censored times.
-    labels : ndarray of shape (n,)
-        Subgroups.
-    method : BoundMethod
+    groups : Groups
+        By label, with right-censored times.
     mirror : bool
         Whether the user's times are the negative ones.
+    rows : CalibrationRows, optional
+        Of all subgroups.
+    labels : ndarray of shape (n,), optional
+        Subgroups of the rows.
     """
 
-    rows: CalibrationRows
-    labels: NDArray[Any]
-    method: BoundMethod
+    groups: Groups
     mirror: bool
+    rows: CalibrationRows | None = None
+    labels: NDArray[Any] | None = None
 
-    def __post_init__(self) -> None:
-        self.groups = Groups.of(self.rows, self.labels, self.method)
+    @classmethod
+    def of(
+        cls, rows: CalibrationRows, labels: NDArray[Any], method: BoundMethod, *, mirror: bool
+    ) -> "Calibration":
+        """Return the calibration on some rows."""
+        return cls(Groups.of(rows, labels, method), mirror, rows, labels)
+
+    def without_rows(self) -> "Calibration":
+        """Return what bounds of new individuals need, and no calibration row."""
+        groups = Groups((label, group.without_rows()) for label, group in self.groups.items())
+        return Calibration(groups, self.mirror)
 
     def members(self, labels: NDArray[Any]) -> list[tuple[Any, NDArray[np.intp]]]:
         """Return the rows of each subgroup; refuse labels that were never calibrated."""
@@ -106,16 +148,26 @@ class Calibration:
             found.append((label.item(), np.flatnonzero(labels == label)))
         return found
 
-    def recalibrated(self, curve: QuantileCurve, labels: NDArray[Any]) -> QuantileCurve:
-        """Return curves of right-censored times whose levels are those of calibration rows."""
+    def recalibrated(
+        self, curve: QuantileCurve, labels: NDArray[Any], lowest: float
+    ) -> QuantileCurve:
+        """Return curves in the user's units whose levels are those of calibration rows.
+
+        ``lowest`` is the smallest time that the user's times can have.
+        """
         parts = self.members(labels)
         if len(parts) == 1:
-            return self.groups[parts[0][0]].recalibration.curve(curve)
-        values, reach = np.empty_like(curve.values), np.empty(len(curve))
-        for label, rows in parts:
-            part = self.groups[label].recalibration.curve(curve.take(rows))
-            values[rows], reach[rows] = part.values, part.reach
-        return QuantileCurve(values, curve.taus, curve.lower).with_reach(reach)
+            new = self.groups[parts[0][0]].recalibration.curve(curve)
+        else:
+            values, reach = np.empty_like(curve.values), np.empty(len(curve))
+            for label, rows in parts:
+                part = self.groups[label].recalibration.curve(curve.take(rows))
+                values[rows], reach[rows] = part.values, part.reach
+            new = QuantileCurve(values, curve.taus, curve.lower).with_reach(reach)
+        if not self.mirror:
+            return new
+        turned = QuantileCurve.from_predictions(-new.values[:, ::-1], 1.0 - new.taus[::-1], lowest)
+        return turned.with_reach(1.0 - new.reach, lowest=True)
 
     def bounds(
         self,
@@ -124,40 +176,44 @@ class Calibration:
         labels: NDArray[Any],
         missed: float,
         side: Side,
+        quantile: Floats,
         elapsed: Floats | None,
-    ) -> tuple[Floats, list[str]]:
-        """Return the bounds of rows in the user's units, and what is to be said of them."""
-        own = OTHER_SIDE[side] if self.mirror else side
-        result, notes = np.empty(len(curve)), list[str]()
+    ) -> tuple[Floats, Flags, list[str]]:
+        """Return bounds in the user's units, which are limited, and what is to be said of them.
+
+        ``quantile`` is that of each row, in the user's units, which its bound must not contradict.
+        """
+        own, sign = (OTHER_SIDE[side], -1.0) if self.mirror else (side, 1.0)
+        result, limited, notes = np.empty(len(curve)), np.empty(len(curve), np.bool_), list[str]()
         for label, rows in self.members(labels):
             part, limits = curve.take(rows, reach=False), censoring.take(rows)
-            ages = None if elapsed is None else elapsed[rows]
-            index = None
-            if ages is None:
+            if elapsed is None:
                 rule = self.groups[label].rule(missed, own)
-                result[rows] = rule.bounds(part, limits)
-                index = np.array([rule.index]) if isinstance(rule, IndexRule) else None
+                unlimited, end = rule.unlimited(part, limits), rule.end(part, limits)
+                index = np.full(len(rows), rule.index if isinstance(rule, IndexRule) else 0.0)
             else:
-                result[rows], index = self._at_ages(label, part, limits, missed, own, ages)
-            if index is not None and not np.isfinite(index).all():
-                n_trivial = len(rows) if len(index) == 1 else int(np.isinf(index).sum())
+                ages = elapsed[rows]
+                index, share = self._index_at(label, missed, own, ages)
+                unlimited = BoundFamily(part, ages).at_each(index)
+                end = end_of_follow_up(limits, share, part, ages)
+            result[rows], limited[rows] = consistent_bounds(
+                unlimited, end, sign * quantile[rows], own
+            )
+            if n_trivial := int(np.isinf(index).sum()):
                 notes.append(
                     f"The calibration rows do not support {side} bounds with confidence "
-                    f"{1.0 - missed:g} of {n_trivial} rows, for want of events: the trivial bound "
-                    "is returned."
+                    f"{1.0 - missed:g} of {n_trivial} rows, since too few of them have events: the "
+                    "trivial bound is returned."
                 )
-        return -result if self.mirror else result, notes
+        return sign * result, limited, notes
 
-    def _at_ages(
-        self,
-        label: Any,
-        curve: QuantileCurve,
-        censoring: CensoringCurves,
-        missed: float,
-        side: Side,
-        ages: Floats,
-    ) -> tuple[Floats, Floats]:
-        """Return bounds of survivors, each calibrated among those who lived as long."""
+    def _index_at(
+        self, label: Any, missed: float, side: Side, ages: Floats
+    ) -> tuple[Floats, float]:
+        """Return indices of survivors, each calibrated among those who lived as long.
+
+        The second is the share of individuals that must be followed up to a bound.
+        """
         known = np.unique(ages)
         if len(known) > _MOST_AGES:
             known = np.unique(np.quantile(known, np.linspace(0.0, 1.0, _MOST_AGES)))
@@ -166,26 +222,19 @@ class Calibration:
         assert len(indices) == len(rules)
         share = max((rule.share for rule in rules if isinstance(rule, IndexRule)), default=0.0)
         finite = np.isfinite(indices)
-        trivial = -np.inf if side == "lower" else np.inf
         above = np.minimum(np.searchsorted(known, ages), len(known) - 1)
         below = np.where(known[above] == ages, above, np.maximum(above - 1, 0))
-        index = np.full(len(ages), trivial)
         usable = finite[above] & finite[below]
-        index[usable] = np.interp(ages[usable], known[finite], indices[finite])
-        bounds = np.empty(len(ages))
-        for value in np.unique(index):
-            rows = np.flatnonzero(index == value)
-            rule = IndexRule(float(value), side, share)
-            bounds[rows] = rule.bounds(
-                curve.take(rows, reach=False), censoring.take(rows), ages[rows]
-            )
-        return bounds, index
+        index = np.full(len(ages), trivial_rule(side).index)
+        if usable.any():
+            index[usable] = np.interp(ages[usable], known[finite], indices[finite])
+        return index, share
 
     def coverage_rows(self, *, named: bool) -> list[CoverageRow]:
         """Return what the calibration rows say of each promise; groups are ``named`` or not."""
         found = []
         for label, group in self.groups.items():
-            if not len(group.rows):
+            if not group.rows:
                 continue
             for side in ("lower", "upper"):
                 rows = self._coverage_rows(group, side)
@@ -194,21 +243,36 @@ class Calibration:
 
     def _coverage_rows(self, group: Group, side: Side) -> list[CoverageRow]:
         own = OTHER_SIDE[side] if self.mirror else side
+        assert group.rows is not None
         rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
-        bounds = [group.rule(share, own).bounds(rows.curve, rows.censoring) for share in missed]
-        plain = rows.curve.at(missed if own == "lower" else CONFIDENCES)
-        table = np.column_stack((*bounds, plain))
-        estimate, error = estimated_coverage(rows, table, own)
-        k = len(CONFIDENCES)
-        useful = (np.isfinite(table) & (table > rows.curve.lower)).mean(axis=0)
+        levels = missed if own == "lower" else list(CONFIDENCES)
+        assert rows.model is not None
+        found = [
+            consistent_bounds(
+                rule.unlimited(rows.curve, rows.censoring),
+                rule.end(rows.curve, rows.censoring),
+                quantile,
+                own,
+            )
+            for rule, quantile in zip(
+                [group.rule(share, own) for share in missed], rows.model.at(levels).T, strict=True
+            )
+        ]
+        bounds, limited = (np.column_stack(each) for each in zip(*found, strict=True))
+        estimate, error = estimated_coverage(rows, bounds, own)
+        unlimited, _ = estimated_coverage(rows, bounds, own, among=~limited)
+        uncalibrated, _ = estimated_coverage(rows, rows.curve.at(levels), own)
+        useful = (np.isfinite(bounds) & (bounds > rows.curve.lower)).mean(axis=0)
         return [
             CoverageRow(
                 side,
                 confidence,
                 float(estimate[place]),
                 float(error[place]),
-                float(estimate[k + place]),
+                float(uncalibrated[place]),
                 float(useful[place]),
+                limited=float(limited[:, place].mean()),
+                unlimited=float(unlimited[place]),
             )
             for place, confidence in enumerate(CONFIDENCES)
         ]

@@ -155,7 +155,9 @@ def _default(mirror: bool, rounds: int = _ROUNDS, folds: int = _FOLDS) -> Censor
         ("cox", CoxQuantileRegressor(censoring=side)),
         ("boosted", BoostedQuantileRegressor(max_iter=rounds, censoring=side)),
     ]
-    return CensoredQuantileRegressor(candidates=candidates, cv=folds, censoring=side)
+    return CensoredQuantileRegressor(
+        candidates=candidates, cv=folds, censoring=side, allow_negative=True
+    )
 
 
 def clipped_share(censoring: CensoringCurves, target: Target, weight: Floats) -> float:

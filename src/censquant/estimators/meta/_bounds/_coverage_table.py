@@ -1,11 +1,24 @@
 """What calibration rows say of each promise, before and after the correction."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from censquant._frames import pandas_for
 from censquant._html import html_table
+
+_HEADING = (
+    "side",
+    "confidence",
+    "coverage",
+    "error",
+    "uncalibrated",
+    "finite",
+    "limited",
+    "unlimited",
+    "group",
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,11 @@ class CoverageRow:
         Share of calibration rows whose bound is neither trivial nor infinite.
     group : str
         Subgroup, empty for all rows.
+    limited : float
+        Share of calibration rows whose bound follow-up limits: a lower bound ends there, an upper
+        one is infinite. NaN in a model of an earlier version.
+    unlimited : float
+        The estimate among the other rows; NaN if there are none.
     """
 
     side: str
@@ -37,6 +55,8 @@ class CoverageRow:
     uncalibrated: float
     finite: float
     group: str = ""
+    limited: float = math.nan
+    unlimited: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -50,12 +70,13 @@ class CoverageTable:
     Examples
     --------
     >>> from censquant.estimators.meta import CoverageRow, CoverageTable
-    >>> table = CoverageTable((CoverageRow("lower", 0.9, 0.904, 0.007, 0.83, 1.0),))
+    >>> row = CoverageRow("lower", 0.9, 0.914, 0.007, 0.83, 1.0, limited=0.2, unlimited=0.902)
+    >>> table = CoverageTable((row,))
     >>> print(table)
-    side   confidence  coverage  error  uncalibrated  finite  group
-    lower        0.90     0.904  0.007         0.830    1.00
+    side   confidence  coverage  error  uncalibrated  finite  limited  unlimited  group
+    lower        0.90     0.914  0.007         0.830    1.00     0.20      0.902
     >>> table.at(0.9).estimate
-    0.904
+    0.914
     """
 
     rows: tuple[CoverageRow, ...]
@@ -85,14 +106,15 @@ class CoverageTable:
         raise KeyError((confidence, side, group))
 
     def _repr_html_(self) -> str:
-        heading = ("side", "confidence", "coverage", "error", "uncalibrated", "finite", "group")
-        return html_table(heading, (line.split(maxsplit=6) for line in str(self).splitlines()[1:]))
+        lines = (line.split(maxsplit=len(_HEADING) - 1) for line in str(self).splitlines()[1:])
+        return html_table(_HEADING, lines)
 
     def __str__(self) -> str:
-        lines = ["side   confidence  coverage  error  uncalibrated  finite  group"]
+        lines = ["  ".join((f"{_HEADING[0]:<5}", *_HEADING[1:]))]
         lines += [
             f"{row.side:<5}  {row.confidence:>10.2f}  {row.estimate:>8.3f}  "
-            f"{row.standard_error:.3f}  {row.uncalibrated:>12.3f}  {row.finite:>6.2f}  {row.group}"
+            f"{row.standard_error:>5.3f}  {row.uncalibrated:>12.3f}  {row.finite:>6.2f}  "
+            f"{row.limited:>7.2f}  {row.unlimited:>9.3f}  {row.group}"
             for row in self.rows
         ]
         return "\n".join(line.rstrip() for line in lines)

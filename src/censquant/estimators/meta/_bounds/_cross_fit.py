@@ -17,7 +17,7 @@ from censquant.estimators.meta._bounds._shift import numbers_of
 from censquant.estimators.meta._pool import Pool, prepared_copy, release, weight_argument
 from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
 from censquant.survival import Target
-from censquant.training import side_by_side
+from censquant.training import side_by_side, stop_if_asked
 
 Floats = NDArray[np.float64]
 
@@ -187,6 +187,7 @@ class _FoldTask:
         model.fit(train.X, (train.target.time, train.target.event), **options)
         if is_final:
             return model, np.empty((0, len(LEVELS))), 0.0
+        stop_if_asked(stopping)
         release(model)
         parts = [
             curve_table(model, _safe_indexing(self.rows.X, part), mirror=self.mirror)[0]

@@ -27,7 +27,8 @@ class ExportsBounds(CalibratesBounds):
 
         Its outputs are those of every estimator, with recalibrated quantiles, and with
         ``confidence`` also ``lower_bound`` and ``upper_bound`` of shape (n, n_confidences): those
-        of :meth:`predict_lower_bound` and :meth:`predict_upper_bound`.
+        of :meth:`predict_lower_bound` and :meth:`predict_upper_bound`; ``lower_bound_limited`` and
+        ``upper_bound_limited`` are 1 where follow-up limits them, else 0.
 
         Parameters
         ----------
@@ -48,6 +49,7 @@ class ExportsBounds(CalibratesBounds):
         quantiles: ArrayLike | None = None,
         times: ArrayLike | None = None,
         *,
+        coarse_times: bool = False,
         confidence: ArrayLike | None = None,
     ) -> PageModel:
         """Return the fitted estimator as JSON that a script evaluates in a web page.
@@ -60,6 +62,8 @@ class ExportsBounds(CalibratesBounds):
             By default the levels that were fitted.
         times : array-like of shape (n_times,), optional
             Times at which the survival function is wanted as well.
+        coarse_times : bool, default False
+            Whether times of training rows are kept out of the page, as of every estimator.
         confidence : float or array-like in (0, 1), optional
             Of the bounds.
 
@@ -67,20 +71,24 @@ class ExportsBounds(CalibratesBounds):
         -------
         model : PageModel
         """
-        return page_model(self._graph(quantiles, times, confidence))
+        return page_model(self._graph(quantiles, times, confidence, coarse_times=coarse_times))
 
     def _graph(
         self,
         quantiles: ArrayLike | None,
         times: ArrayLike | None = None,
         confidence: ArrayLike | None = None,
+        *,
+        coarse_times: bool = False,
     ) -> Graph:
         check_is_fitted(self)
-        graph = Graph()
+        graph = Graph(coarse_times=coarse_times)
         own, reach = own_graph(self, *self.estimator_._graph_curve(graph))
-        self._add_outputs(graph, *conformal_graph(self, own, reach), quantiles, times)
+        curve, reach = conformal_graph(self, own, reach)
+        self._add_outputs(graph, curve, reach, quantiles, times)
         if confidence is not None:
-            add_bounds(self, graph, own, confidence)
+            add_bounds(self, graph, own, curve, confidence)
+        graph.hide_unusable()
         graph.drop_unused()
         return graph
 

@@ -32,7 +32,7 @@ def own_graph(
         values, lower = -curve.at(1.0 - LEVELS[::-1]).reversed(), -np.inf
         reach = 1.0 - reach
     else:
-        values, lower = curve.at(LEVELS), float(getattr(curve, "lower", _lowest(model)))
+        values, lower = curve.at(LEVELS), float(getattr(curve, "lower", model._lowest))
     return GridCurve.of_predictions(values, LEVELS, lower), reach
 
 
@@ -43,12 +43,16 @@ def conformal_graph(
     new, reach = recalibrated_graph(_group(model).recalibration, own, reach)
     if not model._left_censored:
         return new, reach
-    turned = GridCurve.of_predictions(-new.values.reversed(), 1.0 - LEVELS[::-1], _lowest(model))
+    turned = GridCurve.of_predictions(-new.values.reversed(), 1.0 - LEVELS[::-1], model._lowest)
     return turned, 1.0 - reach
 
 
 def add_bounds(
-    model: "CalibratesBounds", graph: Graph, own: GridCurve, confidence: "ArrayLike"
+    model: "CalibratesBounds",
+    graph: Graph,
+    own: GridCurve,
+    recalibrated: GraphCurve,
+    confidence: "ArrayLike",
 ) -> None:
     """Make the calibrated bounds of some confidences outputs of a graph, one column each."""
     promised = [
@@ -57,12 +61,15 @@ def add_bounds(
     ]
     group, censoring, mirror = _group(model), _censoring(model, graph), model._left_censored
     for side in OTHER_SIDE:
-        rules = [
-            group.rule(round(1.0 - one, 12), OTHER_SIDE[side] if mirror else side)
-            for one in promised
-        ]
-        bounds = graph.concat([bounds_graph(rule, own, censoring) for rule in rules])
+        found = []
+        for one in promised:
+            missed = round(1.0 - one, 12)
+            rule = group.rule(missed, OTHER_SIDE[side] if mirror else side)
+            quantile = recalibrated.at([missed if side == "lower" else 1.0 - missed])
+            found.append(bounds_graph(rule, own, censoring, -quantile if mirror else quantile))
+        bounds, limited = (graph.concat(list(each)) for each in zip(*found, strict=True))
         graph.outputs[f"{side}_bound"] = -bounds if mirror else bounds
+        graph.outputs[f"{side}_bound_limited"] = limited.as_float()
     graph.facts["confidence"] = promised
 
 
@@ -79,9 +86,5 @@ def _group(model: "CalibratesBounds") -> Group:
 def _censoring(model: "CalibratesBounds", graph: Graph) -> GraphCensoring:
     censoring = model._censoring
     if censoring.curve is not None:
-        return CommonCensoringGraph(CommonCensoring(censoring.curve, 1))
+        return CommonCensoringGraph(CommonCensoring(censoring.curve, 1), graph)
     return ModelledCensoringGraph(own_graph(model, *censoring.model._graph_curve(graph))[0])
-
-
-def _lowest(model: "CalibratesBounds") -> float:
-    return 0.0 if model.follow_up_[0] >= 0 else -np.inf

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
+from censquant._frames import unmasked
+
 By = str | int | Callable[[Any], Any] | None
 
 
@@ -43,4 +45,4 @@ def _read(by: Any, X: Any) -> Any:
     if isinstance(by, bool) or not isinstance(by, int):
         raise TypeError(f"by must be a column of X, its place or a callable, got {by!r}.")
     table = X if columns is None else X[list(columns)[by]]
-    return np.asarray(X)[:, by] if columns is None else table
+    return np.asarray(unmasked(X))[:, by] if columns is None else table

@@ -14,6 +14,7 @@ from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.exceptions import TrainingDivergedError
 from censquant.quantiles import CURVE_QUANTILES
 from censquant.survival import Target
+from censquant.training import stop_if_asked
 
 Floats = NDArray[np.float64]
 
@@ -80,12 +81,16 @@ def is_refitted(estimator: Any) -> bool:
     return not hasattr(estimator, "max_steps") and not hasattr(estimator, "max_epochs")
 
 
-def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool) -> Answer:
-    """Return what :func:`ask` does with bounded memory, in single precision."""
+def ask_in_blocks(models: list[Any], x: NDArray[Any], *, mirror: bool, unit: float) -> Answer:
+    """Return what :func:`ask` does with bounded memory, in single precision.
+
+    Quantiles are multiples of ``unit``, so that another unit of time rounds them the same way.
+    """
     values, ends = np.empty((len(x), len(LEVELS)), np.float32), []
     for start in range(0, len(x), _BLOCK_ROWS):
+        stop_if_asked(getattr(models[0], "_stopping", None))
         part = ask(models, x[start : start + _BLOCK_ROWS], mirror=mirror)
-        values[start : start + _BLOCK_ROWS] = part.values
+        values[start : start + _BLOCK_ROWS] = part.values / unit
         ends += [] if part.end is None else [part.end]
     joined = tuple(np.concatenate(column) for column in zip(*ends, strict=True)) if ends else None
     return Answer(values, joined)  # type: ignore[arg-type]
@@ -108,6 +113,8 @@ class FitTask:
         Rows to ask about; may be empty.
     mirror : bool
         Whether times are left-censored.
+    unit : float
+        Of the quantiles in the answers, and of densities in likelihoods.
     keep_model : bool
         Whether the fitted model is wanted, or its answers alone.
     n_jobs : int or None
@@ -122,12 +129,21 @@ class FitTask:
     train: Any
     test: NDArray[np.intp]
     mirror: bool
+    unit: float
     keep_model: bool = True
     n_jobs: int | None = 1
     on_done: Any = None
+    began: float | None = None
+    ended: float | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are fitted."""
+        whole = isinstance(self.train, slice)
+        return len(self.x) if whole else int(np.count_nonzero(self.train))
 
     def __call__(self, stopping: threading.Event) -> "FitResult":
-        began = time.perf_counter()
+        self.began = began = time.perf_counter()
         model = prepared_copy(self.estimator, self.seed, stopping, self.n_jobs)
         result = FitResult(model)
         options = {}
@@ -138,18 +154,18 @@ class FitTask:
             model.fit(self.x[self.train], (rows.time, rows.event), **options)
             if len(self.test):
                 asked = self.x[self.test]
-                result.answer = ask_in_blocks([model], asked, mirror=self.mirror)
+                result.answer = ask_in_blocks([model], asked, mirror=self.mirror, unit=self.unit)
                 if hasattr(model, "log_likelihood"):
                     held_out = self.target.take(self.test)
-                    result.log_likelihood = model.log_likelihood(
-                        asked, (held_out.time, held_out.event)
-                    )
+                    stated = model.log_likelihood(asked, (held_out.time, held_out.event))
+                    result.log_likelihood = stated + held_out.event * np.log(self.unit)
         except _FAILURES as error:
             result.failure = str(error)
         release(model)
         if not self.keep_model:
             result.model = None
-        result.seconds = time.perf_counter() - began
+        self.ended = time.perf_counter()
+        result.seconds = self.ended - began
         if self.on_done is not None:
             self.on_done()
         return result
@@ -177,10 +193,16 @@ def prepared_copy(
             model.set_params(**{name: seed})
         elif parameter == "n_jobs":
             model.set_params(**{name: n_jobs})
+    depends_on_pool(model)
     for part in _regressors_in(model):
-        part._stands_alone = False
         part._stopping = stopping
     return model
+
+
+def depends_on_pool(model: Any) -> None:
+    """Leave follow-up, tails and warnings of a candidate to the pool."""
+    for part in _regressors_in(model):
+        part._stands_alone = False
 
 
 def release(model: Any) -> None:

@@ -1,10 +1,13 @@
 """Cross-fitting: every candidate answers for rows that it has not seen."""
 
 import threading
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from censquant._progress import Bar
@@ -41,11 +44,14 @@ class Candidate:
     estimator : QuantileRegressor
         Unfitted.
     seed : numpy.random.SeedSequence
+    unit : float
+        In multiples of which held-out quantiles are kept: a time of the data.
     """
 
     name: str
     estimator: Any
     seed: np.random.SeedSequence
+    unit: float
     models: list[Any] = field(default_factory=list)
     values: NDArray[np.float32] | None = None
     end_time: Floats | None = None
@@ -70,7 +76,7 @@ class Candidate:
         end = None
         if self.end_time is not None and self.end_level is not None:
             end = (self.end_time[rows], self.end_level[rows])
-        return Answer(self.values[rows].astype(np.float64), end)
+        return Answer(self.values[rows].astype(np.float64) * self.unit, end)
 
     def take(self, rows: NDArray[np.intp], n_rows: int, result: FitResult) -> None:
         """Keep what a fold's model said of the rows that were held out."""
@@ -109,6 +115,10 @@ class CrossFit:
         Smallest possible time of the score's target.
     n_jobs : int or None
     bar : Bar or None
+    stopping : threading.Event or None
+        Of what is fitted around the pool.
+    pace : dict of int to float
+        Seconds per row of the last fit of an estimator, known by its identity.
     """
 
     rows: PoolRows
@@ -118,6 +128,8 @@ class CrossFit:
     lower: float
     n_jobs: int | None
     bar: Bar | None
+    stopping: threading.Event | None = None
+    pace: dict[int, float] = field(default_factory=dict)
 
     @property
     def n_folds(self) -> int:
@@ -126,11 +138,13 @@ class CrossFit:
 
     def run(self, candidates: list[Candidate]) -> list[Candidate]:
         """Fit candidates to all folds and return those that were not dropped on the way."""
-        self._fit(candidates, range(1))
+        # All are expected to be used in the end, until it is known which are.
+        later = [each.estimator for each in candidates] * self.n_folds
+        self._fit(candidates, range(1), later)
         kept = self._race([each for each in candidates if each.dropped is None])
         if self.bar is not None and len(kept) < len(candidates):
             self.bar.advance((len(candidates) - len(kept)) * (self.n_folds - 1))
-        self._fit(kept, range(1, self.n_folds))
+        self._fit(kept, range(1, self.n_folds), [each.estimator for each in kept])
         return [each for each in kept if each.dropped is None]
 
     def refit(self, candidates: list[Candidate]) -> None:
@@ -140,11 +154,14 @@ class CrossFit:
         what they need beside the rows is there only once.
         """
         tasks = [self._task(each, self.n_folds) for each in candidates]
+        if self.bar is not None:
+            self.bar.expect(self._seconds_left(tasks, ()))
         if len(self.rows) > MOST_COMPARED:
+            tasks = [replace(task, n_jobs=self.n_jobs) for task in tasks]
             results = [
                 result
-                for task in tasks
-                for result in self._run([replace(task, n_jobs=self.n_jobs)], n_jobs=1)
+                for place, task in enumerate(tasks)
+                for result in self._run([task], 1, [each.estimator for each in tasks[place + 1 :]])
             ]
         else:
             results = self._run(tasks, self.n_jobs)
@@ -153,12 +170,12 @@ class CrossFit:
             if result.failure is None:
                 candidate.models = [result.model]
 
-    def _fit(self, candidates: list[Candidate], folds: range) -> None:
+    def _fit(self, candidates: list[Candidate], folds: range, later: list[Any]) -> None:
         # Fold after fold, so that candidates that take long do not all come last.
         pairs = [(candidate, fold) for fold in folds for candidate in candidates]
         tasks = [self._task(*pair) for pair in pairs]
         for (candidate, _), task, result in zip(
-            pairs, tasks, self._run(tasks, self.n_jobs), strict=True
+            pairs, tasks, self._run(tasks, self.n_jobs, later), strict=True
         ):
             if result.failure is not None:
                 candidate.dropped = result.failure
@@ -176,6 +193,7 @@ class CrossFit:
             self.folds != fold if len(test) else slice(None),
             test,
             self.mirror,
+            candidate.unit,
             keep_model=self._keeps_model(candidate, fold),
         )
 
@@ -187,17 +205,43 @@ class CrossFit:
         is_small = len(self.rows) <= _MOST_ROWS_OF_MODELS
         return is_small or fold in (0, self.n_folds) or not is_refitted(candidate.estimator)
 
-    def _run(self, tasks: list[FitTask], n_jobs: int | None) -> list[FitResult]:
+    def _run(
+        self, tasks: list[FitTask], n_jobs: int | None, later: Sequence[Any] = ()
+    ) -> list[FitResult]:
+        """Fit tasks side by side; ``later`` are estimators that are to be fitted after them."""
         lock = threading.Lock()
 
         def on_done() -> None:
             with lock:
                 if self.bar is not None:
                     self.bar.advance(1)
+                    self.bar.expect(self._seconds_left(tasks, later))
 
         for task in tasks:
             task.on_done = on_done
-        return side_by_side(tasks, n_jobs, on_interrupt="raise") if tasks else []
+        if not tasks:
+            return []
+        return side_by_side(tasks, n_jobs, on_interrupt="raise", stopping=self.stopping)
+
+    def _seconds_left(self, tasks: list[FitTask], later: Sequence[Any]) -> float | None:
+        """Return how long the fits that are left take, by those so far.
+
+        None while a candidate has not been fitted yet: they differ a hundredfold.
+        """
+        now, left = time.perf_counter(), 0.0
+        for task in tasks:
+            if task.began is not None and task.ended is not None:
+                self.pace[id(task.estimator)] = (task.ended - task.began) / task.n_rows
+        for task in tasks:
+            if task.ended is None:
+                per_row = self.pace.get(id(task.estimator))
+                if per_row is None:
+                    return None
+                spent = 0.0 if task.began is None else now - task.began
+                left += max(per_row * task.n_rows - spent, 0.0)
+        for estimator in later:
+            left += self.pace.get(id(estimator), 0.0) * len(self.rows)
+        return left / float(effective_n_jobs(self.n_jobs))
 
     def _race(self, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates without those that are clearly worse on the first fold."""

@@ -5,13 +5,17 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from censquant._validation import check_flag, check_integer, check_number, check_sizes
 from censquant.estimators._follow_up import stored_follow_up
 from censquant.estimators._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
 from censquant.estimators._persistence import fitted_part, from_part, own_arrays, restored, to_part
+from censquant.estimators.meta._pool._candidates import depends_on_pool
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._table import POOL, CandidateRow, CandidateTable
 from censquant.exceptions import ModelFileError
+from censquant.quantiles import TailLimit
 
 if TYPE_CHECKING:
     from censquant.estimators.meta._pool._model import Pool
@@ -24,13 +28,14 @@ _FOLLOW_UP = "follow_up."
 def pool_part(pool: "Pool") -> Part:
     """Return the fitted pool as data; answers about held-out rows are left out."""
     encode = Encoder(to_part)
-    mixture = pool._mixture
+    mixture, bounds = pool._mixture, pool._mixture.bounds
     description = {
         # A list, since JSON's objects have no order and the arrays of weights have this one.
         "candidates": [[name, len(models)] for name, models in pool.estimators_.items()],
         "table": [encode(asdict(row), "table") for row in pool.candidates_],
         "calibration_p_value": pool.calibration_p_value_,
-        "bounds": encode(asdict(mixture.bounds), "bounds"),
+        "calibration_gap": None if pool.calibration_gap_ is None else list(pool.calibration_gap_),
+        "bounds": encode({"lower": bounds.lower, "low": bounds.low}, "bounds"),
         "any_censored": pool._follow_up is not None,
         "input_shape": list(pool._input_shape),
     }
@@ -86,12 +91,15 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
     pool._mixture = Mixture(
         own["weights"],
         own["reference"],
-        _read_bounds(decode(expect("bounds", entries["bounds"], dict))),
+        _read_bounds(decode(expect("bounds", entries["bounds"], dict)), pool),
     )
     pool.estimators_ = {
         name: [from_part(part.parts[f"fitted.{name}.{place}"], network) for place in range(n)]
         for name, n in counts
     }
+    for models in pool.estimators_.values():
+        for model in models:
+            depends_on_pool(model)
     pool.candidates_ = CandidateTable(
         tuple(CandidateRow(**decode(row)) for row in expect("table", entries["table"], list))
     )
@@ -102,12 +110,25 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
     pool.calibration_p_value_ = (
         None if p_value is None else check_number("calibration_p_value", p_value)
     )
+    gap = entries.get("calibration_gap")  # files of version 0.1 have none
+    if gap is not None:
+        level, observed = (check_number("calibration_gap", each) for each in _pair(gap))
+        gap = level, observed
+    pool.calibration_gap_ = gap
     pool.oof_curve_ = pool.oof_rows_ = None
     return pool
 
 
-def _read_bounds(stored: dict[str, Any]) -> Bounds:
-    bounds = Bounds(**{name: float(value) for name, value in stored.items()})
-    if not max(bounds.lower, bounds.low) <= bounds.high < math.inf:
+def _pair(given: object) -> tuple[object, object]:
+    """Return the two numbers of a pair."""
+    if not isinstance(given, list) or len(given) != 2:
+        raise ModelFileError("holds a gap of the calibration that is no pair of shares.")
+    return given[0], given[1]
+
+
+def _read_bounds(stored: dict[str, Any], pool: "Pool") -> Bounds:
+    lower, low = (float(stored[name]) for name in ("lower", "low"))
+    tail = TailLimit.of(*sorted(pool.time_transform_.forward(np.array(pool.follow_up_)).tolist()))
+    if not max(lower, low) <= tail.end < math.inf:
         raise ModelFileError("holds bounds of times that are not in order.")
-    return bounds
+    return Bounds(lower, low, tail)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from censquant.estimators._follow_up import followed_graph, reach_graph
 from censquant.estimators.meta._pool._candidates import LEVELS
-from censquant.estimators.meta._pool._kernels import ALMOST_ONE, HALF, MOST_STEPS
+from censquant.estimators.meta._pool._kernels import ALMOST_ONE, MOST_STEPS
 from censquant.estimators.meta._pool._mixture import Mixture
 from censquant.export import Graph, Value, count_in_rows, count_in_table
 from censquant.quantiles import GraphCurve, GridCurve
@@ -42,10 +42,8 @@ def pool_graph(pool: "Pool", x: Value) -> tuple[GraphCurve, Value]:
     if transform.mirror:
         values, levels = -values.reversed(), (1.0 - levels[::-1]).round(12)
     curve = GridCurve.of_predictions(values, levels, pool._lowest_time())
-    limit, level = followed_graph(pool._follow_up, x, transform)
-    end = float(transform.inverse(pool._mixture.bounds.high))
-    limit = limit.maximum(end) if transform.mirror else limit.minimum(end)
-    return curve, reach_graph(curve, (limit, level), lowest=transform.mirror)
+    followed = followed_graph(pool._follow_up, x, transform, pool.follow_up_)
+    return curve, reach_graph(curve, followed, lowest=transform.mirror)
 
 
 def answer_graph(name: str, models: Sequence[Any], x: Value, *, mirror: bool) -> AnswerGraph:
@@ -86,11 +84,12 @@ def mixture_graph(mixture: Mixture, answers: Sequence[AnswerGraph], wanted: Floa
     continued = _continued(mixture, answers)
     kept = np.flatnonzero(mixture.weights > 0)
     weights = mixture.weights[kept]
-    stacked = graph.concat([continued[k].reshape(1, len(LEVELS)) for k in kept], axis=-2)
-    stacked = _pulled_in(stacked, weights, mixture.bounds.high)
-    if mixture.bounds.low > -np.inf:
-        stacked = stacked.maximum(mixture.bounds.low)
-    return _Inversion(graph, stacked, weights, mixture.bounds.lower).quantiles(wanted)
+    bounds = mixture.bounds
+    limited = [GridCurve(continued[k], LEVELS, bounds.lower).limited(bounds.tail) for k in kept]
+    stacked = graph.concat([curve.values.reshape(1, len(LEVELS)) for curve in limited], axis=-2)
+    if bounds.low > -np.inf:
+        stacked = stacked.maximum(bounds.low)
+    return _Inversion(graph, stacked, weights, bounds.lower).quantiles(wanted)
 
 
 def _continued(mixture: Mixture, answers: Sequence[AnswerGraph]) -> list[Value]:
@@ -134,17 +133,6 @@ def _quantile_of(curve: GridCurve, p: Value) -> Value:
     start = first - curve.lower_reach() * (1.0 - p / LEVELS[0])
     inside = (p <= float(LEVELS[0])).where(start, inside)
     return (p >= float(LEVELS[-1])).where(tail, inside)
-
-
-def _pulled_in(values: Value, weights: Floats, limit: float) -> Value:
-    """See ``pull_in_tails``; values of shape (n, candidates, levels)."""
-    n, m = len(weights), len(LEVELS)
-    if n == 1:  # a candidate alone is its own median
-        return values
-    own, others = values.reshape(n, 1, m), values.reshape(1, n, m)
-    share = ((others <= own).as_float() * weights[:, None]).sum(axis=-2).reshape(n, m)
-    median = (share >= HALF).where(values, np.inf).min(axis=-2)
-    return values.minimum(median.maximum(limit))
 
 
 @dataclass(frozen=True, eq=False)

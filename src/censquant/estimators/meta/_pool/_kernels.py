@@ -10,7 +10,6 @@ from censquant._compile import exact
 ALMOST_ONE = 1.0 - 1e-9
 _LARGEST_HAZARD = 50.0
 MOST_STEPS, _TOLERANCE = 30, 1e-12
-HALF = 0.5 - 1e-12  # of all weight, however it is rounded
 
 
 @exact
@@ -99,35 +98,6 @@ def survival_on_grid(values: Any, levels: Any, lower: float, grid: Any, out: Any
     for i in range(values.shape[0]):
         for g in range(len(grid)):
             out[i, g] = 1.0 - level_of(values[i], levels, lower, grid[g])
-
-
-@exact
-def pull_in_tails(values: Any, weights: Any, limit: float) -> None:
-    """Lower quantiles past a limit to the weighted median over candidates at the same level.
-
-    ``values`` has the shape (candidates, rows, levels). One candidate alone can then not carry the
-    pool away where there are no data.
-    """
-    n_candidates, n_rows, n_levels = values.shape
-    for i in range(n_rows):
-        for j in range(n_levels):
-            highest = -np.inf
-            for c in range(n_candidates):
-                highest = max(highest, values[c, i, j])
-            if highest <= limit:
-                continue
-            # The smallest value that half of the weight does not exceed.
-            median = highest
-            for c in range(n_candidates):
-                share = 0.0
-                for other in range(n_candidates):
-                    if values[other, i, j] <= values[c, i, j]:
-                        share += weights[other]
-                if share >= HALF and values[c, i, j] < median:
-                    median = values[c, i, j]
-            cap = max(limit, median)
-            for c in range(n_candidates):
-                values[c, i, j] = min(values[c, i, j], cap)
 
 
 @exact

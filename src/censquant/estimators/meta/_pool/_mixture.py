@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant.estimators.meta._pool._candidates import LEVELS, Answer
-from censquant.estimators.meta._pool._kernels import (
-    continue_tails,
-    mixture_quantiles,
-    pull_in_tails,
-)
+from censquant.estimators.meta._pool._kernels import continue_tails, mixture_quantiles
+from censquant.quantiles import TailLimit
 
 Floats = NDArray[np.float64]
 
@@ -27,13 +24,13 @@ class Bounds:
         Smallest possible time.
     low : float
         Time below which no candidate may go: on this side all events were observed.
-    high : float
-        Time past which a candidate must agree with the weighted median of all.
+    tail : TailLimit
+        What quantiles after the last observed time may be.
     """
 
     lower: float
     low: float
-    high: float
+    tail: TailLimit
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +71,13 @@ class Mixture:
         """Return the quantiles of the pool at increasing levels, shape (n, len(wanted))."""
         kept = self.weights > 0
         values = np.ascontiguousarray(self.continued(answers)[kept])
-        weights = self.weights[kept]
-        pull_in_tails(values, weights, self.bounds.high)
-        np.maximum(values, self.bounds.low, out=values)
+        weights, bounds = self.weights[kept], self.bounds
+        for place in range(len(values)):
+            values[place] = bounds.tail.limited_grid(values[place], LEVELS, bounds.lower)
+        np.maximum(values, bounds.low, out=values)
         out = np.empty((values.shape[1], len(wanted)))
         passed = np.empty(len(values), dtype=np.intp)
-        mixture_quantiles(values, weights, LEVELS, self.bounds.lower, wanted, passed, out)
+        mixture_quantiles(values, weights, LEVELS, bounds.lower, wanted, passed, out)
         return out
 
     def among(self, kept: NDArray[np.bool_]) -> "Mixture":

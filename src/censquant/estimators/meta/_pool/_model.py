@@ -33,12 +33,18 @@ from censquant.estimators.meta._pool._graph import pool_graph
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
 from censquant.estimators.meta._pool._rows import PoolRows, compared_rows, read_groups
-from censquant.estimators.meta._pool._table import CandidateTable, PoolSummary, table_of
+from censquant.estimators.meta._pool._table import (
+    REJECTED,
+    WIDE_GAP,
+    CandidateTable,
+    PoolSummary,
+    table_of,
+)
 from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.export import Value
-from censquant.metrics import a_calibration, pit_deviation
-from censquant.quantiles import GraphCurve, QuantileCurve, check_quantiles
+from censquant.metrics import a_calibration, pit_curve
+from censquant.quantiles import GraphCurve, QuantileCurve, TailLimit, check_quantiles
 from censquant.survival import (
     Target,
     TimeTransform,
@@ -51,16 +57,15 @@ from censquant.survival import (
 Floats = NDArray[np.float64]
 Named = Sequence[tuple[str, Any]]
 
-# A candidate may pass the last time by this share of the range before it must agree with others.
+# On the side without censoring no quantile passes the observed times by more than this share of
+# their range.
 _ROOM = 0.2
-# Calibration is called into question where a test rejects it and the deviation matters.
-_REJECTED, _DEVIATION, _FEWEST_EVENTS = 0.01, 0.05, 10
+# Fewer events test nothing.
+_FEWEST_EVENTS = 10
 _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 _BLOCK_ROWS = 4_096
 _TAIL_RULE = (
-    "Candidates that end with their data follow those that extrapolate. More than a fifth beyond "
-    "the observed times none exceeds the weighted median of all; on the side without censoring "
-    "none extrapolates."
+    "After the last observed time e, survival falls at least as fast as (e / t) to the power 4/3."
 )
 
 
@@ -86,6 +91,7 @@ class Pool(FeatureModel):
     oof_curve_: QuantileCurve | None
     oof_rows_: NDArray[np.intp] | None
     calibration_p_value_: float | None
+    calibration_gap_: tuple[float, float] | None
     _input_shape: tuple[int, ...]
     _mixture: Mixture
     _follow_up: FollowUp | None
@@ -144,8 +150,9 @@ class Pool(FeatureModel):
 
         named = candidates_for(target, x.shape[1])
         fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
+        unit = max(abs(end) for end in self.follow_up_) or 1.0
         candidates = [
-            Candidate(name, estimator, seed)
+            Candidate(name, estimator, seed, unit)
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
         rows = PoolRows(x, target, weight, transform)
@@ -189,11 +196,16 @@ class Pool(FeatureModel):
                 "have an event: each has the weight that is expected of it beforehand.",
                 FewEventsWarning,
             )
-        bar = Bar("candidates", len(candidates) * n_folds, unit="fits") if self.verbose else None
+        n_fits = len(candidates) * (n_folds + 1)  # the last ones are to all rows
+        bar = Bar("candidates", n_fits, unit="fits") if self.verbose else None
+        if bar is not None:
+            bar.expect(None)
         try:
             held = np.flatnonzero(folds != NEVER)
             score = BrierScore.of(compared.timeline, compared.weight)
-            fitting = CrossFit(compared, folds, score, mirror, bounds.lower, self.n_jobs, bar)
+            fitting = CrossFit(
+                compared, folds, score, mirror, bounds.lower, self.n_jobs, bar, self._stopping
+            )
             kept = fitting.run(candidates) if n_folds else candidates
             if not kept:
                 raise ArithmeticError(
@@ -205,7 +217,7 @@ class Pool(FeatureModel):
             is_part = len(compared) < len(rows) or not n_folds
             again = [each for each in needed if is_part or is_refitted(each.estimator)]
             if bar is not None:
-                bar.restart(len(again))
+                bar.advance(len(candidates) - len(again))
             replace(fitting, rows=rows).refit(again)
         finally:
             if bar is not None:
@@ -221,10 +233,10 @@ class Pool(FeatureModel):
     def _bounds(self, rows: PoolRows) -> Bounds:
         """Return the times at which candidates must agree with each other."""
         first, last = rows.span
-        room = _ROOM * (last - min(first, 0.0))
+        tail = TailLimit.of(first, last)
         if self.time_transform_.mirror or self.follow_up_[0] < 0:
-            return Bounds(-np.inf, first - room, last + room)
-        return Bounds(0.0, -np.inf, last + room)
+            return Bounds(-np.inf, first - _ROOM * tail.length, tail)
+        return Bounds(0.0, -np.inf, tail)
 
     def _keep_held_out(
         self,
@@ -236,7 +248,8 @@ class Pool(FeatureModel):
         order: NDArray[np.intp],
     ) -> None:
         """Keep the pool's answers about held-out rows, in the order of the user's rows."""
-        self.oof_curve_ = self.oof_rows_ = self.calibration_p_value_ = None
+        self.oof_curve_ = self.oof_rows_ = None
+        self.calibration_p_value_ = self.calibration_gap_ = None
         pooled = None
         if len(held):
             values = self._held_out_values(kept, mixture, held)
@@ -269,11 +282,18 @@ class Pool(FeatureModel):
             return
         y, columns = (target.time, target.event), np.searchsorted(LEVELS, _TESTED)
         self.calibration_p_value_ = float(a_calibration(y, pooled[:, columns], _TESTED).p_value)
-        if self.calibration_p_value_ < _REJECTED and pit_deviation(y, pooled, LEVELS) > _DEVIATION:
+        nominal, observed = pit_curve(y, pooled, LEVELS)
+        distance = np.abs(observed - nominal)
+        if np.isnan(distance).all():
+            return
+        worst = int(np.nanargmax(distance))
+        self.calibration_gap_ = float(nominal[worst]), float(observed[worst])
+        if self.calibration_p_value_ < REJECTED and distance[worst] > WIDE_GAP:
             warnings.warn(
-                "Held-out rows reject the calibration of the pooled quantiles "
-                f"(p = {self.calibration_p_value_:.2g}): see summary(), and check the stated "
-                "probabilities with censquant.metrics.evaluate before relying on them.",
+                f"Cross-validation shows miscalibrated quantiles: by the predicted "
+                f"{100 * nominal[worst]:.3g} % quantile {100 * observed[worst]:.3g} % of held-out "
+                f"rows had the event (p = {self.calibration_p_value_:.2g}). Wrap the model in "
+                "ConformalSurvivalRegressor, or check it with censquant.metrics.evaluate.",
                 CalibrationWarning,
                 stacklevel=6,
             )
@@ -313,11 +333,7 @@ class Pool(FeatureModel):
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
         flat, transform = features.reshape(len(features), -1), self.time_transform_
-        time, level = followed(self._follow_up, flat, transform)
-        # Even where all events were observed, quantiles that rest on the rule for tails do not
-        # rest on data.
-        end = transform.inverse(self._mixture.bounds.high)
-        return np.maximum(time, end) if transform.mirror else np.minimum(time, end), level
+        return followed(self._follow_up, flat, transform, self.follow_up_)
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         return pool_graph(self, x)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._calibration_gap import SMALL_GAP
 from censquant._frames import pandas_for
 from censquant._html import html_table
 from censquant.estimators.meta._pool._candidates import LEVELS
@@ -24,6 +25,9 @@ Floats = NDArray[np.float64]
 
 POOL = "pool"
 """Name of the row that has the scores of all candidates together."""
+
+REJECTED, WIDE_GAP = 0.01, 0.05
+"""A fit warns of its calibration where a test rejects it and the largest gap is wide."""
 
 _MOST_ROWS = 20_000
 _DIGITS = {"weight": 2, "pinball": 4, "brier": 4, "concordance": 3, "seconds": 1}
@@ -222,10 +226,7 @@ class PoolSummary:
                 f"{whole.pinball:.4g}."
             )
         if pool.calibration_p_value_ is not None:
-            verdict = "reject" if pool.calibration_p_value_ < 0.01 else "do not reject"
-            sentences.append(
-                f"Held-out rows {verdict} its calibration (p = {pool.calibration_p_value_:.2g})."
-            )
+            sentences.append(_calibration(pool.calibration_p_value_, pool.calibration_gap_))
         sentences.append(f"{pool.tail_rule_}")
         return cls(tuple(sentences), pool.candidates_)
 
@@ -235,3 +236,18 @@ class PoolSummary:
     def _repr_html_(self) -> str:
         words = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
         return words + self.table._repr_html_()
+
+
+def _calibration(p_value: float, gap: tuple[float, float] | None) -> str:
+    """Return what held-out rows say of the calibration; the size of the gap decides."""
+    if p_value >= REJECTED or gap is None:
+        verdict = "reject" if p_value < REJECTED else "do not reject"
+        return f"Held-out rows {verdict} its calibration (p = {p_value:.2g})."
+    level, observed = gap
+    said = (
+        f"by the predicted {100 * level:.3g} % quantile, where they are furthest off, "
+        f"{100 * observed:.3g} % of held-out rows had the event (p = {p_value:.2g})."
+    )
+    if abs(observed - level) <= SMALL_GAP:
+        return f"Its quantiles are close to calibrated: {said}"
+    return f"Its quantiles are not calibrated: {said}"
