@@ -103,8 +103,8 @@ def test_a_page_may_show_what_another_processor_prints(old, new):
         ("477.0", "inf"),
         ("inf", "1999.0"),
         ("500", "501"),  # a count or a label
-        ("0.68", "0.71"),
-        ("61 %", "64 %"),
+        ("0.68", "0.72"),
+        ("61 %", "65 %"),
         (" (p = 0.8)", ""),
         ("p = 0.8)", "p = 0.8)\nmore"),
     ],
@@ -235,8 +235,10 @@ def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, mo
     boosted, forest, network = found["by_trees"]["make_norm_linear"]
     assert min(boosted[2], forest[2]) > 1.5 * network[2]
     boosted, forest, network = found["by_trees"]["make_lognorm"]
-    assert (forest < 1.1 * network).all()
-    assert (boosted < 1.1 * network)[:2].all()
+    assert max(boosted[0], forest[0]) < 0.8 * network[0]
+    # About the same there: which is lower depends on the processor.
+    np.testing.assert_allclose([boosted[1], forest[1]], network[1], rtol=0.5)
+    assert forest[2] < 1.1 * network[2]
     assert boosted[2] > network[2]
     two_modes = [1.7, 2.0, 2.4, 7.6, 9.0, 10.7]
     np.testing.assert_allclose(found["two_modes"]["CensoredQuantileForest"], two_modes, rtol=0.15)
