@@ -205,7 +205,7 @@ def test_functions_stay_plain_python_where_compiling_is_switched_off(monkeypatch
 
 def test_no_compiled_function_hands_python_a_new_array():
     X = np.linspace(0, 1, 40)[:, None]
-    y = (1 + X[:, 0], X[:, 0] < 0.7)
+    y = (1 + X[:, 0] + 0.5 * np.sin(40 * X[:, 0]), X[:, 0] < 0.7)
     for model in (
         LinearCQR([0.1, 0.2]),
         CQRNN(max_epochs=1),

@@ -119,7 +119,8 @@ def adapted_curve(
     >>> import numpy as np
     >>> from censquant import LinearCQR
     >>> from censquant.adapters import adapted_curve
-    >>> X, time = np.arange(40.0)[:, None], np.arange(40.0)
+    >>> X = np.arange(40.0)[:, None]
+    >>> time = 9 + X[:, 0] + 5 * np.sin(X[:, 0])
     >>> curve, reach = adapted_curve(LinearCQR([0.25, 0.75]).fit(X, time), X, [0.25, 0.5, 0.75])
     >>> curve.values.shape, reach.shape
     ((40, 3), (40,))
@@ -155,7 +156,8 @@ def predicted_curve(
     >>> import numpy as np
     >>> from censquant import LinearCQR
     >>> from censquant.adapters import predicted_curve
-    >>> X, time = np.arange(40.0)[:, None], np.arange(40.0)
+    >>> X = np.arange(40.0)[:, None]
+    >>> time = 9 + X[:, 0] + 5 * np.sin(X[:, 0])
     >>> predicted_curve(LinearCQR([0.25, 0.75]).fit(X, time), X, [0.25, 0.75]).values.shape
     (40, 2)
     """

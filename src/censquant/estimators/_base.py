@@ -377,7 +377,7 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             Never negative. After the end of follow-up it rests on an exponential tail.
         """
         levels, fitted = self._levels(quantiles), getattr(self, "quantiles_", None)
-        spent = read_elapsed(elapsed, _num_samples(X))
+        spent = read_elapsed(elapsed, _num_samples(X), self)
         far, notes = bool(note_of_levels(levels, fitted)), list[str]()
 
         def of(rows: slice) -> Floats:

@@ -175,7 +175,7 @@ def note_of_levels(levels: Floats, fitted: Floats | None) -> list[str]:
     ]
 
 
-def read_elapsed(elapsed: ArrayLike, n_rows: int) -> Floats:
+def read_elapsed(elapsed: ArrayLike, n_rows: int, model: Any) -> Floats:
     """Return the times survived so far, one number or one per row."""
     spent = np.asarray(elapsed)
     if spent.ndim == 0:
@@ -190,7 +190,8 @@ def read_elapsed(elapsed: ArrayLike, n_rows: int) -> Floats:
     if not np.isfinite(spent).all():
         raise ValueError("elapsed must be finite, got NaN or infinity.")
     n_negative = int(np.count_nonzero(spent < 0))
-    if n_negative:
+    # Where times of the fit were negative, they are no durations.
+    if n_negative and getattr(model, "follow_up_", (0.0,))[0] >= 0:
         raise ValueError(
             f"elapsed must not be negative, got {n_negative} of {spent.size} values below 0, the "
             f"smallest {spent.min():g}: pass the time since the start of follow-up."

@@ -58,7 +58,7 @@ class Contributions:
     >>> from censquant import LinearCQR
     >>> from censquant.inspection import contributions
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LinearCQR([0.5]).fit(X, 20 + 3 * X[:, 0])
+    >>> model = LinearCQR([0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> found = contributions(model, X[:1], X, random_state=0)
     >>> bool(abs(found.base + found.values.sum() - model.predict(X[:1])[0]) < 1e-6)
     True
@@ -188,11 +188,11 @@ def contributions(
     >>> from censquant import LinearCQR
     >>> from censquant.inspection import contributions
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0])
+    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> found = contributions(model, X[:2], X, random_state=0)
     >>> found.features, found.values.shape
     (('x0', 'x1'), (2, 2))
-    >>> bool(abs(found.values[:, 1]).max() < 1e-6)
+    >>> np.allclose(found.values, (X[:2] - X.mean(axis=0)) * [3.0, 1.0])
     True
     """
     level = check_number("quantile", quantile, minimum=0.0, below=1.0, exclude_minimum=True)

@@ -143,10 +143,10 @@ def permutation_importance(
     >>> from censquant import LinearCQR
     >>> from censquant.inspection import permutation_importance
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> y = 20 + 3 * X[:, 0]
+    >>> y = 20 + 3 * X[:, 0] + X[:, 1]
     >>> model = LinearCQR([0.25, 0.5]).fit(X, y)
     >>> found = permutation_importance(model, X, y, random_state=0)
-    >>> bool(found.mean[0] > 0.5 > found.mean[1])
+    >>> bool(found.mean[0] > found.mean[1])
     True
     """
     repeats = check_integer("n_repeats", n_repeats, minimum=1)

@@ -147,7 +147,7 @@ def partial_dependence(
     >>> from censquant import LinearCQR
     >>> from censquant.inspection import partial_dependence
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0])
+    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> found = partial_dependence(model, X, 0, grid=[-1.0, 1.0])
     >>> float(np.diff(found.average[:, 0])[0].round(6))
     6.0

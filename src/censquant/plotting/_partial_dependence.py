@@ -67,7 +67,7 @@ def plot_partial_dependence(
     >>> from censquant import LinearCQR
     >>> from censquant.plotting import plot_partial_dependence
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0])
+    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> ax = plot_partial_dependence(model, X, "x0", unit="days")
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x0', 'median (days)')

@@ -202,7 +202,7 @@ class QuantileCurve(Reach):
         >>> from censquant.quantiles import QuantileCurve, TailLimit
         >>> curve = QuantileCurve([[1.0, 5.0], [1.0, 90.0]], taus=[0.25, 0.75], lower=0.0)
         >>> curve.limited(TailLimit(end=2.0)).values.round(2)
-        array([[1.  , 3.95],
+        array([[1.  , 3.98],
                [1.  , 4.53]])
         """
         values = tail.limited_grid(self.values, self.taus, self.lower)

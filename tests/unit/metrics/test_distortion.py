@@ -82,7 +82,7 @@ def test_exact_medians_with_narrow_quantiles_are_not_called_early():
     narrow = rows[:, 9:10] * (rows / rows[:, 9:10]) ** 0.6
     pair = (y.time, y.event)
     verdict = evaluate(narrow, pair, None, pair, taus=TAUS, n_resamples=5, random_state=0).verdict
-    assert "(p < 0.001): they are too narrow. " in verdict
+    assert "(p < 0.001): they are too narrow; " in verdict
 
 
 def test_the_fit_recovers_shift_and_spread():

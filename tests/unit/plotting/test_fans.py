@@ -220,7 +220,7 @@ def test_wrong_arguments_are_refused(arguments, message):
 
 def test_a_fan_that_is_longer_than_the_axis_ends_with_an_arrow():
     values = [[1.0, 2.0, 4.0, 6.0, 9.0], [1.0, 1.5, 2.0, 2.5, 3.0], [8.0, 9.0, 10.0, 11.0, 12.0]]
-    ax = plot_fans(values, [0.1, 0.25, 0.5, 0.75, 0.9], until=5.0)
+    ax = plot_fans(values, taus=[0.1, 0.25, 0.5, 0.75, 0.9], until=5.0)
     assert ax.get_xlim() == (0.0, 5.0)
     arrows = [line for line in ax.lines if line.get_marker() == ">"]
     assert len(arrows) == 1
@@ -228,5 +228,5 @@ def test_a_fan_that_is_longer_than_the_axis_ends_with_an_arrow():
     assert set(arrows[0].get_xdata()) == {5.0}
     assert max(bar.get_x() + bar.get_width() for bar in ax.patches) <= 5.0
     assert "longer" in [text.get_text() for text in ax.get_legend().get_texts()]
-    short = plot_fans(values, [0.1, 0.25, 0.5, 0.75, 0.9], until=20.0)
+    short = plot_fans(values, taus=[0.1, 0.25, 0.5, 0.75, 0.9], until=20.0)
     assert "longer" not in [text.get_text() for text in short.get_legend().get_texts()]

@@ -431,7 +431,7 @@ class ConformalSurvivalRegressor(ExportsBounds):
         ...     base, censoring_estimator="kaplan-meier", random_state=0
         ... ).fit(X, y)
         >>> model.follow_up_of(X[:2])
-        array([2192., 2192.])
+        array([2237., 2237.])
         """
         check_is_fitted(self)
         curve, _ = curve_table(self.estimator_, X, mirror=self._mirror)

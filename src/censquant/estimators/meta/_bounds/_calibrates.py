@@ -290,7 +290,7 @@ class CalibratesBounds(QuantileRegressor):
         if elapsed is not None:
             if self._mirror:
                 raise ValueError("elapsed must be None for left-censored times, got ages.")
-            ages = np.broadcast_to(read_elapsed(elapsed, len(curve)), (len(curve),))
+            ages = np.broadcast_to(read_elapsed(elapsed, len(curve), self), (len(curve),))
             if ages.min() < curve.lower:
                 raise ValueError(f"elapsed must be at least {curve.lower:g}, got {ages.min():g}.")
         labels = subgroup_labels(self.by, X)
