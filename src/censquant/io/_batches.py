@@ -127,7 +127,11 @@ class TableReader:
 
         def pieces(places: Sequence[int], n_rows: int) -> Iterator[Any]:
             for number in range(file.num_record_batches):
-                found = pa.Table.from_batches([file.get_batch(number)])
+                try:
+                    found = pa.Table.from_batches([file.get_batch(number)])
+                except MemoryError:
+                    need = "it asks for more memory than there is, as damaged files do"
+                    raise unreadable(self.shown, OSError(need)) from None
                 columns = [found.column(place) for place in places]
                 chosen = pa.table(columns, names=[str(place) for place in places])
                 # Nothing in the format is checked when it is read: places in a damaged file may

@@ -189,6 +189,22 @@ def test_damaged_feather_files_are_read_or_refused(tmp_path):
             table.frame([name for name, kind in table.kinds.items() if kind in ("number", "text")])
 
 
+def test_a_feather_file_that_asks_for_more_memory_than_there_is_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "table.feather"
+    pd.DataFrame({"a": [1.0, 2.0]}).to_feather(path)
+    opened = pa.ipc.open_file
+
+    class Damaged:
+        schema, num_record_batches = opened(path).schema, 1
+
+        def get_batch(self, number):
+            raise MemoryError
+
+    monkeypatch.setattr(pa.ipc, "open_file", lambda source: Damaged())
+    with pytest.raises(ValueError, match="cannot be read.*asks for more memory than there is"):
+        read_table(path)
+
+
 def test_a_full_disk_behind_standard_output_is_one_sentence(monkeypatch):
     class Full(io.BytesIO):
         def write(self, content):
