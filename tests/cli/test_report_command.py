@@ -92,6 +92,9 @@ def test_failures_to_expect_are_those_of_python(shell):
     expected = expected_failures(model, running[["temp", "site"]], running["hours"], [20, 60])
     assert told["units"] == len(running)
     assert [tuple(row.values()) for row in told["failures"]] == [tuple(r) for r in expected.rows]
+    whole = run("failures", "calibrated", "new.csv", *options[3:], "--json").json
+    assert whole["failures"] == told["failures"]
+    assert f"{len(new) - len(running)} units had failed and are left out." in whole["notes"]
     done = run(*options, "--confidence", 0.5)
     assert done.code == 0, done.err
     assert f"Failures among {len(running)} running units" in done.out

@@ -141,6 +141,27 @@ class TargetColumns:
         target : Target
             A piece of a table may have no event.
         """
+        target = self._read(table)
+        if table.n_before is None and not target.event.any():
+            raise self.no_events(table.shown)
+        return target
+
+    def running(self, table: Table) -> NDArray[np.bool_]:
+        """Return which rows of a table had no event; all of them if the columns are not there.
+
+        Parameters
+        ----------
+        table : Table
+
+        Returns
+        -------
+        running : ndarray of bool, shape (n,)
+        """
+        if all(name in table.kinds for name in self.names):
+            return ~self._read(table).event
+        return np.ones(len(table), dtype=bool)
+
+    def _read(self, table: Table) -> Target:
         if self.time is not None:
             time, has_end = self._given_times(table, self.time), None
         else:
@@ -152,8 +173,6 @@ class TargetColumns:
                 table, event & ~has_end, f"{self.event!r} says that the event was observed, but "
                 f"{self.end!r} is missing,",
             )  # fmt: skip
-        if table.n_before is None and not event.any():
-            raise self.no_events(table.shown)
         return Target(time, event)
 
     def day(self, name: str, text: str) -> str:

@@ -35,10 +35,12 @@ def failures(
 
     For example: censquant failures fleet.model running.csv --age hours --horizons 720,2160
     """
+    import numpy as np
+
     from censquant.benchmark.reporting import Table, TableCell
     from censquant.cli._console import Reporter
     from censquant.cli._study import load_table
-    from censquant.cli._target import text_options
+    from censquant.cli._target import given_columns, text_options
     from censquant.estimators import load, load_notes
     from censquant.inspection import expected_failures
 
@@ -47,14 +49,15 @@ def failures(
     fitted, notes = load(model), load_notes(model)
     text = text_options(separator, decimal, thousands, encoding, missing, notes)
     table = load_table(data, text, reporter)
+    features, ages = table.frame_for(fitted), table.numbers(age, "age")
+    # A table in the form of the fit also has units that failed, and these are not running.
+    if "target" in notes:
+        running = given_columns(notes).running(table)
+        if not running.all():
+            reporter.note(f"{np.count_nonzero(~running):,} units had failed and are left out.")
+            features, ages = features[running], ages[running]
     with reporter.noting_warnings():
-        found = expected_failures(
-            fitted,
-            table.frame_for(fitted),
-            table.numbers(age, "age"),
-            times or [],
-            confidence=confidence,
-        )
+        found = expected_failures(fitted, features, ages, times or [], confidence=confidence)
     columns = ("within", "expected", f"{100 * confidence:g} % from", "to", "supported")
     rows = tuple(
         tuple(
