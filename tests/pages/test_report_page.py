@@ -22,17 +22,19 @@ def answer(page):
     )
 
 
-# Of a model of 137 events: the page holds means of five event times in place of the times.
-# Times differ by at most 6 % and a hundredth of follow-up, probabilities by 0.06: the share
-# that five events in a row have late in follow-up, where few are at risk.
-CLOSE = {"rtol": 0.06, "atol": 20.0}
-PROBABILITY = 0.06
+# Of a model of 137 events: the page holds means of five event times, and round times up to a
+# hundredth of follow-up apart, in place of the times. Times differ by at most 4 % and a hundredth
+# of follow-up, probabilities by 0.03.
+CLOSE = {"rtol": 0.04, "atol": 20.0}
+PROBABILITY = 0.03
+# Ends of follow-up are rounded down to such times, where few are at risk and the curve is steep.
+REACH = 0.06
 
 
 def assert_is_pythons(page, model, row, confidence=0.9):
     found, times = answer(page)
     reach = found["identified"]
-    assert reach == pytest.approx(model.identified_level(row)[0], abs=PROBABILITY)
+    assert reach == pytest.approx(model.identified_level(row)[0], abs=REACH)
     known = [level <= reach for level in SHOWN]
     expected = model.predict_quantiles(row, SHOWN, beyond="extrapolate")[0]
     np.testing.assert_allclose(np.array(found["quantiles"])[known], expected[known], **CLOSE)

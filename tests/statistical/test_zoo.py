@@ -65,7 +65,7 @@ def assert_within_bounds(model, found, data):
     assert (low, high) == (used.min(), used.max())
     if low >= 0:
         assert (quantiles >= 0).all()
-    common = LEVELS <= 0.95
+    common = LEVELS >= 0.05 if data.censoring == "left" else LEVELS <= 0.95
     assert (np.abs(quantiles[:, common]) <= FAR * max(abs(low), abs(high))).all()
     known = found["inf"][np.isfinite(found["inf"])]
     rounding = 1e-9 * max(abs(low), abs(high))

@@ -201,7 +201,7 @@ def test_a_feather_file_that_asks_for_more_memory_than_there_is_is_refused(tmp_p
             raise MemoryError
 
     monkeypatch.setattr(pa.ipc, "open_file", lambda source: Damaged())
-    with pytest.raises(ValueError, match="cannot be read.*asks for more memory than there is"):
+    with pytest.raises(ValueError, match=r"cannot be read.*asks for more memory than there is"):
         read_table(path)
 
 

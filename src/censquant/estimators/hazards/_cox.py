@@ -209,8 +209,10 @@ class CoxQuantileRegressor(TabularRegressor):
         baseline = self._baseline
         if x.graph.coarse_times:
             known = baseline.time
-            ends = known[:1], x.graph.row_times(known[1:]), x.graph.row_limits(known[-1:])
-            baseline = baseline.at(np.unique(np.concatenate(ends)))
+            # Round times beside means of events: where events are few, these are far apart.
+            even = x.graph.row_limits(np.linspace(known[0], known[-1], 1_000))
+            times = np.concatenate([known[:1], x.graph.row_times(known[1:]), even[even > known[0]]])
+            baseline = baseline.at(np.unique(times))
         return FormulaCurve(HazardsGraph(risk, baseline), self._curve_levels(), lower)
 
     def _quantiles_and_end_graph(
