@@ -66,7 +66,9 @@ def assert_within_bounds(model, found, data):
     if low >= 0:
         assert (quantiles >= 0).all()
     common = LEVELS >= 0.05 if data.censoring == "left" else LEVELS <= 0.95
-    assert (np.abs(quantiles[:, common]) <= FAR * max(abs(low), abs(high))).all()
+    # Of durations this is the last observed time.
+    length = max(high, 0.0) - min(low, 0.0)
+    assert (np.abs(quantiles[:, common]) <= FAR * length).all()
     known = found["inf"][np.isfinite(found["inf"])]
     rounding = 1e-9 * max(abs(low), abs(high))
     assert (
