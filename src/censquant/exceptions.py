@@ -55,7 +55,7 @@ class LeakageWarning(FeatureWarning):
     """Features that give the outcome away: they follow from the time or the event.
 
     A model with such a column scores far too well, and cannot predict anybody whose outcome is not
-    known yet. Ignore this category if the column is known beforehand all the same.
+    known yet. Ignore this category if the column is known beforehand.
 
     Examples
     --------
