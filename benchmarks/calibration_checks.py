@@ -43,8 +43,8 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
 )
+from censquant._calibration import METHODS
 from censquant.benchmark.coverage import BOUND_SETTINGS
-from censquant.calibration import METHODS
 from censquant.datasets import fetch_cmapss, load
 from censquant.metrics import Coverage, coverage
 from censquant.survival import Surv, censoring_kaplan_meier

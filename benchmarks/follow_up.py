@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant import CQRNN
+from censquant._trees._follow_up import FollowUp
 from censquant.datasets import load, make_lognorm_8d, make_norm_4d
-from censquant.estimators._follow_up import FollowUp
 from censquant.survival import read_target
 
 Floats = NDArray[np.float64]

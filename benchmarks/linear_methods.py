@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 from versions import versions
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.estimators.linear._fitzenberger import edge_descent
 from censquant.estimators.linear._powell import powell_loss, powell_path, repeated_regressions
 from censquant.exceptions import IdentifiabilityWarning
@@ -81,7 +81,7 @@ def recovery() -> None:
             y = (np.minimum(event_time, end), event_time <= end)
             events.append(y[1].mean())
             for name, options in METHODS.items():
-                model = LinearCQR([0.5], random_state=seed, **options).fit(X, y)
+                model = LinearQuantileRegressor([0.5], random_state=seed, **options).fit(X, y)
                 found[name].append(np.append(model.intercept_, model.coef_[0]))
                 if model.standard_errors_ is not None:
                     errors.append(model.standard_errors_[0])

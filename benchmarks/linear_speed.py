@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.estimators.linear._program import Programme
 
 R_SCRIPT = """
@@ -60,16 +60,16 @@ def main() -> None:
         f"{options.rows} rows, {options.features} features, {1 - event.mean():.0%} censored; "
         f"{platform.machine()}, Python {platform.python_version()}, scipy {scipy.__version__}"
     )
-    LinearCQR([0.5]).fit(X[:100], (times[:100], event[:100]))  # compiles
+    LinearQuantileRegressor([0.5]).fit(X[:100], (times[:100], event[:100]))  # compiles
     for method in ("portnoy", "peng-huang"):
-        model = LinearCQR(method=method)
+        model = LinearQuantileRegressor(method=method)
         print(f"{method:12s} {seconds(lambda m=model: m.fit(X, (times, event))):8.2f} s")
         if method == "portnoy":
             pivots, Programme.solve = Programme.solve, Programme._by_highs
             print(f"  HiGHS      {seconds(lambda m=model: m.fit(X, (times, event))):8.2f} s")
             Programme.solve = pivots
         for n_jobs in (1, 2):
-            model = LinearCQR(
+            model = LinearQuantileRegressor(
                 method=method, n_bootstrap=options.replications, n_jobs=n_jobs, random_state=0
             )
             taken = seconds(lambda m=model: m.fit(X, (times, event)))

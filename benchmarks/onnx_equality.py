@@ -38,7 +38,7 @@ N_ALONE = 200
 LARGEST_DIFFERENCE = 1e-5
 PIPELINE = "Pipeline, by skl2onnx"
 # Abstract, or not an estimator of its own.
-WITHOUT_A_FIT = {"QuantileRegressor"}
+WITHOUT_A_FIT = {"BaseQuantileRegressor"}
 # A module of None cannot be imported, wherever it is installed.
 CHILD = """
 import sys
@@ -87,7 +87,7 @@ def models():
         "QuantilePipeline": lambda: censquant.make_quantile_pipeline(
             StandardScaler(), censquant.ShapeNN(random_state=0)
         ),
-        "LinearCQR": lambda: censquant.LinearCQR(quantiles=LEVELS),
+        "LinearQuantileRegressor": lambda: censquant.LinearQuantileRegressor(quantiles=LEVELS),
     }  # fmt: skip
     found = {
         name: special.get(name, lambda cls=cls: _seeded(cls))()

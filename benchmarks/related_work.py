@@ -20,7 +20,7 @@ from censquant import (
     AsymmetricLaplaceNN,
     CoxQuantileRegressor,
     DeepQuantReg,
-    LinearCQR,
+    LinearQuantileRegressor,
     LogNormalNN,
     SequentialGridNN,
     UncensoredOnlyNN,
@@ -54,12 +54,15 @@ SYSTEMS: dict[str, tuple[Make, bool]] = {
     "CQRNN, increasing head": (partial(CQRNN, NINE, **BETTER, head="increasing"), False),
     "CQRNN, Powell's loss": (partial(CQRNN, NINE), True),
     "CQRNN, Tobit-type likelihood": (partial(CQRNN, NINE, known_censoring_loss="tobit"), True),
-    "Portnoy": (partial(LinearCQR, NINE), False),
-    "Peng and Huang": (partial(LinearCQR, NINE, method="peng-huang"), False),
-    "Wang and Wang": (partial(LinearCQR, NINE, method="wang-wang"), False),
-    "Data augmentation": (partial(LinearCQR, NINE, method="data-augmentation"), False),
-    "Powell": (partial(LinearCQR, NINE, method="powell"), True),
-    "Powell by Fitzenberger": (partial(LinearCQR, NINE, method="fitzenberger"), True),
+    "Portnoy": (partial(LinearQuantileRegressor, NINE), False),
+    "Peng and Huang": (partial(LinearQuantileRegressor, NINE, method="peng-huang"), False),
+    "Wang and Wang": (partial(LinearQuantileRegressor, NINE, method="wang-wang"), False),
+    "Data augmentation": (
+        partial(LinearQuantileRegressor, NINE, method="data-augmentation"),
+        False,
+    ),
+    "Powell": (partial(LinearQuantileRegressor, NINE, method="powell"), True),
+    "Powell by Fitzenberger": (partial(LinearQuantileRegressor, NINE, method="fitzenberger"), True),
 }
 
 

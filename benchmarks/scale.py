@@ -88,7 +88,7 @@ def fit(folder, model_path):
     """Fit to the files of a folder and return what it took; run in a process of its own."""
     import pandas as pd
 
-    from censquant.training import _shard_writer
+    from censquant._engine.training import _shard_writer
 
     small = Path(folder) / "small"
     estimator().fit_dataset(small, time="time", event="event")  # compiles and imports
@@ -122,7 +122,7 @@ def predict(folder, model_path):
     """Predict the files of a folder and return what it took; run in a process of its own."""
     import censquant
 
-    model = censquant.load(model_path)
+    model = censquant.load_model(model_path)
     folder = Path(folder)
     model.predict_dataset(folder / "small", folder / "few", TAUS)
     with Watch() as watch:
@@ -140,7 +140,7 @@ def predict_parts(folder, model_path):
     import censquant
 
     out = Path(folder) / "out"
-    censquant.load(model_path).predict_dataset(Path(folder) / "data", out, TAUS, keep=KEPT)
+    censquant.load_model(model_path).predict_dataset(Path(folder) / "data", out, TAUS, keep=KEPT)
     return {}
 
 

@@ -21,8 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 from versions import versions
 
 from censquant import CQRNN
+from censquant._engine.networks import DenseNetwork, HeadedNetwork
 from censquant.benchmark import SUITES, get_dataset, get_method
-from censquant.networks import DenseNetwork, HeadedNetwork
 
 FIRST_SEED = 111
 SCALED = {"standardize": True, "time_transform": "standardize"}

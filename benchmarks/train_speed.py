@@ -20,11 +20,11 @@ import numpy as np
 import torch
 from numba import njit
 
-from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
-from censquant.objectives import Portnoy, ShapeLikelihood, shape_knots
+from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
+from censquant._engine.objectives import Portnoy, ShapeLikelihood, shape_knots
+from censquant._engine.training import Rows, TrainingConfig, side_by_side, train
 from censquant.torch import TorchNetwork
 from censquant.torch.plain_loop import plain_module, plain_portnoy, plain_training
-from censquant.training import Rows, TrainingConfig, side_by_side, train
 
 N_ROWS, N_FEATURES, HIDDEN, BATCH = 4096, 8, 100, 128
 TAUS = tuple(round(0.05 * k, 2) for k in range(1, 20))

@@ -19,10 +19,10 @@ from sklearn.model_selection import train_test_split
 from versions import versions
 
 from censquant import LogNormalNN
+from censquant._engine.training import Rows
 from censquant.datasets import fetch_metabric, fetch_support
 from censquant.metrics import a_calibration, censored_d_calibration
 from censquant.survival import read_target
-from censquant.training import Rows
 
 LEVELS = np.arange(1, 10) / 10
 FINE = np.arange(1, 100) / 100

@@ -8,7 +8,7 @@ from censquant import CoxQuantileRegressor
 from censquant.datasets import load_gbsg2
 
 LEVELS = [0.1, 0.5, 0.9]
-model = CoxQuantileRegressor().fit(*load_gbsg2(as_frame=False))  # or censquant.load(path)
+model = CoxQuantileRegressor().fit(*load_gbsg2(as_frame=False))  # or censquant.load_model(path)
 app = FastAPI()
 
 

@@ -8,7 +8,7 @@ class Killed(BaseException):
 
 
 class ArrayBlocks:
-    """Rows of arrays in some parts, as :class:`censquant.training.BlockStream` gives them."""
+    """Rows of arrays in some parts, as a ``BlockStream`` gives them."""
 
     shown = "the arrays"
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from censquant.calibration import (
+from censquant._calibration import (
     CalibrationRows,
     CommonCensoring,
     ModelledCensoring,

@@ -18,7 +18,7 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     DeepQuantReg,
-    LinearCQR,
+    LinearQuantileRegressor,
     LogNormalNN,
     PooledQuantileRegressor,
     SequentialGridNN,
@@ -60,8 +60,8 @@ def _networks(side):
 def _tables(side):
     options = {"random_state": 0, "censoring": side}
     return {
-        "linear": LinearCQR([0.1, 0.3, 0.5], censoring=side),
-        "linear, one level": LinearCQR([0.3], time_transform="log", censoring=side),
+        "linear": LinearQuantileRegressor([0.1, 0.3, 0.5], censoring=side),
+        "linear, one level": LinearQuantileRegressor([0.3], time_transform="log", censoring=side),
         "cox": CoxQuantileRegressor(**options),
         "boosted": BoostedQuantileRegressor(max_iter=23, **options),
         "boosted location": BoostedQuantileRegressor(

@@ -35,7 +35,7 @@ def change(entries, changes):
             entries[name] = value
 
 
-def refused(path, message, load=censquant.load):
+def refused(path, message, load=censquant.load_model):
     """Loading is refused with a sentence that begins like this."""
     with pytest.raises(ModelFileError, match=f"^{re.escape(repr(str(path)) + ' ' + message)}") as e:
         load(path)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
-from censquant.objectives import Portnoy, shape_knots
-from censquant.training import Rows
+from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
+from censquant._engine.objectives import Portnoy, shape_knots
+from censquant._engine.training import Rows
 
 TAUS = (0.25, 0.5, 0.75)
 

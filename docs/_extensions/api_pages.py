@@ -8,7 +8,7 @@ DOCS = Path(__file__).parents[1]
 PARTS = {
     "censquant": "Estimators, targets, model files",
     "censquant.metrics": "Metrics",
-    "censquant.calibration": "Calibration: scores and corrections of bounds",
+    "censquant._calibration": "Calibration: scores and corrections of bounds",
     "censquant.inspection": "Inspection of fitted models",
     "censquant.plotting": "Figures",
     "censquant.report": "Reports",
@@ -23,10 +23,10 @@ PARTS = {
     "censquant.benchmark": "Benchmark",
     "censquant.exceptions": "Errors and warnings",
     "censquant.estimators": "Base classes of estimators",
-    "censquant.objectives": "Objectives: what a method minimises",
-    "censquant.training": "The training loop",
-    "censquant.networks": "Networks",
-    "censquant.losses": "Loss kernels",
+    "censquant._engine.objectives": "Objectives: what a method minimises",
+    "censquant._engine.training": "The training loop",
+    "censquant._engine.networks": "Networks",
+    "censquant._engine.losses": "Loss kernels",
 }
 
 

@@ -9,13 +9,13 @@ could not say that a feature moves early times and leaves late ones alone.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.datasets import load_gbsg2
 
 X, y = load_gbsg2()
 features = X[["horTh", "age", "tsize", "pnodes"]]
 levels = np.arange(1, 9) / 20
-model = LinearCQR(levels, time_transform="log", n_bootstrap=200, random_state=0)
+model = LinearQuantileRegressor(levels, time_transform="log", n_bootstrap=200, random_state=0)
 model.fit(features, y)
 
 # %%

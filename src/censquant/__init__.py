@@ -3,37 +3,38 @@
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from censquant._version import __version__
 
 if TYPE_CHECKING:
+    from censquant.engine import Checkpoint
     from censquant.estimators import (
         CQRNN,
         AsymmetricLaplaceNN,
+        BaseQuantileRegressor,
         BoostedQuantileRegressor,
         CensoredQuantileForest,
         CensoredQuantileRegressor,
         ConformalSurvivalRegressor,
         CoxQuantileRegressor,
         DeepQuantReg,
-        LinearCQR,
+        LinearQuantileRegressor,
         LogNormalNN,
         PooledQuantileRegressor,
         QuantilePipeline,
-        QuantileRegressor,
         SequentialGridNN,
         ShapeNN,
         UncensoredOnlyNN,
         WeibullNN,
         adapt,
-        load,
+        load_model,
         make_quantile_pipeline,
         register_onnx_converters,
     )
     from censquant.survival import Surv
-    from censquant.training import Checkpoint
 
 _HOME = {
     "AsymmetricLaplaceNN": "censquant.estimators",
@@ -41,51 +42,48 @@ _HOME = {
     "CQRNN": "censquant.estimators",
     "CensoredQuantileForest": "censquant.estimators",
     "CensoredQuantileRegressor": "censquant.estimators",
-    "Checkpoint": "censquant.training",
+    "Checkpoint": "censquant.engine",
     "ConformalSurvivalRegressor": "censquant.estimators",
     "CoxQuantileRegressor": "censquant.estimators",
     "DeepQuantReg": "censquant.estimators",
-    "LinearCQR": "censquant.estimators",
+    "LinearQuantileRegressor": "censquant.estimators",
     "LogNormalNN": "censquant.estimators",
     "PooledQuantileRegressor": "censquant.estimators",
     "QuantilePipeline": "censquant.estimators",
-    "QuantileRegressor": "censquant.estimators",
+    "BaseQuantileRegressor": "censquant.estimators",
     "SequentialGridNN": "censquant.estimators",
     "ShapeNN": "censquant.estimators",
     "Surv": "censquant.survival",
     "UncensoredOnlyNN": "censquant.estimators",
     "WeibullNN": "censquant.estimators",
     "adapt": "censquant.estimators",
-    "load": "censquant.estimators",
+    "load_model": "censquant.estimators",
     "make_quantile_pipeline": "censquant.estimators",
     "register_onnx_converters": "censquant.estimators",
 }
 _SUBPACKAGES = (
     "adapters",
     "benchmark",
-    "calibration",
     "dask",
     "datasets",
+    "engine",
     "estimators",
     "exceptions",
     "export",
     "inspection",
     "io",
-    "losses",
     "metrics",
-    "networks",
-    "objectives",
     "plotting",
     "quantiles",
     "report",
     "survival",
     "torch",
-    "training",
 )
 
 __all__ = [
     "CQRNN",
     "AsymmetricLaplaceNN",
+    "BaseQuantileRegressor",
     "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "CensoredQuantileRegressor",
@@ -93,11 +91,10 @@ __all__ = [
     "ConformalSurvivalRegressor",
     "CoxQuantileRegressor",
     "DeepQuantReg",
-    "LinearCQR",
+    "LinearQuantileRegressor",
     "LogNormalNN",
     "PooledQuantileRegressor",
     "QuantilePipeline",
-    "QuantileRegressor",
     "SequentialGridNN",
     "ShapeNN",
     "Surv",
@@ -105,13 +102,29 @@ __all__ = [
     "WeibullNN",
     "__version__",
     "adapt",
-    "load",
+    "load_model",
     "make_quantile_pipeline",
     "register_onnx_converters",
 ]
 
 
+# Names of version 0.1, which go with 0.3.
+_RENAMED = {
+    "LinearCQR": "LinearQuantileRegressor",
+    "QuantileRegressor": "BaseQuantileRegressor",
+    "load": "load_model",
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        warnings.warn(
+            f"censquant.{name} is now censquant.{_RENAMED[name]}; the old name goes with "
+            "version 0.3.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return __getattr__(_RENAMED[name])
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _SUBPACKAGES:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from censquant._typing import Floats
 
 # Fewer rows may agree with the outcome by chance.
 FEWEST_ROWS = 20

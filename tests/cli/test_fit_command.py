@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from in_process import run
 
-from censquant import load
+from censquant import load_model
 from censquant.estimators import load_notes
 from censquant.io import TableError
 
@@ -55,7 +55,7 @@ def test_a_fit_says_what_it_read_and_left_out_and_where_the_model_is(shell):
         "Model: fleet.model",
     ):
         assert words in done.out
-    assert list(load("fleet.model").feature_names_in_) == ["temp", "site"]
+    assert list(load_model("fleet.model").feature_names_in_) == ["temp", "site"]
 
 
 def test_json_has_the_same_facts_and_nothing_else_is_on_stdout(shell):
@@ -82,11 +82,11 @@ def test_the_same_table_in_any_format_gives_the_same_model(shell, suffix):
     else:
         frame.to_csv(name, index=False, sep="\t" if suffix in ("tsv", "txt") else ",")
     assert fit().code == 0
-    first = load("fleet.model")
+    first = load_model("fleet.model")
     assert fit("--force", data=name).code == 0
     X = frame[["temp", "site"]]
     np.testing.assert_array_equal(first.predict_curve(X).values,
-                                  load("fleet.model").predict_curve(X).values)  # fmt: skip
+                                  load_model("fleet.model").predict_curve(X).values)  # fmt: skip
 
 
 def test_a_table_comes_from_standard_input(shell, monkeypatch):
@@ -190,10 +190,12 @@ def test_dates_give_durations_in_the_unit_that_is_asked_for(shell):
     largest = fleet()["days"].max()
     assert f" to {largest / 7:.6g} weeks".replace(" to ", "") in summary
     X = fleet()[["temp", "site"]]
-    weeks = load("fleet.model").predict_quantiles(X, [0.5], beyond="extrapolate")
+    weeks = load_model("fleet.model").predict_quantiles(X, [0.5], beyond="extrapolate")
     assert fit("--force", data="dates.csv", target=dates).code == 0
     np.testing.assert_allclose(
-        load("fleet.model").predict_quantiles(X, [0.5], beyond="extrapolate"), 7 * weeks, rtol=1e-4
+        load_model("fleet.model").predict_quantiles(X, [0.5], beyond="extrapolate"),
+        7 * weeks,
+        rtol=1e-4,
     )
 
 
@@ -283,14 +285,14 @@ def test_rows_that_belong_together_are_held_out_together(shell):
 def test_left_censored_times_are_fitted_as_such(shell):
     done = fit("--censoring", "left")
     assert done.code == 0, done.err
-    assert load("fleet.model").censoring == "left"
+    assert load_model("fleet.model").censoring == "left"
 
 
 def test_several_methods_are_pooled(shell):
     done = run("fit", "fleet.csv", *TARGET, "--method", "cox,forest", "--jobs", 1, "-o", "m",
                "--json", "--quantiles", "0.5,0.1")  # fmt: skip
     assert set(done.json["weights"]) == {"cox", "forest"}
-    np.testing.assert_array_equal(load("m").quantiles_, [0.1, 0.5])
+    np.testing.assert_array_equal(load_model("m").quantiles_, [0.1, 0.5])
 
 
 BROKEN = {
@@ -465,7 +467,7 @@ def test_a_seed_makes_a_fit_repeatable(shell):
     for _ in range(2):
         assert run("fit", "fleet.csv", *TARGET, "--method", "forest", "--seed", 3, "--force", "-o",
                    "m").code == 0  # fmt: skip
-        curves.append(load("m").predict_curve(X).values)
+        curves.append(load_model("m").predict_curve(X).values)
     np.testing.assert_array_equal(*curves)
 
 

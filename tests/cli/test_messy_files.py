@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from in_process import run
 
-from censquant import load
+from censquant import load_model
 from censquant.cli._target import target_digest
 from censquant.estimators import load_notes
 from censquant.io._options import MISSING
@@ -147,7 +147,7 @@ def check(example):
         used = {*told["features"], *told["left_out"], "days", "status"}
         assert used == {name for name in names if name}
         assert all(names.count(name) == 1 for name in told["features"])
-        fitted = load(model)
+        fitted = load_model(model)
         out = Path(folder) / "out.csv"
         of_text = options[6 if "--event-value" in options else 4 :]
         asked = run(

@@ -10,7 +10,7 @@ from in_process import run
 from sklearn.preprocessing import StandardScaler
 from test_fit_command import FAST, TARGET, fleet
 
-from censquant import CQRNN, CoxQuantileRegressor, load, make_quantile_pipeline
+from censquant import CQRNN, CoxQuantileRegressor, load_model, make_quantile_pipeline
 from censquant.datasets import make_norm_linear
 from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning
 
@@ -41,7 +41,7 @@ def shell(fitted, tmp_path, monkeypatch):
 def test_predictions_are_those_of_the_model_beside_the_columns_it_does_not_use(shell):
     done = run("predict", "model", "new.csv", "-o", "out.csv")
     assert done.code == 0, done.err
-    found, model = pd.read_csv("out.csv"), load("model")
+    found, model = pd.read_csv("out.csv"), load_model("model")
     assert list(found) == ["unit", "days", "failed", *(f"q{t:g}" for t in LEVELS), "identified"]
     X = shell[["temp", "site"]]
     expected = model.predict_quantiles(X, LEVELS, beyond="nan")
@@ -69,7 +69,7 @@ class TestFolder:
             assert "Predicted 60 rows: q0.1, q0.5, identified" in done.out
         found = pd.read_parquet(sorted(Path("times").glob("*.parquet")))
         X = parts[["temp", "site"]]
-        expected = load("model").predict_quantiles(X, [0.1, 0.5], beyond="nan")
+        expected = load_model("model").predict_quantiles(X, [0.1, 0.5], beyond="nan")
         np.testing.assert_allclose(found[["q0.1", "q0.5"]], expected, rtol=1e-12)
         assert list(found["unit"]) == list(parts["unit"])
 
@@ -115,7 +115,7 @@ def test_intervals_and_other_levels_are_columns(shell):
                0.8, "--keep", "unit", "--beyond", "inf", "--json").json  # fmt: skip
     assert done["columns"] == ["q0.2", "lower", "upper", "identified"]
     found = pd.read_csv("out.csv")
-    expected = load("model").predict_interval(shell[["temp", "site"]], 0.8, beyond="inf")
+    expected = load_model("model").predict_interval(shell[["temp", "site"]], 0.8, beyond="inf")
     np.testing.assert_allclose(found[["lower", "upper"]], expected)
     assert np.isinf(found["upper"]).any()
 
@@ -125,7 +125,7 @@ def test_remaining_life_is_that_of_the_model(shell):
                "extrapolate", "--interval", 0.5)  # fmt: skip
     assert done.code == 0, done.err
     found = pd.read_csv("out.csv")
-    X, model = shell[["temp", "site"]], load("model")
+    X, model = shell[["temp", "site"]], load_model("model")
     for name, level in [("q0.1", 0.1), ("q0.9", 0.9), ("lower", 0.25), ("upper", 0.75)]:
         expected = model.predict_remaining(X, shell["days"], [level], beyond="extrapolate")
         np.testing.assert_allclose(found[f"remaining_{name}"], expected[:, 0], rtol=1e-9)
@@ -163,7 +163,7 @@ class TestAgesFromDates:
         done = run("predict", "model", "new.csv", "-o", "out.csv", "--as-of", as_of, "--quantiles",
                    "0.1,0.5", "--beyond", "extrapolate")  # fmt: skip
         assert done.code == 0, done.err
-        found, model = pd.read_csv("out.csv"), load("model")
+        found, model = pd.read_csv("out.csv"), load_model("model")
         expected = model.predict_remaining(
             shell[["temp", "site"]], dates, [0.1, 0.5], beyond="extrapolate"
         )
@@ -367,7 +367,7 @@ def test_a_calibrated_fit_says_how_often_its_bounds_hold(calibrated):
 
 def test_bounds_and_intervals_are_those_of_the_calibrated_model(calibrated, tmp_path):
     folder, frame, _ = calibrated
-    out, model = tmp_path / "out.csv", load(folder / "model")
+    out, model = tmp_path / "out.csv", load_model(folder / "model")
     asked = ("--lower-bound", 0.9, "--interval", 0.8, "--quantiles", "0.5")
     done = run("predict", folder / "model", folder / "fleet.csv", "-o", out, *asked)
     assert done.code == 0, done.err
@@ -388,7 +388,7 @@ def test_bounds_and_intervals_are_those_of_the_calibrated_model(calibrated, tmp_
 
 def test_bounds_that_end_with_follow_up_are_marked_and_counted(calibrated, tmp_path):
     folder, frame, _ = calibrated
-    out, model = tmp_path / "out.parquet", load(folder / "model")
+    out, model = tmp_path / "out.parquet", load_model(folder / "model")
     cold = frame[frame["temp"] < 58]
     cold.to_csv(tmp_path / "cold.csv", index=False)
     asked = ("-o", out, "--lower-bound", 0.05, "--chunk-rows", 50)
@@ -432,7 +432,7 @@ def test_evaluate_gives_machines_what_the_library_says(shell, tmp_path):
     ).json
     old = pd.read_csv("old.csv")
     expected = evaluate(
-        load("model"),
+        load_model("model"),
         (old["days"], old["failed"]),
         shell[["temp", "site"]],
         (shell["days"], shell["failed"]),

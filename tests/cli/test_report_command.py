@@ -12,7 +12,7 @@ import pytest
 from in_process import run
 from test_fit_command import FAST, TARGET, fleet
 
-from censquant import load
+from censquant import load_model
 from censquant.inspection import expected_failures
 from report_rows import Page
 
@@ -68,7 +68,7 @@ def test_a_reliability_report_knows_ages_names_risks_costs_and_dates(shell):
     assert {row[0] for row in found.tables["fleet"]} == set(new["unit"][new["failed"] == 0])
     assert set(found.column("fleet", 1)) == {50.0}
     place = found.headings["fleet"].index("time left, 80\u00a0% confidence")
-    bound = load("calibrated").predict_lower_bound(
+    bound = load_model("calibrated").predict_lower_bound(
         new[["temp", "site"]], 0.8, elapsed=new["hours"].to_numpy(float)
     )
     expected = dict(zip(new["unit"], np.where(bound > 50.0, bound - 50.0, np.nan), strict=True))
@@ -88,7 +88,7 @@ def test_failures_to_expect_are_those_of_python(shell):
     running.to_csv("running.csv", index=False)
     options = ["failures", "calibrated", "running.csv", "--age", "hours", "--horizons", "60,20"]
     told = run(*options, "--json").json
-    model = load("calibrated")
+    model = load_model("calibrated")
     expected = expected_failures(model, running[["temp", "site"]], running["hours"], [20, 60])
     assert told["units"] == len(running)
     assert [tuple(row.values()) for row in told["failures"]] == [tuple(r) for r in expected.rows]
@@ -179,7 +179,7 @@ def test_an_exported_model_says_what_the_model_says(shell):
         "categories": new[["site"]].to_numpy(object),
     }
     quantiles = session.run(["quantiles"], inputs)[0]
-    model = load("calibrated")
+    model = load_model("calibrated")
     expected = model.predict_quantiles(new[["temp", "site"]], [0.1, 0.5], beyond="extrapolate")
     np.testing.assert_allclose(quantiles, expected, rtol=1e-9)
 

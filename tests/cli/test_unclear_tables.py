@@ -8,7 +8,7 @@ import pytest
 from in_process import run
 from test_fit_command import FAST, TARGET, fleet
 
-from censquant import load
+from censquant import load_model
 from censquant.estimators import load_notes
 
 
@@ -177,7 +177,7 @@ def test_the_model_remembers_how_numbers_and_missing_values_are_written(shell):
     assert run("predict", "model", "table.csv", "-o", "out.csv", "--keep", "none").code == 0
     number = [np.nan if cell == "unknown" else float(cell.replace(",", ".")) for cell in temp]
     X = fleet().assign(temp=number)[["temp", "site"]]
-    expected = load("model").predict_quantiles(X, [0.25], beyond="nan")[:, 0]
+    expected = load_model("model").predict_quantiles(X, [0.25], beyond="nan")[:, 0]
     np.testing.assert_allclose(pd.read_csv("out.csv")["q0.25"], expected)
     assert run("evaluate", "model", "table.csv", "--resamples", 2, "--json").json["rows"] == 60
 

@@ -127,8 +127,8 @@ def attributes(text):
 def unfitted(value):
     """An estimator of the class that takes little time to fit; of an abstract one, a subclass's."""
     around = {
-        censquant.QuantilePipeline: lambda: value([("model", censquant.LinearCQR())]),
-        AdaptedModel: lambda: value(censquant.LinearCQR()),
+        censquant.QuantilePipeline: lambda: value([("model", censquant.LinearQuantileRegressor())]),
+        AdaptedModel: lambda: value(censquant.LinearQuantileRegressor()),
         censquant.PooledQuantileRegressor: lambda: value(
             [("cox", censquant.CoxQuantileRegressor())]
         ),

@@ -67,11 +67,11 @@ def test_the_method_shown_for_the_engine_trains():
     code = re.search(r"    @dataclass\(frozen=True\)\n.*?\n\n- `bind", text, re.DOTALL)[0]
     source = "\n".join(line[4:] for line in code.splitlines()[:-1])
     namespace = {"np": np}
-    setup = "from dataclasses import dataclass\nfrom censquant.objectives import GridObjective\n\n"
+    setup = "from dataclasses import dataclass\nfrom censquant.engine import GridObjective\n\n"
     exec(setup + source, namespace)
 
-    from censquant.networks import DenseNetwork
-    from censquant.training import Rows, TrainingConfig, train
+    from censquant._engine.networks import DenseNetwork
+    from censquant._engine.training import Rows, TrainingConfig, train
 
     rng = np.random.default_rng(0)
     times = rng.normal(3.0, 1.0, size=400)

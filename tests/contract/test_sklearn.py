@@ -33,7 +33,7 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     DeepQuantReg,
-    LinearCQR,
+    LinearQuantileRegressor,
     LogNormalNN,
     PooledQuantileRegressor,
     SequentialGridNN,
@@ -74,12 +74,12 @@ ESTIMATORS = [
     AsymmetricLaplaceNN(),
     ShapeNN(),
     ShapeNN(family="weibull", tail="bounded", n_members=2),
-    LinearCQR(),
-    LinearCQR(method="peng-huang"),
-    LinearCQR(method="powell"),
-    LinearCQR(method="wang-wang"),
-    LinearCQR(method="data-augmentation"),
-    LinearCQR(method="fitzenberger"),
+    LinearQuantileRegressor(),
+    LinearQuantileRegressor(method="peng-huang"),
+    LinearQuantileRegressor(method="powell"),
+    LinearQuantileRegressor(method="wang-wang"),
+    LinearQuantileRegressor(method="data-augmentation"),
+    LinearQuantileRegressor(method="fitzenberger"),
     CoxQuantileRegressor(),
     CoxQuantileRegressor(ties="breslow", censoring="left"),
     BoostedQuantileRegressor(),
@@ -111,7 +111,7 @@ LONG_CHECKS = {
 }
 # What the checks look at is code that all settings of a class share: of most classes the first
 # entry is always run, and the others are among the slow tests.
-ALWAYS = ("CQRNN(n_members=2)", "LinearCQR(method='peng-huang')")
+ALWAYS = ("CQRNN(n_members=2)", "LinearQuantileRegressor(method='peng-huang')")
 
 
 def checks():
@@ -294,7 +294,7 @@ def test_columns_are_found_by_name(frame, method):
     "model",
     [
         small(),
-        LinearCQR(),
+        LinearQuantileRegressor(),
         CoxQuantileRegressor(),
         CensoredQuantileForest(),
         CensoredQuantileRegressor(),

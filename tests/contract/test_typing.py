@@ -25,8 +25,8 @@ reveal_type(model.predict_survival_function(X, [1.0], return_array=True))
 reveal_type(model.predict_survival_function(X, [1.0], True))
 reveal_type(model.predict_survival_function(X))
 reveal_type(ConformalSurvivalRegressor(model).predict_interval(X, elapsed=2.0))
-reveal_type(censquant.load("model"))
-reveal_type(censquant.load("model", kind=CensoredQuantileRegressor))
+reveal_type(censquant.load_model("model"))
+reveal_type(censquant.load_model("model", kind=CensoredQuantileRegressor))
 model.predict_quantiles(X, beyond="drop")
 model.predict_quantiles(X, output="table")
 model.predict_remaining(X, 3.0, beyond="drop")
@@ -82,9 +82,9 @@ if importlib.util.find_spec("mypy"):
         assert "object_" in revealed(said, "model.predict_survival_function(X)")
 
     def test_a_loaded_model_is_of_the_class_that_is_expected(said):
-        plain = revealed(said, 'censquant.load("model")')
-        assert plain.endswith("QuantileRegressor")
-        expected = revealed(said, 'censquant.load("model", kind=CensoredQuantileRegressor)')
+        plain = revealed(said, 'censquant.load_model("model")')
+        assert plain.endswith("BaseQuantileRegressor")
+        expected = revealed(said, 'censquant.load_model("model", kind=CensoredQuantileRegressor)')
         assert expected.endswith(".CensoredQuantileRegressor")
 
     @pytest.mark.parametrize(

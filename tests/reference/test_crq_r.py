@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack, identity
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.estimators.linear._levels import step_of_crq
 from censquant.estimators.linear._peng_huang import peng_huang_path
 from censquant.estimators.linear._portnoy import portnoy_path
@@ -66,7 +66,7 @@ def test_the_estimator_gives_the_coefficients_of_crqs_default_grid():
     expected = table("crq_portnoy_default.csv")
     # The grid of crq begins at one over the number of rows, as does that of the estimator.
     asked = levels_of_crq(1 / len(TIME), expected[:, 0])[1:]
-    model = LinearCQR(asked, step=0.999).fit(X, (TIME, EVENT))
+    model = LinearQuantileRegressor(asked, step=0.999).fit(X, (TIME, EVENT))
     np.testing.assert_allclose(model.intercept_, expected[1:-1, 1], rtol=0, atol=1e-8)
     np.testing.assert_allclose(model.coef_, expected[1:-1, 2:4], rtol=0, atol=1e-8)
 
@@ -74,7 +74,7 @@ def test_the_estimator_gives_the_coefficients_of_crqs_default_grid():
 def test_the_default_levels_land_close_to_the_coefficients_of_crq():
     expected = table("crq_portnoy_default.csv")
     medians = [np.interp(0.5, expected[:, 0], column) for column in expected.T[1:4]]
-    model = LinearCQR([0.5]).fit(X, (TIME, EVENT))
+    model = LinearQuantileRegressor([0.5]).fit(X, (TIME, EVENT))
     fitted = np.append(model.intercept_, model.coef_)
     # crq interpolates between the levels of a coarser grid, the estimator fits the level itself.
     np.testing.assert_allclose(fitted, medians, rtol=0, atol=0.01)
@@ -88,7 +88,7 @@ def test_an_intercept_alone_is_the_kaplan_meier_quantile_that_crq_pivots_through
     # 0.005 or more, levels 0.0005 apart cannot take one time for another.
     inside = (tau[:-1] + tau[1:]) / 2
     nothing = np.zeros((len(TIME), 1))
-    model = LinearCQR(inside, step=0.0005).fit(nothing, (TIME, EVENT))
+    model = LinearQuantileRegressor(inside, step=0.0005).fit(nothing, (TIME, EVENT))
     np.testing.assert_array_equal(model.quantiles_, inside)
     np.testing.assert_allclose(model.intercept_, time[:-1], rtol=0, atol=1e-10)
     np.testing.assert_allclose(
@@ -170,7 +170,7 @@ def test_portnoys_coefficients_of_tied_times_are_those_of_crq(step):
     first = 1 / len(TIED_X) if step is None else step
     levels = levels_of_crq(first, np.append(expected[:, 0], 1.0))
     # No step is shorter than this one: no level is added to those of crq.
-    model = LinearCQR(levels, step=0.999, time_transform="log").fit(TIED_X, TIED)
+    model = LinearQuantileRegressor(levels, step=0.999, time_transform="log").fit(TIED_X, TIED)
     fitted = np.column_stack((model.intercept_, model.coef_))
     np.testing.assert_allclose(fitted, expected[:, 1:], rtol=0, atol=1e-8)
     # What crq reports at a level between two of its own lies on the line between them.
@@ -247,7 +247,7 @@ def test_crqs_peng_huang_coefficients_count_neither_all_touched_rows_at_risk_nor
 
 def test_our_peng_huang_path_solves_the_equation_with_all_touched_rows_at_risk():
     levels = np.round(np.arange(0.02, 0.81, 0.02), 2)
-    model = LinearCQR(levels, step=0.999, method="peng-huang", time_transform="log")
+    model = LinearQuantileRegressor(levels, step=0.999, method="peng-huang", time_transform="log")
     model.fit(TIED_X, TIED)
     coefficients = np.column_stack((model.intercept_, model.coef_))
     design = np.column_stack((np.ones(len(TIED_X)), TIED_X))
@@ -270,7 +270,7 @@ def test_crqs_peng_huang_coefficients_depend_on_the_order_of_the_rows():
 
 @pytest.mark.parametrize("method", ["portnoy", "peng-huang"])
 def test_coefficients_of_tied_times_depend_on_no_order_of_the_rows(method):
-    model = LinearCQR([0.2, 0.4, 0.6, 0.8], method=method, time_transform="log")
+    model = LinearQuantileRegressor([0.2, 0.4, 0.6, 0.8], method=method, time_transform="log")
     expected = model.fit(TIED_X, TIED).coef_
     order = np.random.default_rng(0).permutation(len(TIED_X))
     model.fit(TIED_X[order], tuple(column[order] for column in TIED))
@@ -282,7 +282,9 @@ def test_coefficients_of_many_tied_times_hardly_change_where_the_times_are_pertu
     # Weeks and three features of two values: a fit passes through many rows at once.
     features = np.column_stack([TIES[name] for name in ("treat", "site", "recent")])
     weeks = np.ceil(TIES["time"] / 7)
-    model = LinearCQR([0.2, 0.4, 0.6, 0.8], method=method, time_transform="log", step=0.001)
+    model = LinearQuantileRegressor(
+        [0.2, 0.4, 0.6, 0.8], method=method, time_transform="log", step=0.001
+    )
     expected = model.fit(features, (weeks, TIED[1])).coef_
     for seed in range(3):
         noise = np.random.default_rng(seed).uniform(-1e-9, 1e-9, len(weeks))
@@ -292,9 +294,11 @@ def test_coefficients_of_many_tied_times_hardly_change_where_the_times_are_pertu
 
 @pytest.mark.parametrize("method", ["portnoy", "peng-huang"])
 def test_a_finer_step_than_the_default_hardly_changes_coefficients_of_tied_times(method):
-    model = LinearCQR([0.2, 0.4, 0.6, 0.8], method=method, time_transform="log", n_bootstrap=30)
+    model = LinearQuantileRegressor(
+        [0.2, 0.4, 0.6, 0.8], method=method, time_transform="log", n_bootstrap=30
+    )
     model.set_params(random_state=0).fit(TIED_X, TIED)
-    finer = LinearCQR(model.quantiles, method=method, time_transform="log", step=1e-4)
+    finer = LinearQuantileRegressor(model.quantiles, method=method, time_transform="log", step=1e-4)
     change = np.abs(finer.fit(TIED_X, TIED).coef_ - model.coef_) / model.standard_errors_[:, 1:]
     assert change.max() < 0.1
 
@@ -308,7 +312,9 @@ POWELL = np.genfromtxt(
 def test_powells_loss_is_as_low_as_that_of_crqs_search_over_all_solutions(seed):
     x, y, limit = table("crq_powell_data.csv").T
     best = POWELL[POWELL["search"] == "global"]
-    model = LinearCQR(best["tau"], method="powell", censoring="left", random_state=seed)
+    model = LinearQuantileRegressor(
+        best["tau"], method="powell", censoring="left", random_state=seed
+    )
     model.fit(x[:, None], (y, y > 0), censoring_time=limit)
     for row, intercept, slope in zip(best, model.intercept_, model.coef_[:, 0], strict=True):
         design = np.column_stack((np.ones(len(x)), x))
@@ -329,7 +335,7 @@ SUMMARY = np.genfromtxt(
 @pytest.mark.parametrize("method", [("portnoy", "Portnoy"), ("peng-huang", "PengHuang")])
 def test_standard_errors_and_limits_are_about_those_of_crqs_summary(method, bootstrap):
     rows = SUMMARY[(SUMMARY["method"] == method[1]) & (SUMMARY["bootstrap"] == bootstrap[1])]
-    model = LinearCQR(
+    model = LinearQuantileRegressor(
         [0.25, 0.5, 0.75],
         method=method[0],
         step=step_of_crq(method[0], len(X)),

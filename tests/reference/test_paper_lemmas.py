@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace_asymmetric, norm
 
-from censquant.losses import LEVEL_RULES, levels_of, pinball, portnoy
-from censquant.networks import DenseNetwork
-from censquant.objectives import Portnoy
+from censquant._engine.losses import LEVEL_RULES, levels_of, pinball, portnoy
+from censquant._engine.networks import DenseNetwork
+from censquant._engine.objectives import Portnoy
+from censquant._engine.training import Rows, TrainingConfig, train
 from censquant.survival import kaplan_meier
-from censquant.training import Rows, TrainingConfig, train
 
 Y_STAR = 10.0
 inner = st.floats(0.01, 0.99)

@@ -14,7 +14,7 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     DeepQuantReg,
-    LinearCQR,
+    LinearQuantileRegressor,
     LogNormalNN,
     PooledQuantileRegressor,
     SequentialGridNN,
@@ -22,6 +22,7 @@ from censquant import (
     UncensoredOnlyNN,
     WeibullNN,
 )
+from censquant._trees._follow_up import ReachRule
 from censquant.datasets import (
     load_gbsg2,
     make_exponential,
@@ -33,7 +34,6 @@ from censquant.datasets import (
     make_norm_uniform,
     make_weibull,
 )
-from censquant.estimators._follow_up import ReachRule
 from censquant.metrics import evaluate
 from censquant.quantiles import QuantileCurve
 
@@ -180,11 +180,13 @@ ESTIMATORS = {
     "pool": PooledQuantileRegressor(CANDIDATES, random_state=0),
 }
 LINEAR = {
-    "portnoy": LinearCQR([0.1, 0.25], random_state=0),
-    "log": LinearCQR([0.1, 0.25], time_transform="log", random_state=0),
-    "peng-huang": LinearCQR([0.1, 0.25], method="peng-huang", random_state=0),
-    "wang-wang": LinearCQR([0.1, 0.25], method="wang-wang", random_state=0),
-    "data-augmentation": LinearCQR([0.1, 0.25], method="data-augmentation", random_state=0),
+    "portnoy": LinearQuantileRegressor([0.1, 0.25], random_state=0),
+    "log": LinearQuantileRegressor([0.1, 0.25], time_transform="log", random_state=0),
+    "peng-huang": LinearQuantileRegressor([0.1, 0.25], method="peng-huang", random_state=0),
+    "wang-wang": LinearQuantileRegressor([0.1, 0.25], method="wang-wang", random_state=0),
+    "data-augmentation": LinearQuantileRegressor(
+        [0.1, 0.25], method="data-augmentation", random_state=0
+    ),
 }
 IN_TIME = {
     "pinball_loss_censored",
@@ -254,7 +256,7 @@ def test_searches_of_powells_loss_do_not_depend_on_how_a_unit_rounds(method):
     # the last bit.
     rows, time, event = follow_up_study()
     limit = np.where(event, 2.0 * time, time)
-    estimator = LinearCQR([0.1, 0.25], method=method, random_state=0)
+    estimator = LinearQuantileRegressor([0.1, 0.25], method=method, random_state=0)
     expected = estimator.fit(rows, (time, event), censoring_time=limit).coef_
     for unit in UNITS:
         changed = estimator.fit(rows, (unit * time, event), censoring_time=unit * limit).coef_

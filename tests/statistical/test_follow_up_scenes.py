@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from censquant import WeibullNN
+from censquant._trees._follow_up import FollowUp
 from censquant.datasets import make_lognorm_8d, make_norm_4d
-from censquant.estimators._follow_up import FollowUp
 from censquant.quantiles import DEFAULT_QUANTILES
 
 LEVELS = np.asarray(DEFAULT_QUANTILES)

@@ -13,7 +13,7 @@ from censquant import (
     CQRNN,
     AsymmetricLaplaceNN,
     DeepQuantReg,
-    LinearCQR,
+    LinearQuantileRegressor,
     LogNormalNN,
     SequentialGridNN,
     UncensoredOnlyNN,
@@ -51,12 +51,15 @@ METHODS = {
     "LogNormalNN": (LogNormalNN, NETWORK),
     "WeibullNN": (WeibullNN, NETWORK),
     "AsymmetricLaplaceNN": (AsymmetricLaplaceNN, NETWORK),
-    "LinearCQR, Portnoy": (LinearCQR, {}),
-    "LinearCQR, Peng-Huang": (LinearCQR, {"method": "peng-huang"}),
-    "LinearCQR, Powell": (LinearCQR, {"method": "powell", "quantiles": LEVELS}),
+    "LinearQuantileRegressor, Portnoy": (LinearQuantileRegressor, {}),
+    "LinearQuantileRegressor, Peng-Huang": (LinearQuantileRegressor, {"method": "peng-huang"}),
+    "LinearQuantileRegressor, Powell": (
+        LinearQuantileRegressor,
+        {"method": "powell", "quantiles": LEVELS},
+    ),
     "exclude censored": (UncensoredOnlyNN, NETWORK),
 }
-KNOW_CENSORING_TIMES = ("CQRNN, known censoring times", "LinearCQR, Powell")
+KNOW_CENSORING_TIMES = ("CQRNN, known censoring times", "LinearQuantileRegressor, Powell")
 OWN_LAW = {
     "LogNormalNN": "log-normal",
     "WeibullNN": "Weibull",
@@ -70,7 +73,7 @@ def relative_errors(method, law_name):
     law, to_time, mean_censoring = LAWS[law_name]
     truth = to_time(law(GRID).ppf(LEVELS))
     estimator, options = METHODS[method]
-    if estimator is LinearCQR and to_time is np.exp:
+    if estimator is LinearQuantileRegressor and to_time is np.exp:
         options = options | {"time_transform": "log"}
     errors, censored = [], []
     for seed in range(3):

@@ -91,7 +91,7 @@ def check(data, path, *, again, **parameters):
     assert min(model.weights_.values()) >= 0.0
 
     model.save(path)
-    twins = [censquant.load(path)]
+    twins = [censquant.load_model(path)]
     if again:
         twins.append(fitted(data, n_jobs=1, **parameters)[0])
     for twin in twins:

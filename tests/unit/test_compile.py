@@ -17,7 +17,14 @@ from numba.core import caching, event
 from numba.core.dispatcher import Dispatcher
 
 import censquant
-from censquant import CQRNN, CoxQuantileRegressor, LinearCQR, ShapeNN, WeibullNN, _compile
+from censquant import (
+    CQRNN,
+    CoxQuantileRegressor,
+    LinearQuantileRegressor,
+    ShapeNN,
+    WeibullNN,
+    _compile,
+)
 
 FIT = """
 import numpy as np
@@ -207,7 +214,7 @@ def test_no_compiled_function_hands_python_a_new_array():
     X = np.linspace(0, 1, 40)[:, None]
     y = (1 + X[:, 0] + 0.5 * np.sin(40 * X[:, 0]), X[:, 0] < 0.7)
     for model in (
-        LinearCQR([0.1, 0.2]),
+        LinearQuantileRegressor([0.1, 0.2]),
         CQRNN(max_epochs=1),
         WeibullNN(max_epochs=1),
         ShapeNN(max_steps=2),

@@ -19,12 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import censquant
+from censquant._engine.objectives import Pinball
+from censquant._engine.training import Checkpoint, TrainingConfig, train
 from censquant._files import write_arrays
+from censquant._storage._persistence import from_part, open_file, to_part
 from censquant.benchmark import ResultsFile
-from censquant.estimators._persistence import from_part, open_file, to_part
 from censquant.exceptions import ModelFileError, TrainingDivergedError
-from censquant.objectives import Pinball
-from censquant.training import Checkpoint, TrainingConfig, train
 from mutations import mutated_file, mutated_lines, sign
 from toys import TAUS, censored_rows, dense, stop_after
 
@@ -100,7 +100,7 @@ def models():
     )
     yield censquant.LogNormalNN([0.3, 0.6], hidden_layer_sizes=(2,), censoring="left", **TINY), X
     yield censquant.ShapeNN([0.3], hidden_layer_sizes=(2,), max_steps=1, random_state=0), X
-    yield censquant.LinearCQR([0.2, 0.3], n_bootstrap=2, random_state=0), X
+    yield censquant.LinearQuantileRegressor([0.2, 0.3], n_bootstrap=2, random_state=0), X
     yield censquant.CoxQuantileRegressor([0.2, 0.3], random_state=0), X
     yield censquant.CensoredQuantileForest([0.2, 0.3], n_estimators=2, random_state=0), X
     yield censquant.BoostedQuantileRegressor([0.2, 0.3], max_iter=10, random_state=0), X
@@ -135,7 +135,7 @@ def test_no_mutation_of_a_model_file_is_opened_to_another_result(watch, n_mutati
         content, signed = mutated_file(content, rng, sign)
         watch.open(
             content,
-            lambda path, rows=rows: predictions(censquant.load(path), rows),
+            lambda path, rows=rows: predictions(censquant.load_model(path), rows),
             expected,
             may_change=signed,
         )

@@ -59,9 +59,10 @@ def is_left_censored(model: Any) -> bool:
 
     Examples
     --------
-    >>> from censquant import LinearCQR
+    >>> from censquant import CQRNN, LinearQuantileRegressor
     >>> from censquant.adapters import is_left_censored
-    >>> is_left_censored(LinearCQR(censoring="left")), is_left_censored(LinearCQR())
+    >>> linear = LinearQuantileRegressor()
+    >>> is_left_censored(linear.set_params(censoring="left")), is_left_censored(CQRNN())
     (True, False)
     """
     return bool(getattr(final_model(model, None)[0], "censoring", "right") == "left")

@@ -5,11 +5,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.quantiles import check_levels
 from censquant.survival import read_numbers
 
-Floats = NDArray[np.float64]
 Shape = Literal["linear", "step"]
 
 # A curve is a running product or sum: it may miss a level that it reaches by a few last places.

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.adapters._inversion import Shape
 from censquant.adapters._survival_curves import SurvivalCurves
-
-Floats = NDArray[np.float64]
 
 # Rows of the first block, which reveals the number of times, and entries of the later ones: 32 MB.
 _FIRST_ROWS = 64

@@ -3,11 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.adapters._libraries import Reader, accepts
-
-Floats = NDArray[np.float64]
 
 # The constant that lifelines adds to the columns of parametric models.
 _INTERCEPT = "Intercept"

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.adapters._final_model import final_model
 from censquant.adapters._libraries import Hazardous, Pycox, Reader, ScikitSurvival, accepts
@@ -17,8 +18,6 @@ from censquant.quantiles import (
     sorted_rows,
 )
 from censquant.survival import read_numbers
-
-Floats = NDArray[np.float64]
 
 # The first that recognises a model reads it: the last one knows a model by a single method.
 _READERS: tuple[type[Reader], ...] = (Pycox, Lifelines, Hazardous, ScikitSurvival)
@@ -117,11 +116,12 @@ def adapted_curve(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.adapters import adapted_curve
     >>> X = np.arange(40.0)[:, None]
     >>> time = 9 + X[:, 0] + 5 * np.sin(X[:, 0])
-    >>> curve, reach = adapted_curve(LinearCQR([0.25, 0.75]).fit(X, time), X, [0.25, 0.5, 0.75])
+    >>> model = LinearQuantileRegressor([0.25, 0.75]).fit(X, time)
+    >>> curve, reach = adapted_curve(model, X, [0.25, 0.5, 0.75])
     >>> curve.values.shape, reach.shape
     ((40, 3), (40,))
     """
@@ -154,11 +154,12 @@ def predicted_curve(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.adapters import predicted_curve
     >>> X = np.arange(40.0)[:, None]
     >>> time = 9 + X[:, 0] + 5 * np.sin(X[:, 0])
-    >>> predicted_curve(LinearCQR([0.25, 0.75]).fit(X, time), X, [0.25, 0.75]).values.shape
+    >>> model = LinearQuantileRegressor([0.25, 0.75]).fit(X, time)
+    >>> predicted_curve(model, X, [0.25, 0.75]).values.shape
     (40, 2)
     """
     return adapted_curve(model, X, taus, lower=lower)[0]
@@ -295,9 +296,9 @@ def follow_up_end(model: Any) -> float | None:
 
     Examples
     --------
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.adapters import follow_up_end
-    >>> follow_up_end(LinearCQR([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0]))
+    >>> follow_up_end(LinearQuantileRegressor([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0]))
     3.0
     """
     final, _ = final_model(model, None)

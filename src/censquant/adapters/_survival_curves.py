@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.adapters._inversion import Shape, inverted, read_curves
-
-Floats = NDArray[np.float64]
 
 # A curve that has not fallen at all by its last time leaves no hazard to continue with; this is
 # the smallest probability of an event by then that is assumed.

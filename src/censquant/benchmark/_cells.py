@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._engine.training import side_by_side
 from censquant._version import __version__
 from censquant.benchmark._conventions import RunConventions
 from censquant.benchmark._datasets import BenchmarkDataset
@@ -23,7 +24,6 @@ from censquant.benchmark._score import Answer, scores
 from censquant.benchmark._trace import QuantileTrace
 from censquant.benchmark._train_test import TrainTestData
 from censquant.estimators import NeuralRegressor
-from censquant.training import side_by_side
 
 Row = dict[str, Any]
 Key = tuple[str, ...]

@@ -13,13 +13,12 @@ from sklearn.utils import get_tags
 
 from censquant import metrics
 from censquant._frames import unmasked
+from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.benchmark._comparison import Comparison, ComparisonRow, ComparisonScore, holm
 from censquant.benchmark._datasets import NINE_LEVELS
 from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import Surv, Target, default_horizon, read_target
-
-Floats = NDArray[np.float64]
 
 _FEWEST_ROWS = 5  # of a category with a column of its own
 
@@ -68,11 +67,11 @@ def compare(
 
     Examples
     --------
-    >>> from censquant import CoxQuantileRegressor, LinearCQR
+    >>> from censquant import CoxQuantileRegressor, LinearQuantileRegressor
     >>> from censquant.benchmark import compare
     >>> from censquant.datasets import load_gbsg2
     >>> X, y = load_gbsg2(as_frame=False)
-    >>> methods = {"cox": CoxQuantileRegressor(), "linear": LinearCQR([0.25, 0.5])}
+    >>> methods = {"cox": CoxQuantileRegressor(), "linear": LinearQuantileRegressor([0.25, 0.5])}
     >>> found = compare(methods, X[:200], y[:200], cv=2, n_resamples=20)
     >>> [row.method for row in found.rows]
     ['cox', 'linear']

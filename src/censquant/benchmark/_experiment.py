@@ -106,11 +106,11 @@ def run(
 
     Examples
     --------
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.benchmark import own_dataset, own_method, run
     >>> from censquant.datasets import load_gbsg2
     >>> mine = own_dataset("my study", *load_gbsg2(as_frame=False))
-    >>> linear = own_method("linear", LinearCQR())
+    >>> linear = own_method("linear", LinearQuantileRegressor())
     >>> report = run(datasets=[mine], methods=[linear], seeds=1, n_jobs=1)
     >>> report.rows[["dataset", "method"]].values.tolist()
     [['my study', 'linear']]

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from censquant._typing import Floats
 from censquant.survival import KaplanMeier, kaplan_meier, read_target
-
-Floats = NDArray[np.float64]
 
 
 class KaplanMeierBaseline(BaseEstimator):

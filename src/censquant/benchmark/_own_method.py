@@ -33,9 +33,9 @@ def own_method(name: str, estimator: Any) -> BenchmarkMethod:
 
     Examples
     --------
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.benchmark import get_dataset, own_method
-    >>> method = own_method("linear", LinearCQR())
+    >>> method = own_method("linear", LinearQuantileRegressor())
     >>> method.build(get_dataset("weibull"), {}, 111).quantiles[:2]
     (0.1, 0.2)
     """

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from censquant import metrics
+from censquant._typing import Floats
 from censquant.benchmark._train_test import TrainTestData
 from censquant.exceptions import TruncationWarning
-
-Floats = NDArray[np.float64]
 
 _JUDGED_LEVELS = (0.1, 0.5, 0.9)
 # A quantile is identified if this share of similar individuals is followed beyond it.

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._engine.training import Run
 from censquant.benchmark._score import judged_levels
 from censquant.benchmark._train_test import TrainTestData
 from censquant.metrics import true_quantile_mse
-from censquant.training import Run
 
 
 class QuantileTrace:

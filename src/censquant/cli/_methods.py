@@ -14,7 +14,7 @@ _CLASSES = {
     "lognormal": "LogNormalNN",
     "weibull": "WeibullNN",
     "cqrnn": "CQRNN",
-    "linear": "LinearCQR",
+    "linear": "LinearQuantileRegressor",
 }
 METHOD_NAMES = (RECOMMENDED, *_CLASSES)
 """The recommended estimator, and the methods that it can be made of instead."""

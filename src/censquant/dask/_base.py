@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from censquant.dask._cluster import find_client
 from censquant.dask._collections import is_collection
-from censquant.estimators import QuantileRegressor
+from censquant.estimators import BaseQuantileRegressor
 
 
 class DaskRegressor(BaseEstimator):
@@ -25,7 +25,7 @@ class DaskRegressor(BaseEstimator):
     """
 
     client: Any
-    _local: QuantileRegressor | None = None
+    _local: BaseQuantileRegressor | None = None
     _features: tuple[Any, ...] | None = None  # columns of a frame
 
     @abstractmethod
@@ -44,7 +44,7 @@ class DaskRegressor(BaseEstimator):
 
         Returns
         -------
-        model : QuantileRegressor
+        model : BaseQuantileRegressor
             A copy.
         """
         return deepcopy(self._fitted())
@@ -107,7 +107,7 @@ class DaskRegressor(BaseEstimator):
             return self._blocks(X, "predict_quantiles", options, len(names))
         return self._frame(X, "predict_quantiles", options, names)
 
-    def _fitted(self) -> QuantileRegressor:
+    def _fitted(self) -> BaseQuantileRegressor:
         if self._local is None:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet: call fit first."

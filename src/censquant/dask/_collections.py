@@ -8,13 +8,13 @@ import dask.dataframe
 import numpy as np
 from dask import delayed
 
+from censquant._engine.training import Objective, Rows
 from censquant.dask._cluster import Session
 from censquant.dask._reading import Layout, Reader, Table, read_numbers, read_table
 from censquant.dask._rounds import Replica
 from censquant.dask._sampling import Sample, drawn, joined, share_of
 from censquant.dask._statistics import Statistics, merged
 from censquant.estimators.neural import RowUnits
-from censquant.training import Objective, Rows
 
 _SHOWN = 8
 

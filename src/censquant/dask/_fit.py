@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from censquant._engine.training import TrainingConfig
 from censquant._progress import Bar
 from censquant._validation import check_integer
 from censquant.dask._checkpoint import RoundCheckpoint, stored_replicas
@@ -33,7 +34,6 @@ from censquant.dask._statistics import Statistics
 from censquant.dask._training import Progress, train_in_rounds
 from censquant.estimators import NeuralRegressor
 from censquant.estimators.neural import SplitFit
-from censquant.training import TrainingConfig
 
 FEWEST_ROWS = 20_000
 """Rows per copy of the network, unless a user chooses the number of copies.

@@ -8,11 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.meta import encoded_features
 from censquant.estimators.neural import number_columns
 from censquant.survival import Target, read_columns, read_target, read_weights, require_durations
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.dask._shuffle import shuffled
-from censquant.networks import Network
-from censquant.training import (
+from censquant._engine.networks import Network
+from censquant._engine.training import (
     Objective,
     Rows,
     Run,
@@ -20,6 +19,7 @@ from censquant.training import (
     side_by_side,
     validation_loss,
 )
+from censquant.dask._shuffle import shuffled
 
 State = dict[str, NDArray[Any]]
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.dask._reading import Table
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 _SPREAD = 5.0  # standard deviations by which a sample may turn out smaller than expected
 _SPARE_GROUPS = 1.5

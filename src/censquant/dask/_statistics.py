@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from censquant._engine.training import FeatureMoments
+from censquant._typing import Floats
 from censquant.dask._time_sketch import TimeSketch
 from censquant.estimators.neural import RowSummary
 from censquant.exceptions import NoEventsError
 from censquant.survival import Target
-from censquant.training import FeatureMoments
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 MOST_TIMES = 4_096
 """Times that a sketch keeps of events, and as many of censored rows."""

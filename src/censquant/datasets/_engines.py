@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.datasets._info import CatalogueEntry, DataFile, downloaded, github_url
 from censquant.datasets._real import RealData, hand_out
@@ -83,7 +84,6 @@ _SENSORS = tuple(f"sensor_{number}" for number in range(1, 22))
 _CMAPSS_FEATURES = ("cycle", "setting_1", "setting_2", "setting_3", *_SENSORS)
 _N_RUN_TO_FAILURE = 100
 
-Floats = NDArray[np.float64]
 
 _Rows = tuple[Floats, Floats, NDArray[np.bool_]]
 """Table of cycles, time and event of each row."""

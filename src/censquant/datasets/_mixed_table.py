@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.datasets._real import pandas_for_frames
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import RandomState, generator
+from censquant._typing import Floats
 from censquant._validation import check_flag, check_number
 from censquant.survival import Surv, read_columns, read_numbers, read_target
-
-Floats = NDArray[np.float64]
 
 # Logarithm of a hazard at which nobody is left.
 _CERTAIN = 10.0

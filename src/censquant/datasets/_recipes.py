@@ -7,17 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from censquant._typing import Floats
 from censquant.datasets._info import DatasetInfo
-from censquant.datasets._laws import (
-    Columns,
-    Floats,
-    Law,
-    exponential,
-    lognormal,
-    normal,
-    uniform,
-    weibull,
-)
+from censquant.datasets._laws import Columns, Law, exponential, lognormal, normal, uniform, weibull
 
 
 @dataclass(frozen=True)

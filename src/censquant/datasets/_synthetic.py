@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import RandomState, generator
+from censquant._typing import Floats
 from censquant._validation import check_flag, check_number
 from censquant.datasets._info import CatalogueEntry, DatasetInfo
 from censquant.datasets._laws import Law, draw, quantiles_at, shifted
@@ -19,8 +20,6 @@ from censquant.datasets._real import to_frame
 from censquant.datasets._recipes import RECIPES, Recipe
 from censquant.quantiles import check_levels
 from censquant.survival import Surv
-
-Floats = NDArray[np.float64]
 
 _OFFSET_DRAWS = 10_000
 

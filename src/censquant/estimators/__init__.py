@@ -1,10 +1,10 @@
 """Estimators with scikit-learn's API: one base class, and a folder per kind of model."""
 
-from censquant.estimators._base import QuantileRegressor
+from censquant._storage._persistence import load_model, load_notes
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._converters import register_onnx_converters
-from censquant.estimators._persistence import load, load_notes
 from censquant.estimators.hazards import CoxQuantileRegressor
-from censquant.estimators.linear import LinearCQR
+from censquant.estimators.linear import LinearQuantileRegressor
 from censquant.estimators.meta import (
     AdaptedModel,
     CensoredQuantileRegressor,
@@ -33,26 +33,26 @@ __all__ = [
     "CQRNN",
     "AdaptedModel",
     "AsymmetricLaplaceNN",
+    "BaseQuantileRegressor",
     "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "CensoredQuantileRegressor",
     "ConformalSurvivalRegressor",
     "CoxQuantileRegressor",
     "DeepQuantReg",
-    "LinearCQR",
+    "LinearQuantileRegressor",
     "LogNormalNN",
     "NeuralRegressor",
     "ParametricRegressor",
     "PooledQuantileRegressor",
     "QuantilePipeline",
-    "QuantileRegressor",
     "SequentialGridNN",
     "ShapeNN",
     "TrainedModel",
     "UncensoredOnlyNN",
     "WeibullNN",
     "adapt",
-    "load",
+    "load_model",
     "load_notes",
     "make_quantile_pipeline",
     "register_onnx_converters",

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from censquant._rows._frames import Output, labelled
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators._exporting import Exports
-from censquant.estimators._frames import Output, labelled
 from censquant.estimators._reading import (
     BEYOND,
     Beyond,
     BeyondOfFunctions,
-    Floats,
     note_of_levels,
     read_elapsed,
     warn_of,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
+class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
     """A fitted model that predicts a distribution of the time to the event per individual.
 
     A subclass fits and implements one method, :meth:`predict_curve`; every other prediction
@@ -43,9 +43,9 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import QuantileRegressor
+    >>> from censquant import BaseQuantileRegressor
     >>> from censquant.quantiles import QuantileCurve
-    >>> class Uniform(QuantileRegressor):
+    >>> class Uniform(BaseQuantileRegressor):
     ...     def fit(self, X, y):
     ...         self.longest_ = float(np.max(y))
     ...         return self
@@ -536,12 +536,12 @@ class QuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         ----------
         path : str or path
             An existing file is replaced only once the new one is complete. Read it with
-            :func:`censquant.load`.
+            :func:`censquant.load_model`.
         notes : mapping, optional
             Anything JSON can hold that should stay with the model, such as the unit of time;
             :func:`censquant.estimators.load_notes` reads it.
         """
-        from censquant.estimators._persistence import save_estimator
+        from censquant._storage._persistence import save_estimator
 
         check_is_fitted(self)
         save_estimator(self, path, notes)

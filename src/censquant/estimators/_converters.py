@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.export import OPSET, GraphNodes
 
 _ALIAS = "CensquantQuantileRegressor"
@@ -15,7 +15,7 @@ def register_onnx_converters() -> None:
 
     Afterwards ``skl2onnx.to_onnx(pipeline, X[:1])`` converts a whole scikit-learn ``Pipeline`` or
     :class:`~censquant.QuantilePipeline` that ends in one of them. Its outputs are those of
-    :meth:`~censquant.QuantileRegressor.to_onnx`. Levels other than the fitted ones are chosen by
+    :meth:`~censquant.BaseQuantileRegressor.to_onnx`. Other levels than the fitted are chosen by
     ``options={id(estimator): {"quantiles": [0.1, 0.5]}}``. Calling it twice does no harm.
 
     Examples
@@ -23,11 +23,11 @@ def register_onnx_converters() -> None:
     >>> import skl2onnx
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from censquant import LinearCQR, register_onnx_converters
+    >>> from censquant import LinearQuantileRegressor, register_onnx_converters
     >>> from censquant.datasets import make_norm_linear
     >>> register_onnx_converters()
     >>> X, y = make_norm_linear(100, random_state=0)
-    >>> model = make_pipeline(StandardScaler(), LinearCQR([0.25, 0.5])).fit(X, y)
+    >>> model = make_pipeline(StandardScaler(), LinearQuantileRegressor([0.25, 0.5])).fit(X, y)
     >>> converted = skl2onnx.to_onnx(model, X[:1], target_opset=18)
     >>> [output.name for output in converted.graph.output]
     ['quantiles', 'median', 'identified']
@@ -39,7 +39,7 @@ def register_onnx_converters() -> None:
             "Conversion of pipelines needs the package skl2onnx: install it by "
             "`pip install censquant[onnx]`."
         ) from None
-    for cls in _with_subclasses(QuantileRegressor):
+    for cls in _with_subclasses(BaseQuantileRegressor):
         if not issubclass(cls, Pipeline):  # which skl2onnx takes apart itself
             update_registered_converter(
                 cls,

@@ -6,8 +6,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from censquant._rows._features import feature_names
 from censquant._validation import check_choice
-from censquant.estimators._features import feature_names
 from censquant.estimators._reading import ReadsCurves
 from censquant.export import Graph, PageModel, Value, page_model, write_onnx
 from censquant.quantiles import GraphCurve

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._features import dense, feature_names, note_of_far_features
-from censquant.estimators._reading import Ask, Floats
+from censquant._engine.training import side_by_side
+from censquant._rows._features import dense, feature_names, note_of_far_features
+from censquant._typing import Floats
+from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._reading import Ask
 from censquant.export import Value
 from censquant.quantiles import GraphCurve, GridCurve, QuantileCurve, TailLimit
-from censquant.training import side_by_side
 
 Curve = TypeVar("Curve", QuantileCurve, GraphCurve, GridCurve)
 
@@ -24,7 +25,7 @@ _MOST_TIMES = 1_000  # default times of survival functions
 _BLOCK_ROWS = 1_024
 
 
-class FeatureModel(QuantileRegressor):
+class FeatureModel(BaseQuantileRegressor):
     """A fitted function from checked features to curves.
 
     A subclass reads features (``_read_features``) and says how some rows become curves

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant._warn import warn_once
 from censquant.exceptions import ExtrapolationWarning
@@ -19,7 +20,6 @@ from censquant.quantiles import (
 )
 from censquant.survival import read_numbers
 
-Floats = NDArray[np.float64]
 Ask = Callable[[QuantileCurve, slice], NDArray[Any]]
 """What is read off the curves of some rows; the slice says which rows of ``X`` they are."""
 
@@ -38,7 +38,7 @@ _FAR_LEVEL = 0.5  # of the first fitted level
 
 
 class ReadsCurves:
-    """The private half of :class:`QuantileRegressor`: from curves to arrays."""
+    """The private half of :class:`BaseQuantileRegressor`: from curves to arrays."""
 
     def predict_curve(self, X: Any) -> QuantileCurve:
         """Return the predictive distribution of each row, with its reach."""

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from censquant._seeds import seed_sequence
-from censquant._validation import check_choice, check_flag
-from censquant.estimators._feature_model import FeatureModel, default_times
-from censquant.estimators._features import (
+from censquant._rows._features import (
     check_features,
     dense,
     feature_names,
@@ -21,7 +18,11 @@ from censquant.estimators._features import (
     warn_of_constant_features,
     warn_of_leaking_features,
 )
-from censquant.estimators._follow_up import (
+from censquant._rows._row_order import arrangement, in_order
+from censquant._seeds import seed_sequence
+from censquant._storage._parts import Arrays, Part, check_arrays
+from censquant._storage._persistence import fitted_part, own_arrays, restored
+from censquant._trees._follow_up import (
     FollowUp,
     ReachRule,
     followed,
@@ -29,9 +30,9 @@ from censquant.estimators._follow_up import (
     reach_graph,
     stored_follow_up,
 )
-from censquant.estimators._parts import Arrays, Part, check_arrays
-from censquant.estimators._persistence import fitted_part, own_arrays, restored
-from censquant.estimators._row_order import arrangement, in_order
+from censquant._typing import Floats
+from censquant._validation import check_choice, check_flag
+from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.exceptions import ModelFileError
 from censquant.export import Value
 from censquant.quantiles import (
@@ -49,7 +50,6 @@ from censquant.survival import (
     require_events,
 )
 
-Floats = NDArray[np.float64]
 _FOLLOW_UP = "follow_up."
 _SAME_LEVEL = 1e-9  # levels that differ by less differ by rounding
 

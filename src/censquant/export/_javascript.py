@@ -33,13 +33,13 @@ class PageModel:
 
     Examples
     --------
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.datasets import make_norm_linear
     >>> data = make_norm_linear(100, random_state=0)
-    >>> page_model = LinearCQR([0.25, 0.5]).fit(data.X, data.y).to_javascript()
+    >>> page_model = LinearQuantileRegressor([0.25, 0.5]).fit(data.X, data.y).to_javascript()
     >>> page_model.n_bytes < 100_000
     True
-    >>> "censquant.load(" in page_model.script
+    >>> "censquant.load_model(" in page_model.script
     True
     """
 
@@ -47,7 +47,7 @@ class PageModel:
 
     @property
     def script(self) -> str:
-        """The source of ``censquant.load(json).predict({X: rows})``; needs nothing else."""
+        """The source of ``censquant.load_model(json).predict({X: rows})``; needs nothing else."""
         return files("censquant.export").joinpath("js", "evaluate.js").read_text(encoding="utf-8")
 
     @property

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.export._value import Value
-
-Floats = NDArray[np.float64]
 
 # Deeper trees are walked in a loop, shallower ones step by step.
 _DEEPEST_UNROLLED = 10

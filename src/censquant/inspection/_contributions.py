@@ -7,17 +7,15 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from censquant._frames import pandas_for
 from censquant._progress import Bar
 from censquant._seeds import seed_sequence
+from censquant._typing import Floats
 from censquant._validation import check_integer, check_number
 from censquant.adapters import predict_quantiles_of
 from censquant.inspection._table import FeatureTable
 from censquant.inspection._walks import Walks
-
-Floats = NDArray[np.float64]
 
 # Predictions that a call makes unless it is told otherwise, and limits of the rows compared with.
 _BUDGET, _FEWEST, _MOST = 20_000_000, 8, 100
@@ -55,10 +53,10 @@ class Contributions:
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.inspection import contributions
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LinearCQR([0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
+    >>> model = LinearQuantileRegressor([0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> found = contributions(model, X[:1], X, random_state=0)
     >>> bool(abs(found.base + found.values.sum() - model.predict(X[:1])[0]) < 1e-6)
     True
@@ -185,10 +183,10 @@ def contributions(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.inspection import contributions
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
+    >>> model = LinearQuantileRegressor([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> found = contributions(model, X[:2], X, random_state=0)
     >>> found.features, found.values.shape
     (('x0', 'x1'), (2, 2))

@@ -4,17 +4,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from censquant._frames import pandas_for
 from censquant._html import html_table
+from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.adapters import is_left_censored
 from censquant.estimators import adapt
 from censquant.quantiles import QuantileCurve
 from censquant.survival import read_numbers
-
-Floats = NDArray[np.float64]
 
 # Distributions of parts of the fleet up to this length are multiplied out term by term.
 _SHORT = 64

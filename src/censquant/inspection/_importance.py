@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._frames import pandas_for
 from censquant._progress import Bar
 from censquant._seeds import seed_sequence
+from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.inspection._table import FeatureTable, taken
 from censquant.metrics import get_scorer
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +139,11 @@ def permutation_importance(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.inspection import permutation_importance
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> y = 20 + 3 * X[:, 0] + X[:, 1]
-    >>> model = LinearCQR([0.25, 0.5]).fit(X, y)
+    >>> model = LinearQuantileRegressor([0.25, 0.5]).fit(X, y)
     >>> found = permutation_importance(model, X, y, random_state=0)
     >>> bool(found.mean[0] > found.mean[1])
     True

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._frames import pandas_for
 from censquant._seeds import seed_sequence
+from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.adapters import adapted_curve, is_left_censored
 from censquant.inspection._table import FeatureTable, taken
 from censquant.quantiles import check_quantiles
 from censquant.survival import read_numbers, read_weights
-
-Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
 
@@ -144,10 +143,10 @@ def partial_dependence(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.inspection import partial_dependence
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
+    >>> model = LinearQuantileRegressor([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> found = partial_dependence(model, X, 0, grid=[-1.0, 1.0])
     >>> float(np.diff(found.average[:, 0])[0].round(6))
     6.0

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._frames import pandas_for
+from censquant._typing import Floats
 from censquant._validation import check_number
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

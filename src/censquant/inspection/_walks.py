@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.inspection._table import FeatureTable, Places
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

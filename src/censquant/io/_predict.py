@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.io._batches import TableReader
 from censquant.io._columns import Columns, named
@@ -23,8 +24,6 @@ from censquant.io._stream import STANDARD
 from censquant.io._table import CHUNK_ROWS, frame_of
 from censquant.io._write import check_output, writing
 from censquant.quantiles import check_quantiles
-
-Floats = NDArray[np.float64]
 
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.io._columns import Columns
@@ -14,8 +14,6 @@ from censquant.io._error import TableError, option
 from censquant.io._model_columns import feature_names
 from censquant.io._target import UNITS, check_unit, microseconds, read_day
 from censquant.quantiles import QuantileCurve
-
-Floats = NDArray[np.float64]
 
 _BEYOND = ("nan", "inf", "limit", "extrapolate")
 _IDENTIFIED = "identified"

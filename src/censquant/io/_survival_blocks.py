@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.io._columns import Columns, named
 from censquant.io._dataset import Part, PartReader, open_dataset
 from censquant.io._error import TableError
@@ -13,8 +14,6 @@ from censquant.io._options import TextOptions
 from censquant.io._places import Places
 from censquant.io._table import Table
 from censquant.io._target import TargetColumns
-
-Floats = NDArray[np.float64]
 
 # Bytes of numbers per byte of text, gzipped or not: a guess for the size of what is written.
 _PER_BYTE, _PER_PACKED_BYTE = 1.5, 6.0

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.metrics._calibration import ROUNDING, followed_levels
-from censquant.metrics._read import Floats, read_quantile_rows
+from censquant.metrics._read import read_quantile_rows
 from censquant.quantiles import QuantileCurve
 
 # Below this the chi-squared distribution describes a cell badly; the usual rule for such tests.

@@ -5,10 +5,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.metrics._known_censoring import warn_truncated
 from censquant.metrics._mean_life import MeanLife
-from censquant.metrics._read import Floats, censoring_curve, read_times, read_train
+from censquant.metrics._read import censoring_curve, read_times, read_train
 from censquant.survival import KaplanMeier, Target, inverse_censoring_weights
 
 _METHODS = ("pseudo-observation", "margin", "hinge", "uncensored", "ipcw")

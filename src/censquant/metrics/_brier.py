@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant.metrics._known_censoring import known_censoring, warn_truncated
-from censquant.metrics._read import Floats, read_survival
+from censquant.metrics._read import read_survival
 
 # Rows scored at a time, which bounds the memory beyond the predictions themselves.
 _BLOCK_ROWS = 8_192

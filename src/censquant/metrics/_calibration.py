@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_number
-from censquant.metrics._read import Floats, read_quantile_rows, read_survival
+from censquant.metrics._read import read_quantile_rows, read_survival
 from censquant.quantiles import QuantileCurve, check_levels
 from censquant.survival import KaplanMeier, Target, kaplan_meier
 

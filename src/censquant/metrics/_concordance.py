@@ -5,9 +5,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.metrics._known_censoring import known_censoring, warn_truncated
-from censquant.metrics._read import Floats, read_quantile_rows, read_times
+from censquant.metrics._read import read_quantile_rows, read_times
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 

@@ -6,12 +6,12 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._calibration import CommonCensoring, chance_before
 from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
-from censquant.calibration import CommonCensoring, chance_before
 from censquant.metrics._known_censoring import warn_truncated
 from censquant.metrics._read import (
-    Floats,
     censoring_curve,
     followed_until,
     read_quantile_rows,

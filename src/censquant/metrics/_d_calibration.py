@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_flag, check_integer
 from censquant.metrics._calibration import ROUNDING, followed_levels
 from censquant.metrics._pinball import require_no_censoring
-from censquant.metrics._read import Floats, read_quantile_rows
+from censquant.metrics._read import read_quantile_rows
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 

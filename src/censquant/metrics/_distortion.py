@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from censquant._typing import Floats
 from censquant.metrics._calibration import ROUNDING
-from censquant.metrics._read import Floats
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
 from censquant._progress import Bar
 from censquant._seeds import seed_sequence
+from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.adapters import adapted_curve, final_model, is_left_censored, is_supported
 from censquant.exceptions import TruncationWarning
@@ -24,7 +25,7 @@ from censquant.metrics._evaluation import Evaluation, EvaluationRow, Gap, verdic
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._mirror import Mirror
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.metrics._read import Floats, read_quantile_rows, read_training
+from censquant.metrics._read import read_quantile_rows, read_training
 from censquant.metrics._scorers import brier_times
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
 from censquant.survival import Target, censoring_kaplan_meier, default_horizon
@@ -98,13 +99,13 @@ def evaluate(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR, Surv
+    >>> from censquant import LinearQuantileRegressor, Surv
     >>> from censquant.metrics import evaluate
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(400, 1))
     >>> time, end = 1 + X[:, 0] + rng.uniform(size=400), rng.uniform(1, 5, size=400)
     >>> y = Surv.from_arrays(event=time <= end, time=np.minimum(time, end))
-    >>> model = LinearCQR([0.25, 0.5, 0.75]).fit(X[:200], y[:200])
+    >>> model = LinearQuantileRegressor([0.25, 0.5, 0.75]).fit(X[:200], y[:200])
     >>> result = evaluate(model, y[:200], X[200:], y[200:], n_resamples=20, random_state=0)
     >>> result["concordance_index"].lower > 0.6
     True

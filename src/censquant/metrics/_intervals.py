@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import seed_sequence
+from censquant._typing import Floats
 from censquant._validation import check_integer, check_n_jobs, check_number
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._asked import predictions_for
-from censquant.metrics._read import Floats
 from censquant.survival import Target, read_target
 
 Rows = NDArray[np.intp]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.adapters import (
     final_model,
     follow_up_end,
@@ -17,7 +18,6 @@ from censquant.adapters import (
 )
 from censquant.metrics._known_censoring import censored_at
 from censquant.metrics._mirror import Mirror
-from censquant.metrics._read import Floats
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, sorted_rows
 from censquant.survival import Target, default_horizon, read_target
 

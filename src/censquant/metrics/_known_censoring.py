@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from censquant._typing import Floats
 from censquant.exceptions import TruncationWarning
-from censquant.metrics._read import Floats, read_train
+from censquant.metrics._read import read_train
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_number
-from censquant.metrics._read import Floats, read_quantile_rows, read_train
+from censquant.metrics._read import read_quantile_rows, read_train
 from censquant.quantiles import QuantileCurve
 
 # Smallest survival probability, and smallest and largest density over the range of the training

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.exceptions import NoEventsError
-from censquant.metrics._read import Floats
 from censquant.survival import Target, kaplan_meier
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from censquant.metrics._read import Floats
+from censquant._typing import Floats
 from censquant.survival import Target
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
+from censquant._typing import Floats
 from censquant._validation import check_integer, check_number
 from censquant.metrics._known_censoring import censored_at
 from censquant.metrics._read import (
-    Floats,
     censoring_curve,
     followed_until,
     read_matrix,
@@ -20,7 +20,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.survival import Target, as_array, read_weights
 
 if TYPE_CHECKING:
-    from censquant.losses import MarginalPinball
+    from censquant._engine.losses import MarginalPinball
 
 # Levels scored at a time, which bounds the memory of the sum over a fine grid.
 _LEVELS_AT_A_TIME = 8
@@ -333,7 +333,7 @@ def _marginal_loss(
     quantiles that are too early. Such rows are scored as censored where the curve ends.
     """
     # The package of losses loads numba, which most metrics do not need.
-    from censquant.losses import MarginalPinball
+    from censquant._engine.losses import MarginalPinball
 
     train = read_train(y_train, target)
     if not train.event.all():

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_integer, check_number
 from censquant.metrics._calibration import ROUNDING, followed_levels
-from censquant.metrics._read import Floats, read_quantile_rows
+from censquant.metrics._read import read_quantile_rows
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, censoring_kaplan_meier, kaplan_meier
 

@@ -3,8 +3,9 @@
 import re
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.quantiles import check_quantiles, sorted_rows
 from censquant.survival import (
     KaplanMeier,
@@ -16,8 +17,6 @@ from censquant.survival import (
     read_weights,
     refuse_nan,
 )
-
-Floats = NDArray[np.float64]
 
 # Probabilities that a float32 model rounds may miss their range and their order by this much.
 _ROUNDING = 1e-6

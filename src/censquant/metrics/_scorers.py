@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.adapters import is_supported
 from censquant.metrics._absolute_error import mean_absolute_error_censored
@@ -15,7 +16,6 @@ from censquant.metrics._concordance import concordance_index, concordance_index_
 from censquant.metrics._judged import Judged
 from censquant.metrics._known_censoring import known_censoring, warn_truncated
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.metrics._read import Floats
 from censquant.survival import Target, read_weights
 
 # Times of the integrated Brier score, between these quantiles of the times that are judged.
@@ -115,13 +115,13 @@ def get_scorer(name: str) -> Scorer:
     --------
     >>> import numpy as np
     >>> from sklearn.model_selection import cross_val_score
-    >>> from censquant import LinearCQR, Surv
+    >>> from censquant import LinearQuantileRegressor, Surv
     >>> from censquant.metrics import get_scorer
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(60, 1))
     >>> time = 1 + X[:, 0] + rng.uniform(size=60)
     >>> y = Surv.from_arrays(event=time < 2.2, time=np.minimum(time, 2.2))
-    >>> model = LinearCQR([0.25, 0.5, 0.75])
+    >>> model = LinearQuantileRegressor([0.25, 0.5, 0.75])
     >>> scores = cross_val_score(model, X, y, cv=2, scoring=get_scorer("neg_crps"))
     >>> bool((scores < 0).all())
     True

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant.plotting._arguments import read_observed
 from censquant.plotting._axes import axes_or_new, unclutter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 _BOUND, _INSIDE, _OUTSIDE = "#08306b", "0.45", "#d55e00"
 _BAND, _OPEN = "#a6cde3", "#e3eff6"

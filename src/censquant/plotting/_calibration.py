@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.adapters import is_left_censored, is_supported
 from censquant.metrics import a_calibration, d_calibration, pit_histogram
@@ -18,7 +19,6 @@ from censquant.survival import Target
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 _KINDS = ("pit", "a", "d")
 _BAND = "0.88"

@@ -21,7 +21,7 @@ def plot_coefficients(
     unit: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Axes with the coefficients of `LinearCQR` as functions of the level, with 95 % bands.
+    """Coefficients of `LinearQuantileRegressor` as functions of the level, with 95 % bands.
 
     A level line says that a feature shifts early and late times alike; one that rises says that it
     moves late times more. Bands are pointwise and need a fit with ``n_bootstrap``. Coefficients are
@@ -29,7 +29,7 @@ def plot_coefficients(
 
     Parameters
     ----------
-    model : LinearCQR or CoefficientSummary
+    model : LinearQuantileRegressor or CoefficientSummary
         A fitted linear model, a Pipeline around one, or its ``summary()``.
     terms : str or sequence of str, optional
         Which to draw, ``"intercept"`` among them; by default the features, at most eight. Features
@@ -46,11 +46,11 @@ def plot_coefficients(
 
     Examples
     --------
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.datasets import load_gbsg2
     >>> from censquant.plotting import plot_coefficients
     >>> X, y = load_gbsg2()
-    >>> model = LinearCQR([0.1, 0.2, 0.3], time_transform="log").fit(X, y)
+    >>> model = LinearQuantileRegressor([0.1, 0.2, 0.3], time_transform="log").fit(X, y)
     >>> ax = plot_coefficients(model, ["horTh", "tgrade"])
     >>> ax.get_ylabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('coefficient, of log time', ['horTh', 'tgrade'])
@@ -60,7 +60,8 @@ def plot_coefficients(
     if not isinstance(summary, CoefficientSummary):
         if not hasattr(final, "coef_table"):
             raise TypeError(
-                "model must be a fitted LinearCQR, a Pipeline around one or its summary, got "
+                "model must be a fitted LinearQuantileRegressor, a Pipeline around one or its "
+                "summary, got "
                 f"{type(final).__name__}."
             )
         summary = final.summary()

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from censquant.metrics import BootstrapInterval, Evaluation
 from censquant.plotting._axes import axes_or_new, name_rows, with_unit
@@ -14,8 +13,6 @@ from censquant.plotting._palette import series_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Floats = NDArray[np.float64]
 
 
 def plot_comparison(

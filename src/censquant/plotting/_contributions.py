@@ -62,10 +62,10 @@ def plot_contributions(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.plotting import plot_contributions
     >>> X = np.random.default_rng(0).normal(size=(100, 2)).round(1)
-    >>> model = LinearCQR([0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
+    >>> model = LinearQuantileRegressor([0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> ax = plot_contributions(model, X[:1], X, unit="days")
     >>> ax.get_xlabel(), [label.get_text() for label in ax.get_yticklabels()][0]
     ('median (days)', 'x0 = 0.1')

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.plotting._axes import axes_or_new, unclutter
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from censquant.estimators.meta import CoverageTable
 
-Floats = NDArray[np.float64]
 
 _AFTER, _BEFORE, _PROMISE = "#2171b5", "#d55e00", "0.25"
 _APART = 0.14

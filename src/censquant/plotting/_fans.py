@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.plotting._arguments import read_labels, read_observed, read_predictions
 from censquant.plotting._axes import axes_or_new, legend_above, name_rows, with_unit
@@ -18,7 +19,6 @@ from censquant.survival import Target
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 # From the outside in: lowest and highest level, height and colour of each band.
 _BANDS = ((0.1, 0.9, 0.34, WIDE), (0.25, 0.75, 0.58, NARROW))

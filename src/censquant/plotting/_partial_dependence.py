@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.inspection import FeatureTable, PartialDependence, partial_dependence
 from censquant.plotting._axes import axes_or_new, legend_beside, unclutter, with_unit
 from censquant.plotting._palette import PALEST
@@ -14,7 +15,6 @@ from censquant.plotting._palette import PALEST
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 _N_INDIVIDUAL = 50
 # A quantile that fewer of the rows identify than this is drawn as an extrapolation.
@@ -64,10 +64,10 @@ def plot_partial_dependence(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.plotting import plot_partial_dependence
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> model = LinearCQR([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
+    >>> model = LinearQuantileRegressor([0.25, 0.5]).fit(X, 20 + 3 * X[:, 0] + X[:, 1])
     >>> ax = plot_partial_dependence(model, X, "x0", unit="days")
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x0', 'median (days)')

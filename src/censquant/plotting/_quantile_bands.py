@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant.adapters import is_left_censored, is_supported
 from censquant.inspection import FeatureTable, partial_dependence
 from censquant.plotting._arguments import read_observed, read_predictions
@@ -19,7 +20,6 @@ from censquant.quantiles import QuantileCurve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 # A quantile that fewer of the rows identify than this is drawn as an extrapolation.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.metrics import pit_band, pit_curve
 from censquant.plotting._arguments import read_observed, read_quantiles
 from censquant.plotting._axes import axes_or_new, unclutter
@@ -16,7 +17,6 @@ from censquant.survival import Target
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 _AFTER, _BEFORE = "#2171b5", "#d55e00"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.adapters import final_model, predict_quantiles_of, survival_of
 from censquant.inspection import FeatureTable
@@ -19,7 +20,6 @@ from censquant.survival import KaplanMeier, Target, kaplan_meier, read_numbers, 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 _N_TIMES = 200
 # More steps than a figure has pixels would only make its file large.

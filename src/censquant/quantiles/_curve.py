@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.quantiles._grid import check_levels, check_quantiles
 from censquant.quantiles._interpolation import (
     levels_of,
@@ -24,8 +25,6 @@ from censquant.quantiles._matrix import (
 )
 from censquant.quantiles._reach import Reach
 from censquant.quantiles._tail import TailLimit
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from censquant.quantiles._curve import Floats, QuantileCurve
+from censquant._typing import Floats
+from censquant.quantiles._curve import QuantileCurve
 from censquant.quantiles._tail import LimitedDistribution, TailLimit
 
 # Nodes of the rule that integrates a quantile function; its error is far below that of any fit.

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.export import Value, count_in_rows
 from censquant.quantiles._grid import check_levels
 from censquant.quantiles._interpolation import same_level_only, tail_log
 from censquant.quantiles._tail import TailLimit
-
-Floats = NDArray[np.float64]
 
 
 class GraphCurve(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from censquant._typing import Floats
 
 # Large enough that numpy's cost per call vanishes, small enough that the temporaries of a block
 # stay in the cache.

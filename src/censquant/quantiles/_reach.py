@@ -8,9 +8,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant.quantiles._grid import check_levels
-
-Floats = NDArray[np.float64]
 
 # A level differs from the reach by more than the rounding of its own computation.
 _LEVEL_ROUNDING = 1e-12

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.quantiles._interpolation import levels_of
 
 if TYPE_CHECKING:
     from censquant.export import Graph, Value
-
-Floats = NDArray[np.float64]
 
 
 # A quantile after the end grows by this power of the inverse survival: 20 ** 0.75 < 10.

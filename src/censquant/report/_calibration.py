@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.metrics import pit_band, pit_curve
 from censquant.report._study import LEVELS, Study
-
-Floats = NDArray[np.float64]
 
 SHOWN: Floats = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 """Levels that are shown one by one."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.exceptions import TruncationWarning
 from censquant.metrics import coverage
 from censquant.quantiles import QuantileCurve
 from censquant.report._settings import Settings
 from censquant.report._study import LEVELS, Study
-
-Floats = NDArray[np.float64]
 
 RISKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Risks of a failure before replacement that are compared."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators import ConformalSurvivalRegressor
 from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning, TruncationWarning
 from censquant.metrics import coverage
 from censquant.report._settings import Settings
 from censquant.report._study import Study
-
-Floats = NDArray[np.float64]
 
 CONFIDENCES = (0.8, 0.9, 0.95)
 """Promises that are looked at."""

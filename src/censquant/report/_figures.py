@@ -4,8 +4,8 @@ import textwrap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.meta import CoverageTable
 from censquant.plotting import (
     plot_calibration,
@@ -19,8 +19,6 @@ from censquant.report._facts import ReportFacts, scored_study
 from censquant.report._numbers import percent, round_times
 from censquant.report._study import LEVELS, Study
 from censquant.report._svg import inline_svg
-
-Floats = NDArray[np.float64]
 
 _MOST_FANS = 30
 _WIDEST = 4.6  # inches

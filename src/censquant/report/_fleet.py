@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.inspection import ExpectedFailures
 from censquant.report._calibration import level_limits
 from censquant.report._cohort import FEWEST
@@ -13,8 +14,6 @@ from censquant.report._costs import Replacement
 from censquant.report._coverage import lower_bound
 from censquant.report._settings import Settings
 from censquant.report._study import Study
-
-Floats = NDArray[np.float64]
 
 MOST_UNITS = 500
 """Units in the table; the most urgent ones of a larger fleet."""

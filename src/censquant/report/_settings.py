@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.io import UNITS
 from censquant.report._numbers import round_times
 from censquant.survival import Target, default_horizon, read_numbers
-
-Floats = NDArray[np.float64]
 
 CLINICAL, RELIABILITY = "clinical", "reliability"
 PRESETS = (CLINICAL, RELIABILITY)

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.adapters import is_left_censored
-from censquant.estimators import ConformalSurvivalRegressor, QuantileRegressor, adapt
+from censquant.estimators import BaseQuantileRegressor, ConformalSurvivalRegressor, adapt
 from censquant.inspection import FeatureTable
 from censquant.quantiles import CURVE_QUANTILES, DEFAULT_QUANTILES, QuantileCurve
 from censquant.survival import Target, read_target, require_events
-
-Floats = NDArray[np.float64]
 
 LEVELS: Floats = np.array(CURVE_QUANTILES)
 
@@ -23,7 +22,7 @@ class Study:
 
     Parameters
     ----------
-    model : QuantileRegressor
+    model : BaseQuantileRegressor
     table : FeatureTable of n rows
     target : Target of n rows
     train : Target
@@ -32,7 +31,7 @@ class Study:
         As the model predicts them.
     """
 
-    model: QuantileRegressor
+    model: BaseQuantileRegressor
     table: FeatureTable
     target: Target
     train: Target

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from censquant._typing import Floats
 
 _MOST_ROUNDS = 60
 _CONVERGED = 1e-9

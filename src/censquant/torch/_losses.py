@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from censquant._engine.losses import LEVEL_RULES, pinball, portnoy
 from censquant._validation import check_choice, check_number
-from censquant.losses import LEVEL_RULES, pinball, portnoy
 from censquant.quantiles import check_quantiles
 
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import censquant.adapters
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.adapters import (
     adapted_curve,
     final_model,
@@ -40,7 +40,7 @@ def sample(n, seed):
 
 
 X, Y = sample(200, 0)
-LINEAR = LinearCQR(LEVELS).fit(X, Y)
+LINEAR = LinearQuantileRegressor(LEVELS).fit(X, Y)
 
 
 class Plain:
@@ -148,7 +148,7 @@ def test_a_curve_of_the_model_itself_is_preferred():
 
 
 def test_searches_and_pipelines_are_opened():
-    pipeline = make_pipeline(StandardScaler(), LinearCQR(LEVELS)).fit(X, Y)
+    pipeline = make_pipeline(StandardScaler(), LinearQuantileRegressor(LEVELS)).fit(X, Y)
     scaled = pipeline[0].transform(X)
     expected = pipeline[1].predict_quantiles(scaled, LEVELS, beyond="extrapolate")
     np.testing.assert_array_equal(predict_quantiles_of(pipeline, X, LEVELS), expected)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.benchmark import own_dataset, own_method, run
 from censquant.datasets import load_gbsg2
 
@@ -30,7 +30,7 @@ def test_the_files_show_all_rows_that_lie_there_and_the_report_those_asked_for(t
 def test_grouped_data_of_ones_own_have_their_scores_in_the_table():
     X, y = load_gbsg2(as_frame=False)
     study = own_dataset("study", X, y, taus=[0.1, 0.25, 0.5], groups=range(len(X)))
-    line = own_method("line", LinearCQR(method="peng-huang"))
+    line = own_method("line", LinearQuantileRegressor(method="peng-huang"))
     report = run(datasets=[study], methods=[line], seeds=2, n_jobs=1)
     assert "| study | line | " in report.to_markdown()
     assert set(report.rows["split"]) == {"grouped"}

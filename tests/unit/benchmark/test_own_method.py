@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from censquant import CQRNN, LinearCQR
+from censquant import CQRNN, LinearQuantileRegressor
 from censquant.benchmark import get_dataset, own_method
 from censquant.benchmark._own_method import _content
 
@@ -23,7 +23,12 @@ def test_own_estimators_are_cloned_and_get_levels_and_seed():
     assert model is not mine
     assert (model.random_state, model.max_epochs, mine.max_epochs) == (9, 7, 2)
     assert model.quantiles == get_dataset("weibull").taus
-    assert own_method("line", LinearCQR()).build(get_dataset("weibull"), {}, 9).quantiles[0] == 0.1
+    assert (
+        own_method("line", LinearQuantileRegressor())
+        .build(get_dataset("weibull"), {}, 9)
+        .quantiles[0]
+        == 0.1
+    )
 
 
 def test_an_estimator_without_quantiles_is_refused():
@@ -33,7 +38,7 @@ def test_an_estimator_without_quantiles_is_refused():
         own_method("mine", LinearRegression())
 
 
-class Forgetful(LinearCQR):
+class Forgetful(LinearQuantileRegressor):
     """Changes what it was given, so that no copy is like it."""
 
     def __init__(self, quantiles=(0.5,)):
@@ -43,9 +48,14 @@ class Forgetful(LinearCQR):
 @pytest.mark.parametrize(
     ("name", "estimator", "error", "message"),
     [
-        (1, LinearCQR(), TypeError, "name must be text, got int"),
-        ("", LinearCQR(), ValueError, "name must not be empty"),
-        ("mine", LinearCQR, TypeError, r"got the class LinearCQR: write LinearCQR\(\)"),
+        (1, LinearQuantileRegressor(), TypeError, "name must be text, got int"),
+        ("", LinearQuantileRegressor(), ValueError, "name must not be empty"),
+        (
+            "mine",
+            LinearQuantileRegressor,
+            TypeError,
+            r"got the class LinearQuantileRegressor: write LinearQuantileRegressor\(\)",
+        ),
         ("mine", Forgetful(), TypeError, "that sklearn.base.clone can copy.*got Forgetful"),
     ],
 )
@@ -73,8 +83,8 @@ def test_the_fingerprint_follows_content_and_not_print():
 
 def test_what_has_no_text_and_no_content_counts_by_its_class():
     """A class typed into a shell, and a parameter that cannot be pickled."""
-    typed = {"LinearCQR": LinearCQR, "__name__": "shell"}
-    exec("class Typed(LinearCQR):\n    pass", typed)
+    typed = {"LinearQuantileRegressor": LinearQuantileRegressor, "__name__": "shell"}
+    exec("class Typed(LinearQuantileRegressor):\n    pass", typed)
     assert own_method("mine", typed["Typed"]()).fingerprint
     assert _content(threading.Lock()) == _content(threading.Lock()) != _content(threading.Event())
 
@@ -101,7 +111,7 @@ def test_an_estimator_that_was_edited_has_another_fingerprint(tmp_path, monkeypa
     found = set()
     for factor in (1, 2, 2):
         text = (
-            "from censquant import LinearCQR\nclass Edited(LinearCQR):\n"
+            "from censquant import LinearQuantileRegressor as Linear\nclass Edited(Linear):\n"
             f"    def predict_quantiles(self, X, quantiles):\n        return {factor}\n"
         )
         (tmp_path / "edited_estimator.py").write_text(text)
@@ -120,7 +130,7 @@ def test_names_of_the_table_are_not_free(name):
 
 
 def test_own_methods_travel_whole_to_workers():
-    method = own_method("mine", LinearCQR(method="peng-huang"))
+    method = own_method("mine", LinearQuantileRegressor(method="peng-huang"))
     copy = pickle.loads(pickle.dumps(method))
     model = copy.build(get_dataset("weibull"), {}, 9)
     assert (model.method, model.quantiles) == ("peng-huang", get_dataset("weibull").taus)

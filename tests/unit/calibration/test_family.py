@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from censquant.calibration import BoundFamily, Recalibration, censoring_dependence
-from censquant.calibration._family import INDICES
+from censquant._calibration import BoundFamily, Recalibration, censoring_dependence
+from censquant._calibration._family import INDICES
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 from conformal_rows import LEVELS, Simulation, lognormal_curve

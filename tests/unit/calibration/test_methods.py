@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from censquant.calibration import (
+from censquant._calibration import (
     METHODS,
     BoundFamily,
     CalibrationRows,

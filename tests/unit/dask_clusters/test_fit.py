@@ -236,7 +236,7 @@ class TestAnswers:
         local = model.to_local()
         assert type(local) is CQRNN
         local.save(tmp_path / "model.cq")
-        restored = censquant.load(tmp_path / "model.cq")
+        restored = censquant.load_model(tmp_path / "model.cq")
         np.testing.assert_array_equal(
             restored.predict(frame[FEATURES]), local.predict(frame[FEATURES])
         )

@@ -62,7 +62,7 @@ def test_the_plain_estimator_is_saved_and_read(client, tmp_path):
     model = model_for().fit(rows, features=["a", "kind"], **COLUMNS)
     local = model.to_local()
     local.save(tmp_path / "model.cq")
-    restored = censquant.load(tmp_path / "model.cq")
+    restored = censquant.load_model(tmp_path / "model.cq")
     pd.testing.assert_frame_equal(
         restored.predict_quantiles(frame[["a", "kind"]], output="frame"),
         local.predict_quantiles(frame[["a", "kind"]], output="frame"),

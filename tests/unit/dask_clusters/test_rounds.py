@@ -9,6 +9,9 @@ from dask.sizeof import sizeof
 from hypothesis import given
 from hypothesis import strategies as st
 
+from censquant._engine.networks import DenseNetwork
+from censquant._engine.objectives import Pinball
+from censquant._engine.training import Rows, TrainingConfig, validation_loss
 from censquant.dask._rounds import (
     Contribution,
     Job,
@@ -23,9 +26,6 @@ from censquant.dask._rounds import (
 )
 from censquant.dask._training import Progress, train_in_rounds
 from censquant.exceptions import TrainingDivergedError
-from censquant.networks import DenseNetwork
-from censquant.objectives import Pinball
-from censquant.training import Rows, TrainingConfig, validation_loss
 
 BATCH = 8
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from censquant import QuantileRegressor
+from censquant import BaseQuantileRegressor
 from censquant._follow_up_share import LAST_FOLLOWED_SHARE, SMALLEST_FOLLOWED_SHARE
-from censquant.estimators._follow_up import FollowUp
+from censquant._trees._follow_up import FollowUp
 
 ROOT = Path(__file__).parents[3]
 PLACES = {
     "docs/methods.md": lambda: (ROOT / "docs/methods.md").read_text(encoding="utf-8"),
     "ARCHITECTURE.md": lambda: (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"),
-    "identified_level": lambda: QuantileRegressor.identified_level.__doc__,
+    "identified_level": lambda: BaseQuantileRegressor.identified_level.__doc__,
 }
 
 

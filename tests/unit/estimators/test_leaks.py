@@ -12,13 +12,13 @@ from censquant import (
     CensoredQuantileRegressor,
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
-    LinearCQR,
+    LinearQuantileRegressor,
     PooledQuantileRegressor,
     WeibullNN,
 )
 from censquant._leaks import Outcome
+from censquant._rows._encoding import FrameEncoder
 from censquant.datasets import load_gbsg2, make_norm_linear, make_weibull
-from censquant.estimators._encoding import FrameEncoder
 from censquant.exceptions import CalibrationWarning, FeatureWarning, LeakageWarning
 from censquant.survival import read_target
 
@@ -99,7 +99,7 @@ def test_each_kind_of_leak_is_named(name):
     [
         CoxQuantileRegressor(),
         CensoredQuantileForest(n_estimators=2),
-        LinearCQR([0.2]),
+        LinearQuantileRegressor([0.2]),
         WeibullNN(max_epochs=2),
         PooledQuantileRegressor([("cox", CoxQuantileRegressor())], cv=2),
         CensoredQuantileRegressor(candidates=[("cox", CoxQuantileRegressor())], cv=2),

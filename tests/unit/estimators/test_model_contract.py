@@ -11,12 +11,12 @@ from scipy.integrate import trapezoid
 
 from censquant import (
     CQRNN,
+    BaseQuantileRegressor,
     BoostedQuantileRegressor,
     CensoredQuantileForest,
     CoxQuantileRegressor,
-    LinearCQR,
+    LinearQuantileRegressor,
     LogNormalNN,
-    QuantileRegressor,
 )
 from censquant.datasets import make_norm_linear
 from censquant.quantiles import QuantileCurve
@@ -27,7 +27,7 @@ TABLE = pd.DataFrame(X, columns=["age", "dose"], index=[f"p{row}" for row in ran
 
 MODELS = {
     "cqrnn": CQRNN(max_epochs=5, hidden_layer_sizes=(8,), random_state=0),
-    "linear": LinearCQR([0.1, 0.3, 0.5]),
+    "linear": LinearQuantileRegressor([0.1, 0.3, 0.5]),
     "cox": CoxQuantileRegressor(random_state=0),
     "forest": CensoredQuantileForest(n_estimators=10, random_state=0),
     "boosted": BoostedQuantileRegressor(max_iter=30, random_state=0),
@@ -217,7 +217,7 @@ def test_the_horizon_is_a_number():
         MODELS["linear"].fit(X, Y).predict_restricted_mean(X, "long")
 
 
-class Known(QuantileRegressor):
+class Known(BaseQuantileRegressor):
     """A model that knows the quantiles of its rows: the feature is the median."""
 
     def __init__(self, censoring="right"):

@@ -12,9 +12,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import censquant
-from censquant import CQRNN, LinearCQR
+from censquant import CQRNN, LinearQuantileRegressor
 from censquant._files import read_arrays
-from censquant.estimators._parts import (
+from censquant._storage._parts import (
     Decoder,
     Encoder,
     Part,
@@ -22,7 +22,7 @@ from censquant.estimators._parts import (
     check_arrays,
     expect,
 )
-from censquant.estimators._persistence import (
+from censquant._storage._persistence import (
     from_part,
     parameters_of,
     restored_parameters,
@@ -62,7 +62,7 @@ class Pool(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y):
-        self.fitted_ = LinearCQR([0.2]).fit(X, y)
+        self.fitted_ = LinearQuantileRegressor([0.2]).fit(X, y)
         self.weight_ = np.array([0.5])
         return self
 
@@ -100,7 +100,7 @@ def pipeline():
 def test_a_pipeline_with_categorical_columns_predicts_the_same_bits(path):
     model = pipeline()
     save_estimator(model, path)
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     assert type(loaded) is Steps
     np.testing.assert_array_equal(loaded.predict(FRAME), model.predict(FRAME))
     assert loaded["model"].history_ == model["model"].history_
@@ -122,14 +122,14 @@ def test_arrays_of_parts_have_the_path_of_their_part_before_their_name(path):
 
 
 def test_estimators_among_parameters_come_back_fitted_or_not(path):
-    fitted = LinearCQR([0.3]).fit(FRAME[["age"]], Y)
+    fitted = LinearQuantileRegressor([0.3]).fit(FRAME[["age"]], Y)
     pool = Pool(
         base=CQRNN((0.2, 0.7), n_members=3),
         others=(fitted, StandardScaler()),
-        options={"deep": LinearCQR(method="powell"), "rate": np.nan, 3: (1, 2)},
+        options={"deep": LinearQuantileRegressor(method="powell"), "rate": np.nan, 3: (1, 2)},
     ).fit(FRAME[["age"]], Y)
     save_estimator(pool, path)
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     assert loaded.base.get_params() == pool.base.get_params()
     assert not hasattr(loaded.base, "quantiles_")
     np.testing.assert_array_equal(
@@ -147,7 +147,7 @@ def test_estimators_among_parameters_come_back_fitted_or_not(path):
 def test_a_generator_among_unstored_parameters_is_none_and_elsewhere_refused(path):
     fitted = Pool(random_state=np.random.default_rng(0)).fit(FRAME[["age"]], Y)
     save_estimator(fitted, path)
-    assert censquant.load(path).random_state is None
+    assert censquant.load_model(path).random_state is None
     message = (
         "Pool cannot be saved: its parameter options is or contains <built-in function len>, and a "
         "model file holds no code and no objects of other libraries."

@@ -7,14 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from censquant import CQRNN, LinearCQR, make_quantile_pipeline
+from censquant import CQRNN, LinearQuantileRegressor, make_quantile_pipeline
 from censquant.datasets import load_gbsg2
 
 X, Y = load_gbsg2()
 FRAME = pl.DataFrame({name: X[name].to_numpy() for name in X.columns})
 MODELS = {
     "network": CQRNN([0.1, 0.5, 0.9], max_epochs=2, random_state=0),
-    "linear": LinearCQR([0.1, 0.25]),
+    "linear": LinearQuantileRegressor([0.1, 0.25]),
     "pipeline": make_quantile_pipeline(CQRNN([0.1, 0.5], max_epochs=2, random_state=0)),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

@@ -24,8 +24,8 @@ from sklearn.preprocessing import (
 )
 
 from censquant._files import read_arrays, write_arrays
-from censquant.estimators._parts import Part
-from censquant.estimators._persistence import from_part, open_file, to_part
+from censquant._storage._parts import Part
+from censquant._storage._persistence import from_part, open_file, to_part
 from model_files import refused, rewrite
 
 RNG = np.random.default_rng(0)

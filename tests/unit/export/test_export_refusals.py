@@ -9,22 +9,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import PolynomialFeatures
 
 from censquant import (
+    BaseQuantileRegressor,
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
-    LinearCQR,
+    LinearQuantileRegressor,
     PooledQuantileRegressor,
-    QuantileRegressor,
     make_quantile_pipeline,
 )
+from censquant._engine.networks import network_graph
 from censquant.export import Graph
-from censquant.networks import network_graph
 from censquant.quantiles import QuantileCurve
 from exported_models import data, fitted
 
 X, Y = data("right")
 
 
-class Constant(QuantileRegressor):
+class Constant(BaseQuantileRegressor):
     def fit(self, X, y, sample_weight=None):
         self.fitted_ = True
         return self
@@ -98,7 +98,7 @@ def test_wrong_arguments_are_refused(tmp_path):
     message = "quantiles must be inside (0, 1), got (1.5,)."
     refuses(model, message, tmp_path, ValueError, quantiles=[1.5])
     with pytest.raises(NotFittedError):
-        LinearCQR().to_onnx(tmp_path / "model.onnx")
+        LinearQuantileRegressor().to_onnx(tmp_path / "model.onnx")
 
 
 def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):

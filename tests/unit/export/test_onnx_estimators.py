@@ -14,13 +14,13 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import censquant
 from censquant import (
+    BaseQuantileRegressor,
     CensoredQuantileForest,
     CensoredQuantileRegressor,
     CoxQuantileRegressor,
-    LinearCQR,
+    LinearQuantileRegressor,
     QuantilePipeline,
-    QuantileRegressor,
-    load,
+    load_model,
     make_quantile_pipeline,
 )
 from exported_models import (
@@ -72,7 +72,7 @@ def test_the_levels_of_the_fit_are_exported_by_default(tmp_path):
 
 def test_a_level_other_than_the_median_alone_has_no_median(tmp_path):
     x, y = data("right")
-    model = LinearCQR([0.3]).fit(x[y[1]], y[0][y[1]])
+    model = LinearQuantileRegressor([0.3]).fit(x[y[1]], y[0][y[1]])
     model._path_levels = model._path_coefficients = None
     model.to_onnx(tmp_path / "model.onnx", dtype="float64")
     answers = onnx_answers(tmp_path / "model.onnx", X=x)
@@ -85,7 +85,7 @@ def test_every_estimator_is_exported_by_these_tests():
     public = (getattr(censquant, name) for name in censquant.__all__)
     classes = {each for each in public if inspect.isclass(each) and issubclass(each, BaseEstimator)}
     here = {type(model) for model in MODELS.values()} | {QuantilePipeline}
-    assert here == classes - {QuantileRegressor}
+    assert here == classes - {BaseQuantileRegressor}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -104,7 +104,7 @@ def test_rows_that_python_refuses_have_no_answer_in_a_file(name, tmp_path):
 
 def test_infinity_that_a_step_of_a_pipeline_would_hide_has_no_answer(tmp_path):
     x, y = data("right")
-    steps = SimpleImputer(), MinMaxScaler(clip=True), LinearCQR([0.1, 0.3])
+    steps = SimpleImputer(), MinMaxScaler(clip=True), LinearQuantileRegressor([0.1, 0.3])
     model = make_quantile_pipeline(*steps).fit(x, y)
     rows = new_rows(3)
     rows[0, 0], rows[1, 0] = np.inf, np.nan
@@ -152,7 +152,7 @@ print(session.get_modelmeta().custom_metadata_map["quantiles"])
 def test_a_model_that_was_loaded_is_exported_like_the_fitted_one(tmp_path):
     model, rows = fitted("pool, right"), new_rows(20)
     model.save(tmp_path / "model.safetensors")
-    load(tmp_path / "model.safetensors").to_onnx(tmp_path / "model.onnx", dtype="float64")
+    load_model(tmp_path / "model.safetensors").to_onnx(tmp_path / "model.onnx", dtype="float64")
     assert_same(onnx_answers(tmp_path / "model.onnx", X=rows), model, rows, None)
 
 
@@ -177,7 +177,7 @@ def test_numeric_steps_of_a_pipeline_are_exported(tmp_path):
     x, y = data("right")
     x = np.where(np.random.default_rng(0).random(x.shape) < 0.1, np.nan, x)
     steps = (SimpleImputer(), StandardScaler(), RobustScaler(), MinMaxScaler(clip=True))
-    model = make_quantile_pipeline(*steps, LinearCQR([0.1, 0.3])).fit(x, y)
+    model = make_quantile_pipeline(*steps, LinearQuantileRegressor([0.1, 0.3])).fit(x, y)
     model.to_onnx(tmp_path / "model.onnx", dtype="float64")
     assert_same(onnx_answers(tmp_path / "model.onnx", X=x), model, x, None)
 

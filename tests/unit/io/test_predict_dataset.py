@@ -108,7 +108,7 @@ def test_a_killed_prediction_resumes_without_losing_or_doubling_rows(
 
 PROGRAM = """
 import sys, time, censquant
-model = censquant.load(sys.argv[1])
+model = censquant.load_model(sys.argv[1])
 model.predict_dataset(
     sys.argv[2], sys.argv[3], part_rows=300, chunk_rows=100, progress=lambda n: time.sleep(0.05)
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import gumbel_l, gumbel_r, laplace_asymmetric, norm
 
-from censquant.losses import (
+from censquant._engine.losses import (
     GUMBEL,
     MIRRORED_GUMBEL,
     NORMAL,

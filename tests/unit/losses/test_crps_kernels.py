@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import owens_t as scipy_owens_t
 from scipy.stats import laplace_asymmetric, lognorm, weibull_min
 
-from censquant.losses import (
+from censquant._engine.losses import (
     GUMBEL,
     LARGEST_SPREAD,
     NORMAL,
@@ -18,7 +18,7 @@ from censquant.losses import (
     asymmetric_laplace_crps,
     log_time_crps,
 )
-from censquant.losses._bivariate_normal import owens_t
+from censquant._engine.losses._bivariate_normal import owens_t
 from strategies import LikelihoodRows, likelihood_rows
 
 FAMILIES = {"log-normal": NORMAL, "weibull": GUMBEL}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 from scipy.stats import gumbel_l, gumbel_r, laplace_asymmetric, norm
 
-from censquant.losses import (
+from censquant._engine.losses import (
     GUMBEL,
     MIRRORED_GUMBEL,
     NORMAL,
@@ -15,8 +15,8 @@ from censquant.losses import (
     asymmetric_laplace,
     location_scale,
 )
-from censquant.losses._likelihood import _softplus
-from censquant.losses._standard import (
+from censquant._engine.losses._likelihood import _softplus
+from censquant._engine.losses._standard import (
     _exponential,
     _mirrored_gumbel_survival,
     _normal_hazard,

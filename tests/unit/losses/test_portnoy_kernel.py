@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.losses import LEVEL_RULES, levels_of, portnoy
+from censquant._engine.losses import LEVEL_RULES, levels_of, portnoy
 from oracles import slow_level, slow_portnoy
 from strategies import loss_rows
 

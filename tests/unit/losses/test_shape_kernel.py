@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gumbel_l, gumbel_r, norm
 
-from censquant.losses import (
+from censquant._engine.losses import (
     GUMBEL,
     MIRRORED_GUMBEL,
     NORMAL,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from censquant.calibration import _censoring
+from censquant._calibration import _censoring
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._coverage import coverage
 from censquant.quantiles import QuantileCurve

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sksurv.ensemble import RandomSurvivalForest
 from sksurv.linear_model import CoxPHSurvivalAnalysis
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.adapters import predict_quantiles_of
 from censquant.metrics._a_calibration import a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
@@ -52,7 +52,7 @@ def simulated(n, seed):
 def judged():
     X, y, _ = simulated(300, 0)
     X_test, y_test, _ = simulated(200, 1)
-    model = LinearCQR(TAUS).fit(X, y)
+    model = LinearQuantileRegressor(TAUS).fit(X, y)
     result = evaluate(model, y, X_test, y_test, n_resamples=40, random_state=0)
     return model, y, X_test, y_test, result
 
@@ -124,7 +124,7 @@ def test_other_levels_may_be_asked_for(judged):
 def test_a_pipeline_is_judged_as_its_last_step(judged):
     _, y, X_test, y_test, _ = judged
     X, _, _ = simulated(300, 0)
-    pipeline = make_pipeline(StandardScaler(), LinearCQR(TAUS)).fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), LinearQuantileRegressor(TAUS)).fit(X, y)
     result = evaluate(pipeline, y, X_test, y_test, n_resamples=2, random_state=0)
     scaled = pipeline[0].transform(X_test)
     expected = evaluate(pipeline[1], y, scaled, y_test, n_resamples=2, random_state=0)
@@ -445,8 +445,8 @@ def test_left_censored_times_are_judged_as_their_mirror_image():
     X, y, _ = simulated(300, 0)
     X_test, y_test, _ = simulated(200, 1)
     origin = 3.0
-    left = LinearCQR(TAUS, censoring="left").fit(X, mirrored(y, origin))
-    right = LinearCQR(TAUS).fit(X, y)
+    left = LinearQuantileRegressor(TAUS, censoring="left").fit(X, mirrored(y, origin))
+    right = LinearQuantileRegressor(TAUS).fit(X, y)
     options = {"n_resamples": 10, "random_state": 0}
     found = evaluate(left, mirrored(y, origin), X_test, mirrored(y_test, origin), **options)
     expected = evaluate(right, y, X_test, y_test, **options)

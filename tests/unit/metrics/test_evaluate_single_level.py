@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from censquant import CQRNN, LinearCQR
+from censquant import CQRNN, LinearQuantileRegressor
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.metrics import evaluate
 
@@ -20,7 +20,9 @@ def mostly_censored(n=300):
 def test_a_linear_model_with_one_identified_level_is_judged_by_its_whole_path():
     X, y, _ = mostly_censored()
     with pytest.warns(IdentifiabilityWarning):
-        model = LinearCQR(step=0.01).fit(X, y)  # a path of so few levels is not thinned
+        model = LinearQuantileRegressor(step=0.01).fit(
+            X, y
+        )  # a path of so few levels is not thinned
     assert model.quantiles_.tolist() == [0.05]
     result = evaluate(model, y, X, y, n_resamples=5, random_state=0)
     levels = model.predict_curve(X).taus
@@ -35,7 +37,7 @@ def test_a_long_path_is_thinned_to_as_many_levels_as_usual():
     X = rng.uniform(size=(200, 1))
     time, end = 1 + X[:, 0] + rng.uniform(size=200), rng.uniform(1, 5, size=200)
     y = (np.minimum(time, end), time <= end)
-    model = LinearCQR([0.8], step=0.02).fit(X, y)
+    model = LinearQuantileRegressor([0.8], step=0.02).fit(X, y)
     levels = model.predict_curve(X).taus
     assert len(levels) > 19
     result = evaluate(model, y, X, y, n_resamples=5, random_state=0)
@@ -48,7 +50,7 @@ def test_a_long_path_is_thinned_to_as_many_levels_as_usual():
 def test_one_quantile_and_nothing_else_is_refused_with_a_remedy(kind):
     X, y, end = mostly_censored()
     if kind == "powell":
-        model = LinearCQR([0.05], method="powell").fit(X, y, censoring_time=end)
+        model = LinearQuantileRegressor([0.05], method="powell").fit(X, y, censoring_time=end)
     else:
         model = CQRNN([0.05], max_epochs=1, random_state=0).fit(X, y)
     message = (

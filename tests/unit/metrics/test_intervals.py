@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sksurv.linear_model import CoxPHSurvivalAnalysis
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.adapters import predict_quantiles_of, survival_of
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._brier import brier_score, integrated_brier_score
@@ -303,7 +303,7 @@ def two_models():
     cox = CoxPHSurvivalAnalysis().fit(X, target)
 
     class Blind:
-        linear = LinearCQR([0.25, 0.5, 0.75]).fit(noise[:, None], target)
+        linear = LinearQuantileRegressor([0.25, 0.5, 0.75]).fit(noise[:, None], target)
 
         def predict_quantiles(self, X, quantiles):
             return self.linear.predict_quantiles(X[:, 1:], quantiles, beyond="extrapolate")
@@ -375,7 +375,7 @@ def test_a_model_without_a_distribution_cannot_be_compared(two_models):
 
 def test_a_model_of_left_censored_times_is_left_to_evaluate(two_models):
     *_, X, y = two_models
-    model = LinearCQR([0.5], censoring="left").fit(X, y)
+    model = LinearQuantileRegressor([0.5], censoring="left").fit(X, y)
     message = (
         "predicted must be fitted with censoring='right', since metrics take a censored event to "
         "come after its time, got censoring='left': use evaluate, which mirrors the times."

@@ -13,7 +13,7 @@ from sksurv.ensemble import RandomSurvivalForest
 from sksurv.linear_model import CoxnetSurvivalAnalysis, CoxPHSurvivalAnalysis
 from sksurv.svm import FastSurvivalSVM, HingeLossSurvivalSVM
 
-from censquant import CQRNN, LinearCQR
+from censquant import CQRNN, LinearQuantileRegressor
 from censquant.exceptions import TruncationWarning
 from censquant.metrics import concordance_index
 from censquant.metrics._absolute_error import mean_absolute_error_censored
@@ -53,7 +53,7 @@ def small_network():
 @pytest.fixture(scope="module")
 def fitted():
     X, y = simulated()
-    return LinearCQR(LEVELS).fit(X, y), X, y
+    return LinearQuantileRegressor(LEVELS).fit(X, y), X, y
 
 
 def test_the_names_are_those_promised():
@@ -102,7 +102,9 @@ def test_a_good_model_scores_higher_than_one_that_knows_nothing(fitted, name):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ORDER])
-@pytest.mark.parametrize("estimator", [LinearCQR(LEVELS), small_network()], ids=["linear", "net"])
+@pytest.mark.parametrize(
+    "estimator", [LinearQuantileRegressor(LEVELS), small_network()], ids=["linear", "net"]
+)
 def test_folds_that_leave_the_training_range_are_scored_with_one_warning(name, estimator):
     X, y = growing()
     scorer = get_scorer(name)
@@ -120,7 +122,7 @@ def test_folds_that_leave_the_training_range_are_scored_with_one_warning(name, e
 
 def test_the_order_alone_is_judged_on_all_times():
     X, y = growing()
-    model = LinearCQR(LEVELS).fit(X[:90], y[:90])
+    model = LinearQuantileRegressor(LEVELS).fit(X[:90], y[:90])
     assert y["time"].max() > model.follow_up_[1]
     rows = model.predict_quantiles(X, beyond="extrapolate")
     mean = QuantileCurve(rows, LEVELS, 0.0).restricted_mean(default_horizon(y["time"]))
@@ -134,7 +136,7 @@ def test_a_fold_wholly_past_the_training_range_is_left_to_the_error_score():
     options = {"cv": KFold(4), "scoring": get_scorer("neg_mean_absolute_error_censored")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scores = cross_val_score(LinearCQR(LEVELS), X[order], y[order], **options)
+        scores = cross_val_score(LinearQuantileRegressor(LEVELS), X[order], y[order], **options)
     assert np.isnan(scores).tolist() == [False, False, False, True]
 
 
@@ -181,7 +183,7 @@ def test_a_grid_search_chooses_by_the_scorer(name):
 
 def test_all_scorers_work_at_once_inside_a_pipeline():
     X, y = simulated()
-    pipeline = make_pipeline(StandardScaler(), LinearCQR(LEVELS))
+    pipeline = make_pipeline(StandardScaler(), LinearQuantileRegressor(LEVELS))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TruncationWarning)
         result = cross_validate(pipeline, X, y, cv=3, scoring=dict(SCORERS), error_score="raise")
@@ -194,8 +196,8 @@ def test_a_pipeline_scores_as_its_steps_by_hand(fitted, name):
     alone = make_pipeline(model)
     assert get_scorer(name)(alone, X, y) == get_scorer(name)(model, X, y)
     scaler = StandardScaler().fit(X)
-    inner = LinearCQR(LEVELS).fit(scaler.transform(X), y)
-    pipeline = make_pipeline(StandardScaler(), LinearCQR(LEVELS)).fit(X, y)
+    inner = LinearQuantileRegressor(LEVELS).fit(scaler.transform(X), y)
+    pipeline = make_pipeline(StandardScaler(), LinearQuantileRegressor(LEVELS)).fit(X, y)
     by_hand = get_scorer(name)(inner, scaler.transform(X), y)
     assert get_scorer(name)(pipeline, X, y) == pytest.approx(by_hand, rel=1e-12)
 
@@ -242,7 +244,7 @@ def test_an_object_with_quantiles_needs_nothing_else(fitted, name):
 
 def test_one_level_is_ranked_by_itself(fitted):
     _, X, y = fitted
-    model = LinearCQR([0.3]).fit(X, y)
+    model = LinearQuantileRegressor([0.3]).fit(X, y)
     quantile = model.predict_quantiles(X, [0.3], beyond="extrapolate")[:, 0]
     assert get_scorer("concordance")(model, X, y) == concordance_index(y, quantile)
 
@@ -330,8 +332,10 @@ def test_left_censored_times_are_scored_as_their_mirror_image(name):
     X, y, _ = left_censored(150)
     X_new, y_new, _ = left_censored(80, 1)
     origin = y_new["time"].max()
-    left = LinearCQR(LEVELS, censoring="left").fit(X, y)
-    mirrored = LinearCQR(LEVELS).fit(X, Surv.from_arrays(y["event"], origin - y["time"]))
+    left = LinearQuantileRegressor(LEVELS, censoring="left").fit(X, y)
+    mirrored = LinearQuantileRegressor(LEVELS).fit(
+        X, Surv.from_arrays(y["event"], origin - y["time"])
+    )
     y_mirrored = Surv.from_arrays(y_new["event"], origin - y_new["time"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TruncationWarning)

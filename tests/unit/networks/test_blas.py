@@ -1,6 +1,6 @@
 import pytest
 
-from censquant.networks import _blas
+from censquant._engine.networks import _blas
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from censquant.networks import ACTIVATIONS, DenseNetwork
-from censquant.networks import _dense as dense_module
+from censquant._engine.networks import ACTIVATIONS, DenseNetwork
+from censquant._engine.networks import _dense as dense_module
 
 MODULES = {
     "relu": torch.nn.ReLU,

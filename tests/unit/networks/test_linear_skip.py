@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from censquant.networks import DenseNetwork, LinearSkip
+from censquant._engine.networks import DenseNetwork, LinearSkip
 
 X = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
 COEFFICIENTS = np.array([1.0, -2.0, 0.5])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
+from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
 from toys import shape_head
 
 TOLERANCE = {np.float64: 3e-6, np.float32: 3e-5}

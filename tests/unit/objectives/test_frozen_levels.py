@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from censquant.losses import LEVEL_RULES, levels_of
-from censquant.objectives import FrozenLevels, Pinball
-from censquant.objectives import _frozen_levels as module
-from censquant.training import Checkpoint, TrainingConfig, train
+from censquant._engine.losses import LEVEL_RULES, levels_of
+from censquant._engine.objectives import FrozenLevels, Pinball
+from censquant._engine.objectives import _frozen_levels as module
+from censquant._engine.training import Checkpoint, TrainingConfig, train
 from toys import TAUS, Recorder, censored_rows, dense, portnoy_objective, stop_after
 
 CONFIG = TrainingConfig(max_epochs=8, batch_size=16, learning_rate=0.03)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import gumbel_l, gumbel_r, laplace_asymmetric, norm
 
-from censquant.losses import SMALLEST_SCALE
-from censquant.objectives import (
+from censquant._engine.losses import SMALLEST_SCALE
+from censquant._engine.objectives import (
     AsymmetricLaplaceLikelihood,
     GumbelLikelihood,
     NormalLikelihood,
 )
-from censquant.objectives._likelihood import _Likelihood
+from censquant._engine.objectives._likelihood import _Likelihood
 from oracles import slow_asymmetric_laplace, slow_location_scale
 from toys import censored_rows
 

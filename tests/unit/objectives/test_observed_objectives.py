@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from lifelines import KaplanMeierFitter
 
-from censquant.objectives import ObservedPinball, Pinball, WeightedPinball
+from censquant._engine.objectives import ObservedPinball, Pinball, WeightedPinball
+from censquant._engine.training import Rows, TrainingConfig, train
 from censquant.survival import inverse_censoring_weights
-from censquant.training import Rows, TrainingConfig, train
 from oracles import loop_censoring_kaplan_meier, slow_pinball, step_value
 from strategies import survival_data
 from toys import TAUS, censored_rows, dense

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gumbel_l, gumbel_r, norm
 
-from censquant.objectives import (
+from censquant._engine.objectives import (
     GumbelDistribution,
     NormalDistribution,
     ShapeDistribution,

@@ -292,7 +292,7 @@ def test_wrong_arguments_of_contributions_are_refused(given, options, message):
 LEVELS = np.array([0.25, 0.5, 0.75])
 COEFFICIENTS = np.array([[1.0, 2.0, 0.1], [1.5, 2.5, 0.2], [2.0, 2.0, 0.4]])
 SUMMARY = CoefficientSummary(
-    "LinearCQR",
+    "LinearQuantileRegressor",
     LEVELS,
     ("intercept", "age", "dose"),
     COEFFICIENTS,
@@ -326,7 +326,9 @@ def test_a_fit_without_replications_has_no_bands():
 
 
 def test_models_without_coefficients_are_refused():
-    with pytest.raises(TypeError, match=r"model must be a fitted LinearCQR.*got FormulaModel"):
+    with pytest.raises(
+        TypeError, match=r"model must be a fitted LinearQuantileRegressor.*got FormulaModel"
+    ):
         plot_coefficients(MODEL)
 
 

@@ -80,5 +80,5 @@ def test_other_methods_take_images_too(digits, estimator, tmp_path):
     predicted = model.predict_quantiles(X[:5], beyond="extrapolate")
     assert predicted.shape == (5, 2)
     model.save(tmp_path / "model")
-    loaded = censquant.load(tmp_path / "model", network=image_cnn)
+    loaded = censquant.load_model(tmp_path / "model", network=image_cnn)
     np.testing.assert_array_equal(loaded.predict_quantiles(X[:5], beyond="extrapolate"), predicted)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from censquant.networks import DenseNetwork
+from censquant._engine.networks import DenseNetwork
+from censquant._engine.training import TrainingConfig, train
 from censquant.torch import TorchNetwork
-from censquant.training import TrainingConfig, train
 from toys import TAUS, censored_rows, portnoy_objective
 
 

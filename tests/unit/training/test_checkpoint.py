@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 import torch
 
+from censquant._engine.networks import DenseNetwork, HeadedNetwork, IncreasingHead
+from censquant._engine.objectives import Pinball, ShapeLikelihood, WeightedPinball
+from censquant._engine.training import Checkpoint, StepDecay, TrainingConfig, train
 from censquant.exceptions import ModelFileError
-from censquant.networks import DenseNetwork, HeadedNetwork, IncreasingHead
-from censquant.objectives import Pinball, ShapeLikelihood, WeightedPinball
 from censquant.torch import TorchNetwork
-from censquant.training import Checkpoint, StepDecay, TrainingConfig, train
 from model_files import rewrite
 from toys import (
     TAUS,

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from censquant.exceptions import TrainingDivergedError
-from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip
-from censquant.objectives import Pinball, ShapeLikelihood
-from censquant.training import (
+from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip
+from censquant._engine.objectives import Pinball, ShapeLikelihood
+from censquant._engine.training import (
     Rows,
     StepDecay,
     TrainingConfig,
@@ -16,6 +15,7 @@ from censquant.training import (
     _engine,
     train,
 )
+from censquant.exceptions import TrainingDivergedError
 from toys import (
     TAUS,
     Recorder,

@@ -4,7 +4,7 @@ import threading
 import numpy as np
 import pytest
 
-from censquant.training import ProgressBar, TrainingConfig, side_by_side, train
+from censquant._engine.training import ProgressBar, TrainingConfig, side_by_side, train
 from toys import censored_rows, dense, portnoy_objective, stop_after
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from block_streams import ArrayBlocks, Killed, plain, table_of
+from censquant._engine.objectives import ObservedPinball, Pinball, Portnoy
+from censquant._engine.training import Rows, ShardFolder, TrainingConfig, train, write_shards
+from censquant._engine.training import _shard_writer as writer
 from censquant.exceptions import ModelFileError
-from censquant.objectives import ObservedPinball, Pinball, Portnoy
 from censquant.survival import TimeTransform
-from censquant.training import Rows, ShardFolder, TrainingConfig, train, write_shards
-from censquant.training import _shard_writer as writer
 from toys import dense
 
 UNCHANGED = TimeTransform()

@@ -9,7 +9,7 @@ import pytest
 import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from censquant.training import (
+from censquant._engine.training import (
     Checkpoint,
     TrainingConfig,
     _interrupts,
@@ -304,7 +304,7 @@ SCRIPT = """
 import sys
 import threading
 import numpy as np
-from censquant.training import TrainingConfig, side_by_side, train
+from censquant._engine.training import TrainingConfig, side_by_side, train
 from toys import Recorder, censored_rows, dense, portnoy_objective
 
 n_jobs = int(sys.argv[1])

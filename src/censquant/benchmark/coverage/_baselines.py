@@ -4,13 +4,11 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 
+from censquant._typing import Floats
 from censquant.survival import read_target
-
-Floats = NDArray[np.float64]
 
 
 class UncalibratedBound(BaseEstimator):

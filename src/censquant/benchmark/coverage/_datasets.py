@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.benchmark._datasets import NINE_LEVELS, BenchmarkDataset
 from censquant.benchmark._train_test import TrainTestData
 from censquant.benchmark.coverage._settings import BOUND_SETTINGS, BoundSetting
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import RandomState, generator
+from censquant._typing import Floats
 from censquant.quantiles import check_levels
 from censquant.survival import Surv
 
-Floats = NDArray[np.float64]
 Formula = Callable[[Floats], Floats]
 """Takes the features transposed, so that ``x[0]`` is the first of them, and returns n values."""
 

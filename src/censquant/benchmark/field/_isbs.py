@@ -1,11 +1,10 @@
 """The study's integrated survival Brier score, at its times and with its weights."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.survival import kaplan_meier, read_target
-
-Floats = NDArray[np.float64]
 
 _SHARE_GONE = 0.8
 _SMALLEST_CHANCE = 1e-3

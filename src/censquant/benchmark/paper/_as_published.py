@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._compile import exact
+from censquant._engine.objectives import NormalLikelihood, WeightedPinball
+from censquant._engine.training import Rows
 from censquant.estimators import DeepQuantReg, LogNormalNN
-from censquant.objectives import NormalLikelihood, WeightedPinball
 from censquant.survival import Target, TimeTransform, kaplan_meier
-from censquant.training import Rows
 
 _ADDED_TO_EVENT_CURVE = 0.01
 _ADDED_TO_SURVIVAL = 1e-4

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant import datasets as data
+from censquant._typing import Floats
 from censquant.benchmark._datasets import NINE_LEVELS, SPLITS, BenchmarkDataset, divided
 from censquant.benchmark._train_test import TrainTestData
 from censquant.benchmark.paper._image_network import cnn_as_run
 from censquant.survival import Surv
-
-Floats = NDArray[np.float64]
 
 _FIVE_LEVELS = (0.1, 0.333, 0.5, 0.667, 0.9)
 _NINETEEN_LEVELS = tuple(round(0.05 * k, 2) for k in range(1, 20))

@@ -5,16 +5,15 @@ from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from censquant._seeds import seed_sequence
+from censquant._typing import Floats
 from censquant.adapters import quantiles_from_survival
 from censquant.benchmark.peers._isolation import own_generators
 from censquant.benchmark.peers._times import positive_shift
 from censquant.quantiles import check_quantiles, sorted_rows
 from censquant.survival import Target, read_target, require_events
-
-Floats = NDArray[np.float64]
 
 # Rows whose survival curves are held in memory at a time.
 _CHUNK = 1000

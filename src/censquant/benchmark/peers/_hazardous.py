@@ -4,13 +4,11 @@
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.adapters import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 # As many as the classifier makes of a column itself.
 _N_BINS = 255

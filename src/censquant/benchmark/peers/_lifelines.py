@@ -5,14 +5,12 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.adapters import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer, Peer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 # Relative to the mean log-likelihood: it lets collinear columns pass and shrinks by a thousandth.
 _PENALIZER = 1e-3

@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.benchmark.peers._base import Peer
 from censquant.benchmark.peers._holdout import held_out
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 _LEVELS = np.array(DEFAULT_QUANTILES)
 _N_PAIRS = len(DEFAULT_QUANTILES) // 2

@@ -6,13 +6,11 @@ from io import StringIO
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.benchmark.peers._base import Peer
 from censquant.benchmark.peers._holdout import held_out
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 
 class LogNormalNGBoost(Peer):

@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.adapters import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.benchmark.peers._holdout import held_out
 from censquant.benchmark.peers._times import event_grid, rounded_up
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 # The settings of the library's own notebooks.
 _NODES = [32, 32]

@@ -4,12 +4,10 @@
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.benchmark.peers._base import Peer
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 
 class NaiveQuantileForest(Peer):

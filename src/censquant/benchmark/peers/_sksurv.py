@@ -7,16 +7,12 @@ scikit-survival is GPL: these adapters call it where a user has installed it, no
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from censquant._typing import Floats
 from censquant.adapters import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.benchmark.peers._times import event_grid, rounded_up
 from censquant.survival import Surv, Target
-
-Floats = NDArray[np.float64]
 
 
 class _SksurvPeer(CurvePeer):

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from censquant._typing import Floats
 
 # Far enough from 0 that the logarithm of the smallest time is no outlier.
 _MARGIN = 0.01

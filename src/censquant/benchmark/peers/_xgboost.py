@@ -4,13 +4,11 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.benchmark.peers._base import Peer
 from censquant.benchmark.peers._holdout import held_out
 from censquant.survival import Target
-
-Floats = NDArray[np.float64]
 
 # Smallest scale, as a share of the spread of the logarithms: no features predict more sharply.
 _SMALLEST_SCALE = 1e-3

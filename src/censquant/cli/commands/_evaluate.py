@@ -35,11 +35,11 @@ def evaluate(
     from censquant.cli._console import Reporter
     from censquant.cli._study import load_table
     from censquant.cli._target import given_columns, target_digest, text_options
-    from censquant.estimators import load, load_notes
+    from censquant.estimators import load_model, load_notes
     from censquant.metrics import evaluate as judge
 
     report = Reporter(as_json=as_json)
-    fitted, notes = load(model), load_notes(model)
+    fitted, notes = load_model(model), load_notes(model)
     columns = given_columns(
         notes,
         time=time,

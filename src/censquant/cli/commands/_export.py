@@ -34,7 +34,7 @@ def export(
     """  # fmt: skip
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter
-    from censquant.estimators import load
+    from censquant.estimators import load_model
 
     reporter = Reporter(as_json=as_json)
     check_choice("--dtype", dtype, ("float32", "float64"))
@@ -42,7 +42,7 @@ def export(
     check_file("--onnx", onnx, overwrite=force)
     if onnx.exists() and Path(model).exists() and onnx.samefile(model):
         raise ValueError(f"{str(onnx)!r} is the model itself: name another file.")
-    fitted = load(model)
+    fitted = load_model(model)
     fitted.to_onnx(onnx, levels, dtype=dtype)
     told = levels or [float(level) for level in fitted.quantiles_]
     shown = ", ".join(f"{level:g}" for level in told)

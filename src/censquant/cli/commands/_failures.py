@@ -41,12 +41,12 @@ def failures(
     from censquant.cli._console import Reporter
     from censquant.cli._study import load_table
     from censquant.cli._target import given_columns, text_options
-    from censquant.estimators import load, load_notes
+    from censquant.estimators import load_model, load_notes
     from censquant.inspection import expected_failures
 
     reporter = Reporter(as_json=as_json)
     times = number_list("--horizons", horizons)
-    fitted, notes = load(model), load_notes(model)
+    fitted, notes = load_model(model), load_notes(model)
     text = text_options(separator, decimal, thousands, encoding, missing, notes)
     table = load_table(data, text, reporter)
     features, ages = table.frame_for(fitted), table.numbers(age, "age")

@@ -110,7 +110,7 @@ def predict(
     """
     from censquant.cli._console import Reporter, bar
     from censquant.cli._target import text_options
-    from censquant.estimators import load, load_notes
+    from censquant.estimators import load_model, load_notes
     from censquant.io import PredictedDataset, PredictedFile, predict_dataset, predict_file
 
     report = Reporter(as_json=as_json, on_stderr=output == "-")
@@ -123,7 +123,7 @@ def predict(
             f"{given} must not be given with a folder of tables: its predictions are a folder that "
             "the same command resumes; name one that is new."
         )
-    fitted, notes = load(model), load_notes(model)
+    fitted, notes = load_model(model), load_notes(model)
     known = notes.get("target", {})
     if as_of is not None and remaining is None:
         start = start or known.get("start")

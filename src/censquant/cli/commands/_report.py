@@ -102,14 +102,14 @@ def report(
     from censquant.cli._console import Reporter, bar
     from censquant.cli._study import load_table
     from censquant.cli._target import given_columns, target_digest, text_options
-    from censquant.estimators import load, load_notes
+    from censquant.estimators import load_model, load_notes
     from censquant.report import PRESETS, write_report
 
     reporter = Reporter(as_json=as_json)
     check_choice("--preset", preset, PRESETS)
     check_file("--output", output, overwrite=force)
     times = number_list("--horizons", horizons)
-    fitted, notes = load(model), load_notes(model)
+    fitted, notes = load_model(model), load_notes(model)
     columns = given_columns(
         notes,
         time=time,

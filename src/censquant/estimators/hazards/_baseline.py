@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from censquant._typing import Floats
 
 _EVENTS_PER_PIECE = 15
 _FEWEST_PIECES, _MOST_PIECES = 2, 20

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from censquant._engine.training import side_by_side
+from censquant._rows._features import dense
+from censquant._storage._parts import Arrays, check_arrays
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
-from censquant.estimators._features import dense
-from censquant.estimators._parts import Arrays, check_arrays
-from censquant.estimators._tabular import Floats, TableRows, TabularRegressor
+from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.hazards._baseline import Baseline, PiecewiseHazard
 from censquant.estimators.hazards._distribution import HazardCurve, ProportionalHazards
 from censquant.estimators.hazards._graph import HazardsGraph
@@ -21,7 +23,6 @@ from censquant.exceptions import IdentifiabilityWarning, ModelFileError
 from censquant.export import Value
 from censquant.quantiles import FormulaCurve
 from censquant.survival import read_target
-from censquant.training import side_by_side
 
 # Standard deviations from the mean up to which a feature acts, or as far as it went in the fit.
 _FURTHEST = 6.0

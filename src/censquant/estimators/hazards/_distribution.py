@@ -4,12 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.hazards._baseline import Baseline
 from censquant.quantiles import DistributionCurve, LimitedDistribution
-
-Floats = NDArray[np.float64]
 
 # Times at which survival is integrated exactly; between them the hazard is taken to be constant.
 _MOST_NODES = 1_000

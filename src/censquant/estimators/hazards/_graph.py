@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.hazards._baseline import Baseline
 from censquant.export import Value, interpolate
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

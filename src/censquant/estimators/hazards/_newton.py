@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-Floats = NDArray[np.float64]
+from censquant._typing import Floats
 
 # The expected decrease at which the next step is the last one: its own error is the square of it.
 _SMALL_DECREASE = 1e-10

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._compile import exact
-
-Floats = NDArray[np.float64]
+from censquant._typing import Floats
 
 # Rows of a matrix product: large enough for BLAS, small enough for the processor's cache.
 _BLOCK = 1024

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from censquant._typing import Floats
 from censquant.estimators.hazards._newton import minimize
 from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
-
-Floats = NDArray[np.float64]
 
 # Curvature below this share of the largest is rounding: nothing is known along that direction.
 _NO_CURVATURE = 1e-9

@@ -1,9 +1,8 @@
 """Features of mean 0 and standard deviation 1, made in place."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from censquant._typing import Floats
 
 # A spread below this share of a feature's largest value is rounding: the feature is constant.
 _NO_SPREAD = 1e-10

@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._path import Path
 from censquant.estimators.linear._portnoy import portnoy_path
-from censquant.estimators.linear._program import Floats, Programme
+from censquant.estimators.linear._program import Programme
 
 DEFAULT_DRAWS = 100
 """Rounds whose mean the coefficients are, unless their number is given."""

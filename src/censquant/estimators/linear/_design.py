@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.linear._columns import independent_columns
-from censquant.estimators.linear._program import Floats
 from censquant.survival import Target
 
 _SMALLEST = float(np.finfo(np.float64).tiny)

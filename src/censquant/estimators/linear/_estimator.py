@@ -1,4 +1,4 @@
-"""LinearCQR: quantiles that are linear in the features."""
+"""LinearQuantileRegressor: quantiles that are linear in the features."""
 
 import warnings
 from typing import Any, Self
@@ -6,7 +6,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._rows._features import (
+    check_features,
+    dense,
+    feature_names,
+    feature_range,
+    refuse_swapped,
+    warn_of_leaking_features,
+)
 from censquant._seeds import seed_sequence
+from censquant._trees._follow_up import FollowUp
+from censquant._typing import Floats
 from censquant._validation import (
     check_choice,
     check_flag,
@@ -15,15 +25,6 @@ from censquant._validation import (
     check_number,
 )
 from censquant.estimators._feature_model import default_times
-from censquant.estimators._features import (
-    check_features,
-    dense,
-    feature_names,
-    feature_range,
-    refuse_swapped,
-    warn_of_leaking_features,
-)
-from censquant.estimators._follow_up import FollowUp
 from censquant.estimators.linear._design import DistinctRows
 from censquant.estimators.linear._inputs import (
     read_censoring_time,
@@ -33,7 +34,6 @@ from censquant.estimators.linear._inputs import (
 from censquant.estimators.linear._model import LinearModel
 from censquant.estimators.linear._path import Path
 from censquant.estimators.linear._path_fitter import PathFitter
-from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._replications import scale_of, spread_of
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.quantiles import check_quantiles
@@ -52,7 +52,7 @@ _BOOTSTRAPS = ("jackknife", "pairs", "weights")
 _CURVE_LEVELS = 20
 
 
-class LinearCQR(LinearModel):
+class LinearQuantileRegressor(LinearModel):
     """Censored quantile regression with quantiles that are linear in the features.
 
     Every level has its own coefficients, so that a feature may shift early times and not late
@@ -153,10 +153,10 @@ class LinearCQR(LinearModel):
 
     Examples
     --------
-    >>> from censquant import LinearCQR
+    >>> from censquant import LinearQuantileRegressor
     >>> from censquant.datasets import load_gbsg2
     >>> X, y = load_gbsg2()
-    >>> model = LinearCQR([0.1, 0.25], time_transform="log").fit(X, y)
+    >>> model = LinearQuantileRegressor([0.1, 0.25], time_transform="log").fit(X, y)
     >>> model.coef_.shape
     (2, 8)
     >>> model.score(X, y) > 0.6
@@ -291,7 +291,7 @@ class LinearCQR(LinearModel):
                 rows.x, rows.target.time, rows.target.event, rows.weight, np.random.default_rng(0)
             )
         self._has_intercept = bool(self.fit_intercept)
-        self._note = f"LinearCQR, method {self.method}"
+        self._note = f"LinearQuantileRegressor, method {self.method}"
         if self.n_bootstrap:
             kind = "imputation" if path.draws is not None else self.bootstrap
             self._note += f"; limits from {self.n_bootstrap} {kind} replications"

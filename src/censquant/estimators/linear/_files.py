@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from censquant._storage._parts import Arrays, Part, check_arrays, expect
+from censquant._storage._persistence import fitted_part, own_arrays, restored
+from censquant._trees._follow_up import stored_follow_up
 from censquant._validation import check_flag, check_number
-from censquant.estimators._follow_up import stored_follow_up
-from censquant.estimators._parts import Arrays, Part, check_arrays, expect
-from censquant.estimators._persistence import fitted_part, own_arrays, restored
 from censquant.exceptions import ModelFileError
 from censquant.quantiles import check_quantiles
 

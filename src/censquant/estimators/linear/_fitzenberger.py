@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from censquant._typing import Floats
 from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._powell import NO_BETTER, TOUCHING
-from censquant.estimators.linear._program import Floats, Programme
+from censquant.estimators.linear._program import Programme
 
 
 def edge_descent(

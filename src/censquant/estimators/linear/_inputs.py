@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from censquant.estimators.linear._program import Floats
+from censquant._typing import Floats
 from censquant.survival import Target, TimeTransform, read_censoring_times
 
 _LARGEST = float(np.finfo(np.float64).max)

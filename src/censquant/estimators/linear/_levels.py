@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from censquant.estimators.linear._program import Floats
+from censquant._typing import Floats
 
 # An intermediate level this close to a requested one, as a share of a step, is the same level.
 _SAME = 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._compile import compiled
-from censquant.estimators.linear._program import Floats
+from censquant._typing import Floats
 
 
 def local_levels(

@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._frames import pandas_for
-from censquant.estimators._feature_model import FeatureModel
-from censquant.estimators._features import check_features, feature_names, refuse_overflow
-from censquant.estimators._follow_up import (
+from censquant._rows._features import check_features, feature_names, refuse_overflow
+from censquant._storage._parts import Part
+from censquant._trees._follow_up import (
     FollowUp,
     ReachRule,
     followed,
     followed_graph,
     reach_graph,
 )
-from censquant.estimators._parts import Part
+from censquant._typing import Floats
+from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators.linear._files import linear_part, restored_linear
-from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._summary import CoefficientSummary
 from censquant.export import Value
 from censquant.quantiles import GraphCurve, GridCurve, QuantileCurve
@@ -118,8 +118,9 @@ class LinearModel(FeatureModel):
 
         Examples
         --------
-        >>> from censquant import LinearCQR
-        >>> table = LinearCQR([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).coef_table()
+        >>> from censquant import LinearQuantileRegressor
+        >>> model = LinearQuantileRegressor([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+        >>> table = model.coef_table()
         >>> table.columns.tolist()
         ['intercept', 'x0']
         """
@@ -140,9 +141,10 @@ class LinearModel(FeatureModel):
 
         Examples
         --------
-        >>> from censquant import LinearCQR
-        >>> print(LinearCQR([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).summary())
-        LinearCQR, method portnoy
+        >>> from censquant import LinearQuantileRegressor
+        >>> model = LinearQuantileRegressor([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+        >>> print(model.summary())
+        LinearQuantileRegressor, method portnoy
         <BLANKLINE>
         quantile 0.5
                      coefficient

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from censquant.estimators.linear._program import Floats
+from censquant._typing import Floats
 
 
 @dataclass(frozen=True)

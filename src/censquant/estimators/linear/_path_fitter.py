@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._engine.training import side_by_side
+from censquant._typing import Floats
 from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._data_augmentation import DEFAULT_DRAWS, data_augmentation_path
 from censquant.estimators.linear._design import Design, DistinctRows
@@ -16,14 +18,12 @@ from censquant.estimators.linear._path import Path
 from censquant.estimators.linear._peng_huang import peng_huang_path
 from censquant.estimators.linear._portnoy import portnoy_path
 from censquant.estimators.linear._powell import powell_path, repeated_regressions
-from censquant.estimators.linear._program import Floats
 from censquant.estimators.linear._replications import row_factors
 from censquant.estimators.linear._wang_wang import (
     MOST_FEATURES,
     chosen_bandwidth,
     wang_wang_path,
 )
-from censquant.training import side_by_side
 
 # With fewer, threads wait for each other's Python longer than they compute.
 _ROWS_FOR_THREADS = 1_000

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._program import Floats, Programme, touching
+from censquant.estimators.linear._program import Programme, touching
 
 
 def peng_huang_path(

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._program import Floats, Programme, touching
+from censquant.estimators.linear._program import Programme, touching
 
 
 def portnoy_path(

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._program import Floats, Programme
+from censquant.estimators.linear._program import Programme
 
 _MOST_ROUNDS = 50
 _RANDOM_STARTS = 20

@@ -1,11 +1,9 @@
 """The linear programme behind every estimator of this package."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.linear._columns import independent_columns
-
-Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
 # Beyond that many, HiGHS is faster.

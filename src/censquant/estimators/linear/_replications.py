@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from censquant.estimators.linear._program import Floats
+from censquant._typing import Floats
 
 _Z = NormalDist().inv_cdf(0.975)
 # A quartile distance is this many standard deviations of a normal distribution.

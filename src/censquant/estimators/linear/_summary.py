@@ -16,7 +16,7 @@ _HEADINGS = ("coefficient", "std. error", "lower 95 %", "upper 95 %")
 class CoefficientSummary:
     """Coefficients of every level, with standard errors and 95 % limits where there are any.
 
-    Made by :meth:`LinearCQR.summary`; ``str()`` of it is one table per level.
+    Made by :meth:`LinearQuantileRegressor.summary`; ``str()`` of it is one table per level.
 
     Parameters
     ----------

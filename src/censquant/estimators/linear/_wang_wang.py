@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.linear._columns import independent_columns
 from censquant.estimators.linear._local_levels import local_levels
 from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._program import Floats, Programme
+from censquant.estimators.linear._program import Programme
 
 MOST_FEATURES = 5
 """With more features, hardly any row has a neighbour."""

@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from censquant._frames import unmasked
+from censquant._rows._features import columns_of_fit, refuse_swapped
 from censquant.adapters import adapted_curve, is_supported
-from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._features import columns_of_fit, refuse_swapped
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, even_grid
 from censquant.survival import Surv, default_horizon, read_target
 
@@ -18,7 +18,7 @@ from censquant.survival import Surv, default_horizon, read_target
 _N_LEVELS = 99
 
 
-class AdaptedModel(QuantileRegressor):
+class AdaptedModel(BaseQuantileRegressor):
     """A model of another library as a quantile regressor; made by :func:`adapt`.
 
     Its survival function is inverted at 99 levels, and ``curve.reach`` ends where its survival
@@ -113,7 +113,7 @@ class AdaptedModel(QuantileRegressor):
         return curve if reach is None else curve.with_reach(reach)
 
 
-def adapt(model: Any) -> QuantileRegressor:
+def adapt(model: Any) -> BaseQuantileRegressor:
     """Return a fitted model of any library as a quantile regressor.
 
     Metrics take such models as they are; adapting them gives them every prediction of this
@@ -128,7 +128,7 @@ def adapt(model: Any) -> QuantileRegressor:
 
     Returns
     -------
-    model : QuantileRegressor
+    model : BaseQuantileRegressor
 
     Examples
     --------
@@ -142,7 +142,7 @@ def adapt(model: Any) -> QuantileRegressor:
     >>> model.predict_remaining(table[["x"]], elapsed=0.5, quantiles=[0.5]).shape
     (100, 1)
     """
-    if isinstance(model, QuantileRegressor):
+    if isinstance(model, BaseQuantileRegressor):
         return model
     if not is_supported(model):
         raise TypeError(

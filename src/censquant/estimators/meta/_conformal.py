@@ -5,15 +5,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from censquant._calibration import FOLLOWED_SHARE, end_of_follow_up
+from censquant._rows._frames import labelled
 from censquant._seeds import seed_sequence
+from censquant._storage._parts import Part
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_flag, check_number
-from censquant.calibration import FOLLOWED_SHARE, end_of_follow_up
-from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._frames import labelled
-from censquant.estimators._parts import Part
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.meta._bounds import (
     CrossFitted,
     ExportsBounds,
@@ -29,8 +30,6 @@ from censquant.estimators.meta._bounds import (
 )
 from censquant.quantiles import QuantileCurve
 from censquant.survival import require_events
-
-Floats = NDArray[np.float64]
 
 
 class ConformalSurvivalRegressor(ExportsBounds):
@@ -57,7 +56,7 @@ class ConformalSurvivalRegressor(ExportsBounds):
         and time as scikit-survival's do; with ``cv="prefit"`` a fitted model of any library. By
         default :class:`CensoredQuantileRegressor`.
     method : {"auto", "aipcw", "ipcw", "km-pit", "drcosarc", "candes", "gui", "split"}
-        Correction for censoring, see :data:`censquant.calibration.METHODS`. ``"auto"`` is
+        Correction for censoring, see :data:`censquant._calibration.METHODS`. ``"auto"`` is
         ``"split"`` if no row is censored, else ``"aipcw"``; ``method_`` says why. ``"candes"`` and
         ``"gui"`` need ``censoring_time`` and are, like ``"drcosarc"``, for lower bounds alone:
         ``"aipcw"`` makes the others.
@@ -79,9 +78,9 @@ class ConformalSurvivalRegressor(ExportsBounds):
 
     Attributes
     ----------
-    estimator_ : QuantileRegressor
+    estimator_ : BaseQuantileRegressor
         The model, fitted to all rows.
-    censoring_estimator_ : QuantileRegressor or None
+    censoring_estimator_ : BaseQuantileRegressor or None
         Model of the censoring time; None where it is a Kaplan-Meier curve.
     method_ : str
         The method, and why.
@@ -454,7 +453,7 @@ class ConformalSurvivalRegressor(ExportsBounds):
         ----------
         path : str or path
             An existing file is replaced only once the new one is complete. Read it with
-            :func:`censquant.load`.
+            :func:`censquant.load_model`.
         notes : mapping, optional
             Anything JSON can hold that should stay with the model, such as the unit of time.
         calibration_rows : bool, default True
@@ -465,7 +464,7 @@ class ConformalSurvivalRegressor(ExportsBounds):
         """
         check_is_fitted(self)
         keeps = check_flag("calibration_rows", calibration_rows)
-        QuantileRegressor.save(self if keeps else without_rows(self), path, notes=notes)
+        BaseQuantileRegressor.save(self if keeps else without_rows(self), path, notes=notes)
 
     def _to_part(self) -> Part:
         return conformal_part(self)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from censquant.estimators._features import dense
+from censquant._rows._features import dense
 from censquant.estimators.meta._pool import Pool
 from censquant.estimators.neural import NeuralRegressor, check_splittable
 

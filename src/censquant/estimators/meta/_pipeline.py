@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from censquant._frames import unmasked
-from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._features import columns_of_fit, refuse_swapped
-from censquant.estimators._parts import Part
-from censquant.estimators._persistence import parameters_of, restored_parameters
+from censquant._rows._features import columns_of_fit, refuse_swapped
+from censquant._storage._parts import Part
+from censquant._storage._persistence import parameters_of, restored_parameters
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._reading import Ask
 from censquant.estimators.meta._transformer_graphs import transformer_graph
 from censquant.exceptions import ModelFileError
@@ -19,7 +19,7 @@ from censquant.export import Value
 from censquant.quantiles import GraphCurve, QuantileCurve
 
 
-class QuantilePipeline(QuantileRegressor, Pipeline):
+class QuantilePipeline(BaseQuantileRegressor, Pipeline):
     """Preprocessing steps and a quantile regressor, as one quantile regressor.
 
     scikit-learn's own ``Pipeline`` passes on ``predict`` and ``score`` alone; this one has every
@@ -29,7 +29,7 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
     Parameters
     ----------
     steps : list of (name, estimator)
-        Transformers and, last, a :class:`~censquant.QuantileRegressor`.
+        Transformers and, last, a :class:`~censquant.BaseQuantileRegressor`.
     memory, verbose
         As in scikit-learn's ``Pipeline``.
 
@@ -43,10 +43,10 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
     Examples
     --------
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from censquant import LinearCQR, QuantilePipeline
+    >>> from censquant import LinearQuantileRegressor, QuantilePipeline
     >>> from censquant.datasets import make_norm_linear
     >>> X, y = make_norm_linear(100, random_state=0)
-    >>> steps = [("scale", StandardScaler()), ("model", LinearCQR([0.25, 0.5]))]
+    >>> steps = [("scale", StandardScaler()), ("model", LinearQuantileRegressor([0.25, 0.5]))]
     >>> model = QuantilePipeline(steps).fit(X, y)
     >>> model.predict_quantiles(X[:3], [0.25, 0.5], beyond="extrapolate").shape
     (3, 2)
@@ -70,9 +70,9 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
         -------
         self
         """
-        if not isinstance(self._regressor, QuantileRegressor):
+        if not isinstance(self._regressor, BaseQuantileRegressor):
             raise TypeError(
-                "The last step must be a QuantileRegressor, got "
+                "The last step must be a BaseQuantileRegressor, got "
                 f"{type(self._regressor).__name__}: wrap another library's model by "
                 "censquant.adapt, or use scikit-learn's Pipeline."
             )
@@ -119,7 +119,7 @@ class QuantilePipeline(QuantileRegressor, Pipeline):
     def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
         pipeline = cls(**restored_parameters(part, network))
         last = pipeline.steps[-1][1] if pipeline.steps else None
-        if not isinstance(last, QuantileRegressor):
+        if not isinstance(last, BaseQuantileRegressor):
             raise ModelFileError("holds a pipeline whose last step predicts no quantiles.")
         return pipeline
 
@@ -171,8 +171,9 @@ def make_quantile_pipeline(
     Examples
     --------
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from censquant import LinearCQR, make_quantile_pipeline
-    >>> [name for name, _ in make_quantile_pipeline(StandardScaler(), LinearCQR()).steps]
+    >>> from censquant import LinearQuantileRegressor, make_quantile_pipeline
+    >>> pipeline = make_quantile_pipeline(StandardScaler(), LinearQuantileRegressor())
+    >>> [name for name, _ in pipeline.steps]
     ['standardscaler', 'linearcqr']
     """
     return QuantilePipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)

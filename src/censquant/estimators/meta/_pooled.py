@@ -6,12 +6,12 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._features import (
+from censquant._rows._features import (
     feature_names,
     refuse_swapped,
     warn_of_leaking_features,
 )
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.estimators.meta._pool import (
     POOL,
@@ -195,7 +195,7 @@ def checked_estimators(
                 f"censoring of the estimator {name!r} must be that of the pool, {censoring!r}, "
                 f"got {own!r}."
             )
-        if not isinstance(estimator, QuantileRegressor):
+        if not isinstance(estimator, BaseQuantileRegressor):
             estimator = AdaptedModel(clone(estimator))
         checked.append((name, estimator))
     return checked

@@ -6,15 +6,15 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from censquant._validation import check_flag
-from censquant.estimators._encoding import (
+from censquant._rows._encoding import (
     EncodesFrames,
     FrameEncoder,
     encoder_graph,
     numbers_graph,
 )
-from censquant.estimators._features import refuse_swapped
-from censquant.estimators._parts import Part
+from censquant._rows._features import refuse_swapped
+from censquant._storage._parts import Part
+from censquant._validation import check_flag
 from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default_candidates
 from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_plain_features
 from censquant.estimators.meta._pooled import checked_estimators

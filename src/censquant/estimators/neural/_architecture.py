@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant._validation import check_choice, check_integer, check_number, check_sizes
-from censquant.estimators._parts import Arrays, check_arrays, expect
-from censquant.exceptions import ModelFileError
-from censquant.networks import (
+from censquant._engine.networks import (
     ACTIVATIONS,
     DenseNetwork,
     HeadedNetwork,
@@ -19,6 +16,9 @@ from censquant.networks import (
     ShapeHead,
     StackedNetwork,
 )
+from censquant._storage._parts import Arrays, check_arrays, expect
+from censquant._validation import check_choice, check_integer, check_number, check_sizes
+from censquant.exceptions import ModelFileError
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._trains_on_rows import TrainsOnRows

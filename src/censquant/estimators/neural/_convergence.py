@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from censquant.estimators._bins import stride
+from censquant._engine.training import Objective, Rows
+from censquant._trees._bins import stride
 from censquant.estimators.neural._trained_model import ensemble_curve
 from censquant.survival import kaplan_meier
-from censquant.training import Objective, Rows
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._trains_on_rows import TrainsOnRows

@@ -6,15 +6,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._engine.losses import LEVEL_RULES
+from censquant._engine.networks import Network
+from censquant._engine.objectives import FrozenLevels, Portnoy, Powell, TobitLaplace
+from censquant._engine.training import Callback, Checkpoint, Objective, RowSource, TrainingConfig
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._tasks import History
 from censquant.estimators.neural._y_star import far_times
-from censquant.losses import LEVEL_RULES
-from censquant.networks import Network
-from censquant.objectives import FrozenLevels, Portnoy, Powell, TobitLaplace
 from censquant.survival import Target, TimeTransform
-from censquant.training import Callback, Checkpoint, Objective, RowSource, TrainingConfig
 
 _KNOWN_CENSORING: dict[str, Callable[[tuple[float, ...]], Objective]] = {
     "powell": Powell,
@@ -215,7 +215,7 @@ class CQRNN(NeuralRegressor):
             fixed day), ``known_censoring_loss`` is minimised instead: it needs no estimated
             weights.
         callbacks : sequence of Callback
-            Called after every epoch; see :mod:`censquant.training`.
+            Called after every epoch; see :mod:`censquant._engine.training`.
         checkpoint : Checkpoint, optional
             Writes the training to a file and resumes from it after a stop.
 

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from censquant.estimators._features import feature_names, warn_of_constant_features
-from censquant.estimators.neural._convergence import SHOWN_ROWS
-from censquant.estimators.neural._facts import DataFacts
-from censquant.estimators.neural._preparation import FeatureScale
-from censquant.estimators.neural._trains_on_rows import TrainsOnRows
-from censquant.quantiles import check_quantiles
-from censquant.training import (
+from censquant._engine.training import (
     Callback,
     Checkpoint,
     Scaling,
@@ -23,6 +17,12 @@ from censquant.training import (
     StreamSummary,
     write_shards,
 )
+from censquant._rows._features import feature_names, warn_of_constant_features
+from censquant.estimators.neural._convergence import SHOWN_ROWS
+from censquant.estimators.neural._facts import DataFacts
+from censquant.estimators.neural._preparation import FeatureScale
+from censquant.estimators.neural._trains_on_rows import TrainsOnRows
+from censquant.quantiles import check_quantiles
 
 if TYPE_CHECKING:
     from censquant.io import SurvivalBlocks, TextOptions

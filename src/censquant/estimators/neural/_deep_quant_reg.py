@@ -1,7 +1,7 @@
 """DeepQuantReg: events weighted by their chance of having been seen."""
 
+from censquant._engine.objectives import WeightedPinball
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.objectives import WeightedPinball
 from censquant.survival import Target, TimeTransform
 
 

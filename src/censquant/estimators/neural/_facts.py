@@ -3,14 +3,10 @@
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from censquant._typing import Floats
 from censquant.estimators._feature_model import default_times
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.survival import Target, TimeTransform, default_horizon
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from censquant._engine.networks import network_graph
+from censquant._engine.objectives import UnitDistribution, distribution_graph
+from censquant._typing import Floats
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.export import Value
-from censquant.networks import network_graph
-from censquant.objectives import UnitDistribution, distribution_graph
 from censquant.quantiles import FormulaCurve, GraphCurve, GridCurve
 from censquant.survival import TimeTransform
 
-Floats = NDArray[np.float64]
 CurveGraph = tuple[GraphCurve, Value]
 """Curves, and their reach of shape (n, 1)."""
 

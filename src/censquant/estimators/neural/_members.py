@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant._seeds import seed_sequence
-from censquant.estimators._follow_up import FollowUp
-from censquant.estimators.neural._preparation import holdout
-from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining
-from censquant.networks import Network
-from censquant.training import (
+from censquant._engine.networks import Network
+from censquant._engine.training import (
     Callback,
     Checkpoint,
     Objective,
@@ -19,6 +15,10 @@ from censquant.training import (
     TrainingConfig,
     side_by_side,
 )
+from censquant._seeds import seed_sequence
+from censquant._trees._follow_up import FollowUp
+from censquant.estimators.neural._preparation import holdout
+from censquant.estimators.neural._tasks import FollowUpTraining, History, MemberTraining
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._trains_on_rows import TrainsOnRows

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._validation import check_flag, check_integer, check_sizes
-from censquant.estimators._follow_up import stored_follow_up
-from censquant.estimators._parts import Arrays, Part, check_arrays, expect
-from censquant.estimators._persistence import (
+from censquant._storage._parts import Arrays, Part, check_arrays, expect
+from censquant._storage._persistence import (
     fitted_part,
     own_arrays,
     plain_history,
     restored,
     restored_history,
 )
+from censquant._trees._follow_up import stored_follow_up
+from censquant._validation import check_flag, check_integer, check_sizes
 from censquant.estimators.neural._architecture import (
     build_network,
     check_network,

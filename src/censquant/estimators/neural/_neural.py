@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from censquant.estimators._features import (
+from censquant._engine.objectives import Powell
+from censquant._engine.training import (
+    Callback,
+    Checkpoint,
+    Objective,
+)
+from censquant._rows._features import (
     check_features,
     dense,
     feature_names,
@@ -17,9 +23,9 @@ from censquant.estimators._features import (
     warn_of_constant_features,
     warn_of_leaking_features,
 )
-from censquant.estimators._follow_up import ReachRule, followed, followed_graph, reach_graph
-from censquant.estimators._parts import Part
-from censquant.estimators._row_order import arrangement
+from censquant._rows._row_order import arrangement
+from censquant._storage._parts import Part
+from censquant._trees._follow_up import ReachRule, followed, followed_graph, reach_graph
 from censquant.estimators.neural._convergence import SHOWN_ROWS
 from censquant.estimators.neural._dataset_fits import FitsDatasets
 from censquant.estimators.neural._facts import DataFacts
@@ -34,18 +40,12 @@ from censquant.estimators.neural._trained_model import (
     ensemble_curve,
     ensemble_raw_quantiles,
 )
-from censquant.objectives import Powell
 from censquant.quantiles import QuantileCurve, check_quantiles
 from censquant.survival import (
     read_censoring_times,
     read_target,
     read_weights,
     require_events,
-)
-from censquant.training import (
-    Callback,
-    Checkpoint,
-    Objective,
 )
 
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
@@ -73,7 +73,7 @@ n_features_in_, feature_names_in_
     --------
     >>> from censquant.datasets import make_norm_linear
     >>> from censquant.estimators import NeuralRegressor
-    >>> from censquant.objectives import Portnoy
+    >>> from censquant._engine.objectives import Portnoy
     >>> class InterpolatingNN(NeuralRegressor):
     ...     def _make_objective(self, taus, target, transform):
     ...         return Portnoy(taus, "interpolate")
@@ -154,7 +154,7 @@ n_features_in_, feature_names_in_
         sample_weight : array-like of shape (n,), optional
             Whole numbers count a row so many times; other weights scale its loss.
         callbacks : sequence of Callback
-            Called after every epoch; see :mod:`censquant.training`.
+            Called after every epoch; see :mod:`censquant._engine.training`.
         checkpoint : Checkpoint, optional
             Writes the training to a file and resumes from it after a stop.
 

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from censquant._engine.networks import ACTIVATIONS
+from censquant._engine.training import TrainingConfig
 from censquant._validation import (
     check_choice,
     check_flag,
@@ -10,8 +12,6 @@ from censquant._validation import (
     check_number,
     check_sizes,
 )
-from censquant.networks import ACTIVATIONS
-from censquant.training import TrainingConfig
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._trains_on_rows import TrainsOnRows

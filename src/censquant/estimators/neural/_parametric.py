@@ -7,10 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._validation import check_choice, check_number
-from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.networks import Network
-from censquant.objectives import (
+from censquant._engine.networks import Network
+from censquant._engine.objectives import (
     AsymmetricLaplaceCRPS,
     AsymmetricLaplaceLikelihood,
     GumbelLikelihood,
@@ -18,8 +16,10 @@ from censquant.objectives import (
     NormalLikelihood,
     WeibullCRPS,
 )
+from censquant._engine.training import Objective, RowSource, TrainingConfig
+from censquant._validation import check_choice, check_number
+from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.survival import Target, TimeTransform
-from censquant.training import Objective, RowSource, TrainingConfig
 
 Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, AsymmetricLaplaceLikelihood)
 
@@ -57,7 +57,7 @@ n_features_in_, feature_names_in_
     --------
     >>> from censquant.datasets import make_norm_linear
     >>> from censquant.estimators import ParametricRegressor
-    >>> from censquant.objectives import NormalLikelihood
+    >>> from censquant._engine.objectives import NormalLikelihood
     >>> class NormalNN(ParametricRegressor):
     ...     def _make_objective(self, taus, target, transform):
     ...         return self._bounded(NormalLikelihood(), target, transform)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._row_order import order_by_content
-from censquant.training import Rows, RowSource
+from censquant._engine.training import Rows, RowSource
+from censquant._rows._row_order import order_by_content
 
 # A spread below this share of the values' size is rounding: the feature is constant.
 _NO_SPREAD = 1e-10

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._engine.networks import Network, StackedNetwork
+from censquant._engine.objectives import Portnoy
+from censquant._engine.training import Objective, Rows, RowSource, TrainingConfig, train
 from censquant._validation import check_choice
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._tasks import History
 from censquant.estimators.neural._y_star import far_times
-from censquant.networks import Network, StackedNetwork
-from censquant.objectives import Portnoy
 from censquant.quantiles import check_quantiles
 from censquant.survival import Target, TimeTransform
-from censquant.training import Objective, Rows, RowSource, TrainingConfig, train
 
 _CROSSED = ("lower", "upper", "interpolate")
 _BLOCK_ROWS = 65_536

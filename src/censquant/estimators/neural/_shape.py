@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
+from censquant._engine.objectives import ShapeLikelihood, shape_knots
+from censquant._engine.training import Objective, RowSource, TrainingConfig, WarmupCosine
+from censquant._rows._features import dense
 from censquant._validation import check_choice, check_integer, check_number, check_sizes
-from censquant.estimators._features import dense
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._trained_model import ensemble_distribution
 from censquant.estimators.neural._y_star import far_times
-from censquant.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
-from censquant.objectives import ShapeLikelihood, shape_knots
 from censquant.quantiles import CURVE_QUANTILES
 from censquant.survival import Target, TimeTransform, read_target
-from censquant.training import Objective, RowSource, TrainingConfig, WarmupCosine
 
 _FAMILIES = ("normal", "log-normal", "weibull")
 _TAILS = ("family", "bounded")

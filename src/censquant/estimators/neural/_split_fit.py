@@ -8,22 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from censquant._engine.networks import Network
+from censquant._engine.training import FeatureMoments, Rows, TrainingConfig
+from censquant._rows._features import check_features, dense, feature_names
+from censquant._rows._features import warn_of_constant_features as warn_of_constants
 from censquant._seeds import seed_sequence
-from censquant.estimators._features import check_features, dense, feature_names
-from censquant.estimators._features import warn_of_constant_features as warn_of_constants
-from censquant.estimators._follow_up import FollowUp
+from censquant._trees._follow_up import FollowUp
+from censquant._typing import Floats
 from censquant.estimators.neural._convergence import warn_of_failed_training
 from censquant.estimators.neural._cqrnn import CQRNN
 from censquant.estimators.neural._facts import DataFacts
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._tasks import History
-from censquant.networks import Network
 from censquant.quantiles import check_quantiles
 from censquant.survival import Target, TimeTransform
-from censquant.training import FeatureMoments, Rows, TrainingConfig
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant.estimators._follow_up import FollowUp
-from censquant.networks import Network
-from censquant.training import Objective, Rows, RowSource, TrainingConfig
+from censquant._engine.networks import Network
+from censquant._engine.training import Objective, Rows, RowSource, TrainingConfig
+from censquant._trees._follow_up import FollowUp
 
 if TYPE_CHECKING:
     from censquant.estimators.neural._trains_on_rows import TrainsOnRows

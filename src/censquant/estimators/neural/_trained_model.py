@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._features import refuse_overflow
+from censquant._engine.networks import Network, State
+from censquant._engine.objectives import average_of
+from censquant._engine.training import Objective
+from censquant._rows._features import refuse_overflow
+from censquant._typing import Floats
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._user_times import UserTimes
-from censquant.networks import Network, State
-from censquant.objectives import average_of
 from censquant.quantiles import DistributionCurve, QuantileCurve
 from censquant.survival import TimeTransform
-from censquant.training import Objective
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

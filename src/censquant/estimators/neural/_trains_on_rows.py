@@ -7,18 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant.estimators._feature_model import FeatureModel
-from censquant.estimators._follow_up import FollowUp
-from censquant.estimators.neural._architecture import new_network
-from censquant.estimators.neural._convergence import warn_of_failed_training
-from censquant.estimators.neural._facts import DataFacts
-from censquant.estimators.neural._members import train_members
-from censquant.estimators.neural._parameters import checked_config
-from censquant.estimators.neural._tasks import History, joined
-from censquant.estimators.neural._trained_model import TrainedModel
-from censquant.networks import Network
-from censquant.survival import Target, TimeTransform
-from censquant.training import (
+from censquant._engine.networks import Network
+from censquant._engine.training import (
     Callback,
     Checkpoint,
     Objective,
@@ -27,6 +17,16 @@ from censquant.training import (
     TrainingConfig,
     train,
 )
+from censquant._trees._follow_up import FollowUp
+from censquant.estimators._feature_model import FeatureModel
+from censquant.estimators.neural._architecture import new_network
+from censquant.estimators.neural._convergence import warn_of_failed_training
+from censquant.estimators.neural._facts import DataFacts
+from censquant.estimators.neural._members import train_members
+from censquant.estimators.neural._parameters import checked_config
+from censquant.estimators.neural._tasks import History, joined
+from censquant.estimators.neural._trained_model import TrainedModel
+from censquant.survival import Target, TimeTransform
 
 
 class TrainsOnRows(FeatureModel):
@@ -153,7 +153,7 @@ class TrainsOnRows(FeatureModel):
         rng: np.random.Generator,
         **options: Any,
     ) -> tuple[Network, History]:
-        """Train one network; ``options`` go to :func:`censquant.training.train`."""
+        """Train one network; ``options`` go to :func:`censquant._engine.training.train`."""
         network = self._make_network(rows, objective, rng)
         return network, train(network, objective, rows, config, rng, **options)
 

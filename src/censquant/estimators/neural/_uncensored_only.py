@@ -1,7 +1,7 @@
 """Quantile regression that ignores censoring: the baseline that shows what it costs."""
 
+from censquant._engine.objectives import ObservedPinball
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.objectives import ObservedPinball
 from censquant.survival import Target, TimeTransform
 
 

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from censquant.objectives import FormulaDistribution
+from censquant._engine.objectives import FormulaDistribution
+from censquant._typing import Floats
 from censquant.survival import TimeTransform
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._rows._folds import NEVER, Folds, folds_of_splits, make_folds
+from censquant._storage._parts import Arrays
+from censquant._trees._boosters import Boosters, BoostingRule, cross_fitted
+from censquant._trees._residuals import residual_quantiles
+from censquant._typing import Floats
 from censquant._validation import (
     check_flag,
     check_integer,
@@ -13,18 +18,12 @@ from censquant._validation import (
     check_number,
     check_share,
 )
-from censquant.estimators._folds import NEVER, Folds, folds_of_splits, make_folds
-from censquant.estimators._parts import Arrays
 from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._boosted_files import restored_boosters
 from censquant.estimators.trees._boosted_graph import boosters_graph
-from censquant.estimators.trees._boosters import Boosters, BoostingRule, cross_fitted
-from censquant.estimators.trees._residuals import residual_quantiles
 from censquant.export import Value
 from censquant.quantiles import GridCurve, QuantileCurve
 from censquant.survival import Target, TimeTransform
-
-Floats = NDArray[np.float64]
 
 _DEEPEST = 10
 # Predictions end so many standard deviations outside the times of the fit.

@@ -3,14 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from censquant.estimators._parts import Arrays, check_arrays
-from censquant.estimators.trees._boosters import Boosters, BoostingRule
-from censquant.estimators.trees._histogram_tree import N_BINS
+from censquant._storage._parts import Arrays, check_arrays
+from censquant._trees._boosters import Boosters, BoostingRule
+from censquant._trees._histogram_tree import N_BINS
+from censquant._typing import Floats
 from censquant.exceptions import ModelFileError
-
-Floats = NDArray[np.float64]
 
 
 def restored_boosters(

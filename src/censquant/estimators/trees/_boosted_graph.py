@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators.trees._boosters import Boosters
-from censquant.estimators.trees._censored_normal import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE
+from censquant._trees._boosters import Boosters
+from censquant._trees._censored_normal import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE
+from censquant._typing import Floats
 from censquant.export import Value
-
-Floats = NDArray[np.float64]
 
 # Rounds that are computed side by side: each step of a loop costs as much as many rows do.
 _ROUNDS_PER_STEP = 10

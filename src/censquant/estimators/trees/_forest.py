@@ -3,8 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._storage._parts import Arrays
+from censquant._trees._beran import beran_quantiles
+from censquant._trees._feature_units import FeatureUnits
+from censquant._trees._growth import ForestGrowth
+from censquant._trees._leaves import Leaves
+from censquant._trees._log_rank import log_rank_scores
+from censquant._trees._time_bins import TimeBins
+from censquant._typing import Floats
 from censquant._validation import (
     check_choice,
     check_integer,
@@ -12,20 +20,11 @@ from censquant._validation import (
     check_number,
     check_share,
 )
-from censquant.estimators._parts import Arrays
 from censquant.estimators._tabular import TableRows, TabularRegressor
-from censquant.estimators.trees._beran import beran_quantiles
-from censquant.estimators.trees._feature_units import FeatureUnits
 from censquant.estimators.trees._forest_files import forest_arrays, restored_forest
 from censquant.estimators.trees._forest_graph import beran_graph, leaf_numbers
-from censquant.estimators.trees._growth import ForestGrowth
-from censquant.estimators.trees._leaves import Leaves
-from censquant.estimators.trees._log_rank import log_rank_scores
-from censquant.estimators.trees._time_bins import TimeBins
 from censquant.export import Value
 from censquant.quantiles import GridCurve, QuantileCurve
-
-Floats = NDArray[np.float64]
 
 _N_COARSE = 400  # steps up to the last time in pages that hold no times of training rows
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._parts import Arrays, check_arrays
-from censquant.estimators.trees._feature_units import FeatureUnits
-from censquant.estimators.trees._leaves import Leaves
-from censquant.estimators.trees._time_bins import MOST_BINS, TimeBins
+from censquant._storage._parts import Arrays, check_arrays
+from censquant._trees._feature_units import FeatureUnits
+from censquant._trees._leaves import Leaves
+from censquant._trees._time_bins import MOST_BINS, TimeBins
 from censquant.exceptions import ModelFileError
 
 _LEAVES = ("root", "children", "feature", "threshold", "start", "codes", "weights")

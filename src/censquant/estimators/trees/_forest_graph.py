@@ -1,14 +1,12 @@
 """A forest's Kaplan-Meier curves of similar individuals in a graph."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from censquant.estimators.trees._beran import PRIOR_HAZARD, ROUNDING, TAIL_FROM
-from censquant.estimators.trees._feature_units import FeatureUnits
-from censquant.estimators.trees._leaves import Leaves
+from censquant._trees._beran import PRIOR_HAZARD, ROUNDING, TAIL_FROM
+from censquant._trees._feature_units import FeatureUnits
+from censquant._trees._leaves import Leaves
+from censquant._typing import Floats
 from censquant.export import TreeArrays, Value, count_in_rows
-
-Floats = NDArray[np.float64]
 
 
 def leaf_numbers(units: FeatureUnits, leaves: Leaves, x: Value) -> Value:

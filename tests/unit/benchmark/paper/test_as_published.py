@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from censquant._engine.training import Rows
 from censquant.benchmark.paper._as_published import EventCurvePinball, MixedUpNormalLikelihood
 from censquant.survival import kaplan_meier
-from censquant.training import Rows
 
 
 def rows(n=40, seed=0):

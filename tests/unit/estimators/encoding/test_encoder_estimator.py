@@ -10,14 +10,14 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from censquant import LinearCQR, QuantileRegressor
-from censquant.estimators._encoding import EncodesFrames
-from censquant.estimators._parts import Part, expect
-from censquant.estimators._persistence import from_part, to_part
+from censquant import BaseQuantileRegressor, LinearQuantileRegressor
+from censquant._rows._encoding import EncodesFrames
+from censquant._storage._parts import Part, expect
+from censquant._storage._persistence import from_part, to_part
 from censquant.survival import read_target, read_weights
 
 
-class MessyLinear(EncodesFrames, QuantileRegressor):
+class MessyLinear(EncodesFrames, BaseQuantileRegressor):
     """Linear censored quantile regression of encoded columns."""
 
     def __init__(self, categorical_features="from_dtype"):
@@ -27,7 +27,7 @@ class MessyLinear(EncodesFrames, QuantileRegressor):
         target = read_target(y)
         weight = read_weights(sample_weight, len(target))
         Z = self._fit_encoder(X, weight)
-        self.model_ = LinearCQR([0.25, 0.5]).fit(Z, y, sample_weight)
+        self.model_ = LinearQuantileRegressor([0.25, 0.5]).fit(Z, y, sample_weight)
         self.quantiles_, self.horizon_ = self.model_.quantiles_, self.model_.horizon_
         return self
 
@@ -49,7 +49,7 @@ class MessyLinear(EncodesFrames, QuantileRegressor):
         return estimator
 
 
-class Mean(EncodesFrames, QuantileRegressor):
+class Mean(EncodesFrames, BaseQuantileRegressor):
     """As simple as an estimator can be."""
 
     def fit(self, X, y):

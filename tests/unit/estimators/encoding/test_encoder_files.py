@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from censquant._files import write_arrays
-from censquant.estimators._encoding import FrameEncoder
-from censquant.estimators._encoding._files import encoder_part, restored_encoder
-from censquant.estimators._parts import Part
-from censquant.estimators._persistence import open_file
+from censquant._rows._encoding import FrameEncoder
+from censquant._rows._encoding._files import encoder_part, restored_encoder
+from censquant._storage._parts import Part
+from censquant._storage._persistence import open_file
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning, ModelFileError
 from model_files import refused
 from mutations import mutated_file, sign
@@ -133,7 +133,7 @@ def test_a_part_of_another_shape_is_refused(path, encoder):
     ]:
         write(path, Part("FrameEncoder", {}, part.description, {**part.arrays, **arrays}))
         refused(path, message, opened)
-    write(path, Part("LinearCQR", {}, part.description, part.arrays))
+    write(path, Part("LinearQuantileRegressor", {}, part.description, part.arrays))
     refused(path, "holds something else in the place of its encoder of columns.", opened)
     write(path, Part("FrameEncoder", {}, {**part.description, "more": 1}, part.arrays))
     refused(path, "describes more of its encoder of columns than there is.", opened)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
-from censquant.estimators._encoding import EncodesFrames, FrameEncoder
+from censquant._rows._encoding import EncodesFrames, FrameEncoder
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning
 
 DAY = dt.date(2024, 1, 1)

@@ -8,8 +8,8 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.estimators._encoding import FrameEncoder
-from censquant.estimators._encoding._rules import MOST_LEVELS, NumberRule
+from censquant._rows._encoding import FrameEncoder
+from censquant._rows._encoding._rules import MOST_LEVELS, NumberRule
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=False)

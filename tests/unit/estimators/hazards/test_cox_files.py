@@ -54,7 +54,7 @@ def test_a_loaded_model_is_the_same_model(path, parameters):
     model = fitted(**parameters)
     model.save(path)
     content = path.read_bytes()
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     same(loaded, model)
     loaded.save(path)
     assert path.read_bytes() == content
@@ -63,7 +63,7 @@ def test_a_loaded_model_is_the_same_model(path, parameters):
 def test_a_model_without_censoring_comes_back(path):
     model = CoxQuantileRegressor().fit(X, TIME)
     model.save(path)
-    same(censquant.load(path), model)
+    same(censquant.load_model(path), model)
 
 
 @pytest.mark.parametrize("parameters", CONFIGURATIONS, ids=str)

@@ -1,4 +1,4 @@
-"""Messages about wrong arguments of LinearCQR."""
+"""Messages about wrong arguments of LinearQuantileRegressor."""
 
 import re
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.exceptions import NoEventsError
 
 X = np.arange(12.0)[:, None] % 5
@@ -16,7 +16,7 @@ EVENT = np.arange(12) % 3 > 0
 
 def refused(error, message, fit=None, **parameters):
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        LinearCQR(**parameters).fit(**{"X": X, "y": (TIME, EVENT), **(fit or {})})
+        LinearQuantileRegressor(**parameters).fit(**{"X": X, "y": (TIME, EVENT), **(fit or {})})
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_wrong_parameter_is_refused_in_one_sentence(parameters, error, message
 
 @pytest.mark.parametrize("n_jobs", [None, 1, -1])
 def test_any_other_number_of_jobs_is_taken(n_jobs):
-    LinearCQR([0.3], n_jobs=n_jobs).fit(X, (TIME, EVENT))
+    LinearQuantileRegressor([0.3], n_jobs=n_jobs).fit(X, (TIME, EVENT))
 
 
 def test_censoring_times_are_refused_by_other_methods():
@@ -146,7 +146,7 @@ def test_negative_times_have_no_logarithm():
 
 def test_a_negative_time_of_weight_zero_does_not_matter_to_the_logarithm():
     weight = np.where(TIME < 2, 0.0, 1.0)
-    LinearCQR([0.3], time_transform="log").fit(X, (TIME - 2, EVENT), weight)
+    LinearQuantileRegressor([0.3], time_transform="log").fit(X, (TIME - 2, EVENT), weight)
 
 
 def test_rows_without_an_event_are_refused():
@@ -176,13 +176,15 @@ def test_another_number_of_times_than_rows_is_refused():
 @pytest.mark.parametrize("method", ["summary", "coef_table", "predict", "identified_level"])
 def test_nothing_can_be_asked_before_the_fit(method):
     arguments = [X] if method in ("predict", "identified_level") else []
-    with pytest.raises(NotFittedError, match="This LinearCQR instance is not fitted yet"):
-        getattr(LinearCQR(), method)(*arguments)
+    with pytest.raises(
+        NotFittedError, match="This LinearQuantileRegressor instance is not fitted yet"
+    ):
+        getattr(LinearQuantileRegressor(), method)(*arguments)
 
 
 def test_fit_changes_no_parameter():
     grid = np.array([0.2, 0.3])
-    model = LinearCQR(grid, n_bootstrap=2, bootstrap="pairs", random_state=1)
+    model = LinearQuantileRegressor(grid, n_bootstrap=2, bootstrap="pairs", random_state=1)
     before = model.get_params()
     model.fit(X, (TIME, EVENT))
     assert model.get_params()["quantiles"] is grid

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.estimators.linear._data_augmentation import _completed, data_augmentation_path
 
 
@@ -22,10 +22,10 @@ def test_without_censoring_every_round_is_plain_quantile_regression():
     path = data_augmentation_path(
         X, y, everybody, taus, np.ones(len(y)), np.random.default_rng(0), 5
     )
-    plain = LinearCQR(taus).fit(x, y)
+    plain = LinearQuantileRegressor(taus).fit(x, y)
     np.testing.assert_allclose(path.coefficients[:, 0], plain.intercept_, rtol=0, atol=1e-6)
     np.testing.assert_allclose(path.coefficients[:, 1:], plain.coef_, rtol=0, atol=1e-6)
-    own = LinearCQR(taus, method="data-augmentation", random_state=0).fit(x, y)
+    own = LinearQuantileRegressor(taus, method="data-augmentation", random_state=0).fit(x, y)
     np.testing.assert_allclose(own.coef_, plain.coef_, rtol=0, atol=1e-6)
 
 
@@ -54,8 +54,10 @@ def test_events_keep_their_times():
 def test_the_estimate_is_near_portnoys_whose_weights_are_its_expectation():
     x, y, event = sample(2, n=300)
     taus = np.array([0.25, 0.5, 0.7])
-    drawn = LinearCQR(taus, method="data-augmentation", random_state=0).fit(x, (y, event))
-    portnoy = LinearCQR(taus, n_bootstrap=100, random_state=0).fit(x, (y, event))
+    drawn = LinearQuantileRegressor(taus, method="data-augmentation", random_state=0).fit(
+        x, (y, event)
+    )
+    portnoy = LinearQuantileRegressor(taus, n_bootstrap=100, random_state=0).fit(x, (y, event))
     gap = np.abs(drawn.coef_ - portnoy.coef_)
     assert (gap < portnoy.standard_errors_[:, 1:]).all()
 
@@ -65,7 +67,9 @@ def test_the_spread_of_rounds_is_that_of_estimates():
     found, errors = [], []
     for seed in range(25):
         x, y, event = sample(100 + seed)
-        model = LinearCQR([0.5], method="data-augmentation", n_bootstrap=60, random_state=seed)
+        model = LinearQuantileRegressor(
+            [0.5], method="data-augmentation", n_bootstrap=60, random_state=seed
+        )
         model.fit(x, (y, event))
         found.append((model.intercept_[0], model.coef_[0, 0]))
         errors.append(model.standard_errors_[0])
@@ -78,12 +82,16 @@ def test_the_spread_of_rounds_is_that_of_estimates():
 
 def test_rounds_are_reported_as_replications_only_if_they_are_asked_for():
     x, y, event = sample(3)
-    quiet = LinearCQR([0.5], method="data-augmentation", random_state=0).fit(x, (y, event))
+    quiet = LinearQuantileRegressor([0.5], method="data-augmentation", random_state=0).fit(
+        x, (y, event)
+    )
     assert quiet.standard_errors_ is None
-    told = LinearCQR([0.5], method="data-augmentation", n_bootstrap=20, random_state=0)
+    told = LinearQuantileRegressor(
+        [0.5], method="data-augmentation", n_bootstrap=20, random_state=0
+    )
     assert told.fit(x, (y, event)).standard_errors_.shape == (1, 2)
     assert str(told.summary()).startswith(
-        "LinearCQR, method data-augmentation; limits from 20 imputation replications"
+        "LinearQuantileRegressor, method data-augmentation; limits from 20 imputation replications"
     )
 
 
@@ -91,7 +99,7 @@ def test_rounds_are_reported_as_replications_only_if_they_are_asked_for():
 def test_levels_that_censoring_hides_are_left_out():
     rng = np.random.default_rng(0)
     x, time = rng.uniform(size=(200, 1)), rng.exponential(size=200)
-    model = LinearCQR(method="data-augmentation", random_state=0)
+    model = LinearQuantileRegressor(method="data-augmentation", random_state=0)
     model.fit(x, (np.minimum(time, 0.8), time <= 0.8))  # F(0.8) is 0.55
     assert 0.4 <= model.quantiles_[-1] <= 0.6
     assert model.stopped_at_ <= 0.65
@@ -100,6 +108,6 @@ def test_levels_that_censoring_hides_are_left_out():
 def test_left_censoring_is_the_mirror_image():
     x, y, event = sample(4)
     settings = {"method": "data-augmentation", "random_state": 0}
-    right = LinearCQR([0.3, 0.5], **settings).fit(x, (y, event))
-    left = LinearCQR([0.5, 0.7], censoring="left", **settings).fit(x, (-y, event))
+    right = LinearQuantileRegressor([0.3, 0.5], **settings).fit(x, (y, event))
+    left = LinearQuantileRegressor([0.5, 0.7], censoring="left", **settings).fit(x, (-y, event))
     np.testing.assert_allclose(left.coef_, -right.coef_[::-1], rtol=0, atol=1e-8)

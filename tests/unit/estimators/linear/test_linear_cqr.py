@@ -1,4 +1,4 @@
-"""LinearCQR: what is fitted, how it follows changes of the data, and what it predicts."""
+"""Linear quantiles: what is fitted, how it follows changes of the data, what it predicts."""
 
 import warnings
 
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
-from sklearn.linear_model import QuantileRegressor
+from sklearn.linear_model import BaseQuantileRegressor
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.estimators.linear._portnoy import portnoy_path
 from censquant.exceptions import ExtrapolationWarning, IdentifiabilityWarning
 
@@ -32,7 +32,9 @@ X, TIME, EVENT, LIMIT = sample()
 
 def fitted(method="portnoy", data=(X, TIME, EVENT, LIMIT), weight=None, **parameters):
     rows, time, event, limit = data
-    model = LinearCQR(**{"quantiles": LEVELS, "method": method, "random_state": 0, **parameters})
+    model = LinearQuantileRegressor(
+        **{"quantiles": LEVELS, "method": method, "random_state": 0, **parameters}
+    )
     known = {"censoring_time": limit} if method == "powell" else {}
     return model.fit(rows, (time, event), weight, **known)
 
@@ -53,9 +55,9 @@ def close(model, expected, tolerance=1e-9):
 def test_without_censoring_all_methods_are_quantile_regression(method, intercept):
     time = sample(3)[1]
     levels = (0.101, 0.33, 0.5, 0.87)
-    model = LinearCQR(levels, method=method, fit_intercept=intercept).fit(X, time)
+    model = LinearQuantileRegressor(levels, method=method, fit_intercept=intercept).fit(X, time)
     for level, slopes, constant in zip(levels, model.coef_, model.intercept_, strict=True):
-        plain = QuantileRegressor(
+        plain = BaseQuantileRegressor(
             quantile=level, alpha=0, solver="highs", fit_intercept=intercept
         ).fit(X, time)
         np.testing.assert_allclose(slopes, plain.coef_, rtol=0, atol=1e-8)
@@ -71,7 +73,7 @@ def test_known_coefficients_are_recovered_under_censoring(method):
     expected = np.column_stack((5 + z, 2 + 0.5 * z, np.full(3, -1.0)))
     np.testing.assert_allclose(coefficients(model), expected, rtol=0, atol=0.2)
     # Taking censored times for events is off by far more.
-    naive = LinearCQR((0.75,)).fit(data[0], data[1])
+    naive = LinearQuantileRegressor((0.75,)).fit(data[0], data[1])
     assert np.abs(coefficients(naive) - expected[2]).max() > 0.4
 
 
@@ -82,8 +84,8 @@ def test_powells_coefficients_do_not_depend_on_the_levels_below():
 
 def test_limits_matter_to_powell_also_where_no_row_is_censored():
     rows, time = X[EVENT], TIME[EVENT]
-    plain = LinearCQR(LEVELS, method="powell").fit(rows, time)
-    cut = LinearCQR(LEVELS, method="powell", random_state=0)
+    plain = LinearQuantileRegressor(LEVELS, method="powell").fit(rows, time)
+    cut = LinearQuantileRegressor(LEVELS, method="powell", random_state=0)
     cut.fit(rows, time, censoring_time=LIMIT[EVENT])
     assert np.abs(coefficients(cut) - coefficients(plain)).max() > 1e-3
 
@@ -203,15 +205,15 @@ def test_the_logarithm_fits_the_logarithm_and_predicts_times(method):
 @pytest.mark.parametrize("limit", [np.inf, 1e6])
 def test_a_limit_that_nobody_reaches_is_no_limit(limit):
     time = sample(3)[1]
-    plain = LinearCQR(LEVELS).fit(X, time)
-    model = LinearCQR(LEVELS, method="powell", random_state=0)
+    plain = LinearQuantileRegressor(LEVELS).fit(X, time)
+    model = LinearQuantileRegressor(LEVELS, method="powell", random_state=0)
     close(model.fit(X, time, censoring_time=np.full(150, limit)), coefficients(plain))
 
 
 def test_an_infinite_limit_on_the_left_is_no_limit_on_the_log_scale():
     time = np.exp(sample(3)[1])
-    plain = LinearCQR(LEVELS, time_transform="log").fit(X, time)
-    model = LinearCQR(LEVELS, method="powell", censoring="left", time_transform="log")
+    plain = LinearQuantileRegressor(LEVELS, time_transform="log").fit(X, time)
+    model = LinearQuantileRegressor(LEVELS, method="powell", censoring="left", time_transform="log")
     model.fit(X, time, censoring_time=np.full(150, -np.inf))
     close(model, coefficients(plain), 1e-8)
 
@@ -223,7 +225,7 @@ def test_levels_that_censoring_hides_are_left_out_with_a_warning():
     time = np.arange(1.0, 21.0)
     x = np.tile([0.0, 1.0], 10)[:, None]
     with pytest.warns(IdentifiabilityWarning) as caught:
-        model = LinearCQR().fit(x, (np.minimum(time, 12), time <= 12))
+        model = LinearQuantileRegressor().fit(x, (np.minimum(time, 12), time <= 12))
     n_left_out = 19 - len(model.quantiles_)
     assert str(caught[0].message) == (
         f"{n_left_out} of 19 quantiles are left out, since censoring hides the levels from about "
@@ -245,7 +247,7 @@ def test_hidden_levels_of_left_censoring_are_the_lower_ones():
         match=r"^\d+ of 19 quantiles are left out, since censoring hides the levels up to about "
         r"0\.\d+\.$",
     ):
-        model = LinearCQR(censoring="left").fit(x, (np.maximum(time, 9), time >= 9))
+        model = LinearQuantileRegressor(censoring="left").fit(x, (np.maximum(time, 9), time >= 9))
     assert model.quantiles_[0] == pytest.approx(0.4, abs=0.06)
     assert model.quantiles_[-1] == 0.95
     assert model.stopped_at_ < model.quantiles_[0]
@@ -298,7 +300,7 @@ def test_more_features_than_rows_interpolate_with_the_first_columns():
         match=r"^X has 4 of 9 columns that are constant or linear combinations of others \('x5', "
         r"'x6', 'x7', 'x8'\): their coefficients are set to 0\.$",
     ):
-        model = LinearCQR([0.1, 0.9]).fit(wide, np.arange(6.0))
+        model = LinearQuantileRegressor([0.1, 0.9]).fit(wide, np.arange(6.0))
     np.testing.assert_allclose(
         model.predict_quantiles(wide), np.arange(6.0)[:, None].repeat(2, axis=1), atol=1e-9
     )
@@ -306,7 +308,7 @@ def test_more_features_than_rows_interpolate_with_the_first_columns():
 
 def test_a_long_list_of_collinear_columns_is_cut():
     with pytest.warns(IdentifiabilityWarning, match=r"\('x0', 'x1', 'x2', 'x3', 'x4', \.\.\.\):"):
-        LinearCQR([0.5]).fit(np.ones((5, 8)), np.arange(5.0))
+        LinearQuantileRegressor([0.5]).fit(np.ones((5, 8)), np.arange(5.0))
 
 
 @given(st.integers(0, 10**6), st.sampled_from(METHODS[:2]), st.sampled_from(["right", "left"]))
@@ -321,7 +323,7 @@ def test_tied_and_discrete_data_give_finite_coefficients_or_one_sentence(seed, m
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifiabilityWarning)
         try:
-            model = LinearCQR(method=method, censoring=side).fit(rows, (time, event))
+            model = LinearQuantileRegressor(method=method, censoring=side).fit(rows, (time, event))
         except ValueError as error:
             message = str(error)
     if message:
@@ -343,9 +345,11 @@ def test_predictions_are_the_linear_quantiles_sorted():
 
 
 def test_no_negative_time_is_predicted_where_none_was_seen():
-    model = LinearCQR(LEVELS).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0])
+    model = LinearQuantileRegressor(LEVELS).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0])
     assert model.predict_quantiles([[-5.0]], beyond="extrapolate").tolist() == [[0.0] * 3]
-    shifted = LinearCQR(LEVELS).fit([[0.0], [1.0], [2.0], [3.0]], [-1.0, 0.0, 1.0, 2.0])
+    shifted = LinearQuantileRegressor(LEVELS).fit(
+        [[0.0], [1.0], [2.0], [3.0]], [-1.0, 0.0, 1.0, 2.0]
+    )
     np.testing.assert_allclose(shifted.predict_quantiles([[-5.0]], beyond="extrapolate"), -6.0)
 
 
@@ -354,7 +358,7 @@ def test_identified_levels_fall_where_rows_are_followed_for_a_short_time_only():
     x = rng.uniform(size=800)
     time = 10 + rng.normal(size=800)
     limit = 9.8 + 4 * x
-    model = LinearCQR().fit(x[:, None], (np.minimum(time, limit), time <= limit))
+    model = LinearQuantileRegressor().fit(x[:, None], (np.minimum(time, limit), time <= limit))
     x = np.array([0.0, 0.2, 0.5, 1.0])
     expected = norm.cdf(9.8 + 4 * x - 10)
     np.testing.assert_allclose(
@@ -363,9 +367,9 @@ def test_identified_levels_fall_where_rows_are_followed_for_a_short_time_only():
 
 
 def test_everything_is_identified_without_censoring():
-    model = LinearCQR(LEVELS).fit(X, TIME)
+    model = LinearQuantileRegressor(LEVELS).fit(X, TIME)
     np.testing.assert_array_equal(model.identified_level(X), 0.6)
-    left = LinearCQR(LEVELS, censoring="left").fit(X, TIME)
+    left = LinearQuantileRegressor(LEVELS, censoring="left").fit(X, TIME)
     np.testing.assert_array_equal(left.identified_level(X), 0.2)
 
 

@@ -1,11 +1,11 @@
-"""LinearCQR at the ends of float64: refused or left out, never silently non-finite."""
+"""Linear quantiles at the ends of float64: refused or left out, never silently non-finite."""
 
 import re
 
 import numpy as np
 import pytest
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.exceptions import IdentifiabilityWarning
 
 RNG = np.random.default_rng(0)
@@ -30,8 +30,8 @@ def test_features_below_the_smallest_normal_number_are_left_out(method, factor):
         match=r"^X has 1 of 2 columns that are constant or linear combinations of others \('x1'\): "
         r"their coefficients are set to 0\.$",
     ):
-        model = LinearCQR(LEVELS, method=method).fit(rows, (TIME, EVENT))
-    without = LinearCQR(LEVELS, method=method).fit(X[:, :1], (TIME, EVENT))
+        model = LinearQuantileRegressor(LEVELS, method=method).fit(rows, (TIME, EVENT))
+    without = LinearQuantileRegressor(LEVELS, method=method).fit(X[:, :1], (TIME, EVENT))
     np.testing.assert_array_equal(model.coef_[:, 1], 0)
     np.testing.assert_allclose(
         model.predict_quantiles(rows), without.predict_quantiles(X[:, :1]), rtol=1e-12
@@ -40,9 +40,9 @@ def test_features_below_the_smallest_normal_number_are_left_out(method, factor):
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-200, 1e200, 1e300])
 def test_predictions_do_not_depend_on_the_unit_of_a_feature_however_small_or_large(factor):
-    plain = LinearCQR(LEVELS).fit(X, (TIME, EVENT)).predict_quantiles(X)
+    plain = LinearQuantileRegressor(LEVELS).fit(X, (TIME, EVENT)).predict_quantiles(X)
     rows = scaled(factor)
-    model = LinearCQR(LEVELS).fit(rows, (TIME, EVENT))
+    model = LinearQuantileRegressor(LEVELS).fit(rows, (TIME, EVENT))
     np.testing.assert_allclose(model.predict_quantiles(rows), plain, rtol=1e-8)
 
 
@@ -52,7 +52,7 @@ def test_coefficients_that_overflow_are_refused():
         "coefficients that overflow: rescale the columns or the times."
     )
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
-        LinearCQR(LEVELS).fit(scaled(1e-290), (1e30 * TIME, EVENT))
+        LinearQuantileRegressor(LEVELS).fit(scaled(1e-290), (1e30 * TIME, EVENT))
 
 
 def test_features_whose_sums_overflow_are_refused_by_name():
@@ -63,7 +63,7 @@ def test_features_whose_sums_overflow_are_refused_by_name():
     rows = X.copy()
     rows[3, 1] = 1.7e308
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
-        LinearCQR(LEVELS).fit(rows, (TIME, EVENT))
+        LinearQuantileRegressor(LEVELS).fit(rows, (TIME, EVENT))
 
 
 def test_times_whose_sums_overflow_are_refused():
@@ -73,7 +73,7 @@ def test_times_whose_sums_overflow_are_refused():
     time = TIME.copy()
     time[3] = 1.7e308
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
-        LinearCQR(LEVELS).fit(X, (time, EVENT))
+        LinearQuantileRegressor(LEVELS).fit(X, (time, EVENT))
 
 
 @pytest.mark.parametrize("transform", [None, "log"])
@@ -81,7 +81,7 @@ def test_times_whose_sums_overflow_are_refused():
     "ask", ["predict", "predict_quantiles", "predict_survival_function", "identified_level"]
 )
 def test_features_whose_prediction_overflows_are_refused_by_name(transform, ask):
-    model = LinearCQR(LEVELS, time_transform=transform).fit(X / 1000, (TIME, EVENT))
+    model = LinearQuantileRegressor(LEVELS, time_transform=transform).fit(X / 1000, (TIME, EVENT))
     message = (
         "X must not hold values so large that predictions overflow, got a value of size 1.7e+308 "
         "in column 'x0': check its unit."

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import censquant
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant._files import read_arrays
 from model_files import refused, rewrite
 
@@ -35,7 +35,7 @@ CONFIGURATIONS = [
 
 def fitted(quantiles=(0.1, 0.3, 0.5), **parameters):
     known = {"censoring_time": LIMIT} if parameters.get("method") == "powell" else {}
-    return LinearCQR(quantiles, **parameters).fit(X, Y, **known)
+    return LinearQuantileRegressor(quantiles, **parameters).fit(X, Y, **known)
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def same(loaded, model, *, of_rows=False):
 def test_a_loaded_model_is_the_same_model(path, parameters):
     model = fitted(**parameters)
     model.save(path)
-    loaded = censquant.load(path)
-    assert type(loaded) is LinearCQR
+    loaded = censquant.load_model(path)
+    assert type(loaded) is LinearQuantileRegressor
     same(loaded, model)
     expected = {
         name: tuple(value) if isinstance(value, list | np.ndarray) else value
@@ -81,16 +81,16 @@ def test_a_loaded_model_is_the_same_model(path, parameters):
 
 
 def test_an_uncensored_model_comes_back_whole(path):
-    model = LinearCQR([0.2, 0.5]).fit(X, TIME)
+    model = LinearQuantileRegressor([0.2, 0.5]).fit(X, TIME)
     model.save(path)
-    same(censquant.load(path), model)
+    same(censquant.load_model(path), model)
 
 
 def test_a_loaded_model_can_be_saved_to_the_same_bytes_and_fitted_again(path):
     model = fitted()
     model.save(path)
     content = path.read_bytes()
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     loaded.save(path)
     assert path.read_bytes() == content
     same(loaded.fit(X, Y), model, of_rows=True)
@@ -100,7 +100,7 @@ def test_levels_of_training_rows_are_not_stored(path):
     model = fitted()
     assert model.crossing_levels_.shape == (80,)
     model.save(path)
-    assert censquant.load(path).crossing_levels_ is None
+    assert censquant.load_model(path).crossing_levels_ is None
     header, arrays = read_arrays(path, "model")
     assert all(80 not in array.shape for array in arrays.values())
     assert header["contents"] == [
@@ -114,16 +114,18 @@ def test_levels_of_training_rows_are_not_stored(path):
 def test_unknown_precision_comes_back_as_nan(path):
     columns = np.column_stack((X, X.sum(axis=1)))
     with pytest.warns(censquant.exceptions.IdentifiabilityWarning):
-        model = LinearCQR([0.2], n_bootstrap=3, random_state=0).fit(columns, Y)
+        model = LinearQuantileRegressor([0.2], n_bootstrap=3, random_state=0).fit(columns, Y)
     model.save(path)
     assert np.isnan(model.standard_errors_).any()
-    np.testing.assert_array_equal(censquant.load(path).standard_errors_, model.standard_errors_)
+    np.testing.assert_array_equal(
+        censquant.load_model(path).standard_errors_, model.standard_errors_
+    )
 
 
 def test_column_names_come_back(path):
     frame = pd.DataFrame(X, columns=["age", "dose"])
-    LinearCQR([0.3]).fit(frame, Y).save(path)
-    loaded = censquant.load(path)
+    LinearQuantileRegressor([0.3]).fit(frame, Y).save(path)
+    loaded = censquant.load_model(path)
     assert loaded.feature_names_in_.tolist() == ["age", "dose"]
     assert loaded.n_features_in_ == 2
     assert loaded.coef_table().columns.tolist() == ["intercept", "age", "dose"]
@@ -144,8 +146,10 @@ def test_a_clone_has_the_parameters_and_is_not_fitted():
 
 
 def test_an_estimator_that_is_not_fitted_cannot_be_saved(path):
-    with pytest.raises(NotFittedError, match="This LinearCQR instance is not fitted yet"):
-        LinearCQR().save(path)
+    with pytest.raises(
+        NotFittedError, match="This LinearQuantileRegressor instance is not fitted yet"
+    ):
+        LinearQuantileRegressor().save(path)
     assert not path.exists()
 
 

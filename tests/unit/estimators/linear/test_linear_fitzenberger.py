@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.estimators.linear._fitzenberger import _best_edge, edge_descent
 from censquant.estimators.linear._powell import powell_loss, powell_path, repeated_regressions
 from censquant.estimators.linear._program import Programme
@@ -73,7 +73,7 @@ def test_each_step_lowers_the_loss_by_what_the_edge_promised(seed):
 def test_without_limits_it_is_plain_quantile_regression():
     X, y, _ = sample(1, n=50, p=3)
     never = np.full(50, np.inf)
-    plain = LinearCQR([0.5]).fit(X[:, 1:], y)
+    plain = LinearQuantileRegressor([0.5]).fit(X[:, 1:], y)
     *_, found = edge_descent(Programme(X, y), never, np.zeros(3), 0.5, np.ones(50))
     np.testing.assert_allclose(found[1:], plain.coef_[0], rtol=0, atol=1e-9)
 
@@ -81,9 +81,9 @@ def test_without_limits_it_is_plain_quantile_regression():
 def test_the_estimator_takes_the_censoring_times_of_powell():
     X, y, limit = sample(2, n=60)
     features = X[:, 1:]
-    model = LinearCQR([0.3, 0.5], method="fitzenberger", random_state=0)
+    model = LinearQuantileRegressor([0.3, 0.5], method="fitzenberger", random_state=0)
     model.fit(features, (y, y < limit), censoring_time=limit)
-    powell = LinearCQR([0.3, 0.5], method="powell", random_state=0)
+    powell = LinearQuantileRegressor([0.3, 0.5], method="powell", random_state=0)
     powell.fit(features, (y, y < limit), censoring_time=limit)
     for level, tau in enumerate((0.3, 0.5)):
         own, other = (

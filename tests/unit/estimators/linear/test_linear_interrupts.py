@@ -12,7 +12,7 @@ SCRIPT = """
 import json, os, signal, sys, threading, warnings
 import numpy as np
 from sklearn.model_selection import GridSearchCV
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 
 n_rows, n_jobs, moments = json.loads(sys.argv[1])
 rng = np.random.default_rng(0)
@@ -20,9 +20,9 @@ X = rng.normal(size=(n_rows, 6))
 time, limit = np.exp(0.3 * X[:, 0] + rng.normal(size=n_rows)), rng.exponential(3, n_rows)
 y = np.empty(n_rows, dtype=[("event", bool), ("time", float)])
 y["event"], y["time"] = time <= limit, np.minimum(time, limit)
-few = LinearCQR(n_bootstrap=2, bootstrap="weights", n_jobs=n_jobs, random_state=0)
+few = LinearQuantileRegressor(n_bootstrap=2, bootstrap="weights", n_jobs=n_jobs, random_state=0)
 few.fit(X[:1000], y[:1000])  # loads everything
-many = LinearCQR(n_bootstrap=2000, bootstrap="weights", n_jobs=n_jobs, random_state=0)
+many = LinearQuantileRegressor(n_bootstrap=2000, bootstrap="weights", n_jobs=n_jobs, random_state=0)
 search = GridSearchCV(many, {"fit_intercept": [True]}, cv=2)
 warnings.simplefilter("ignore")
 raised = []

@@ -1,9 +1,9 @@
-"""LinearCQR where only one of the requested levels is identified."""
+"""LinearQuantileRegressor where only one of the requested levels is identified."""
 
 import numpy as np
 import pytest
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.exceptions import ExtrapolationWarning, IdentifiabilityWarning
 from censquant.metrics import evaluate
 
@@ -16,7 +16,7 @@ Y = (np.minimum(EVENT_TIME, END), EVENT_TIME <= END)
 
 def fitted(y=Y, **parameters):
     with pytest.warns(IdentifiabilityWarning, match="^18 of 19 quantiles are left out"):
-        return LinearCQR(**parameters).fit(X, y)
+        return LinearQuantileRegressor(**parameters).fit(X, y)
 
 
 @pytest.fixture(params=["portnoy", "peng-huang"])
@@ -85,7 +85,7 @@ def test_left_censoring_mirrors_every_answer(method):
 
 
 def test_two_identified_levels_need_no_others():
-    model = LinearCQR([0.02, 0.04]).fit(X, Y)
+    model = LinearQuantileRegressor([0.02, 0.04]).fit(X, Y)
     np.testing.assert_array_equal(
         model.predict_survival_function(X[:1])[0]._curve.taus, [0.02, 0.04]
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from censquant import LinearCQR
+from censquant import LinearQuantileRegressor
 from censquant.estimators.linear import CoefficientSummary, _path_fitter
 from censquant.estimators.linear._replications import n_deleted, row_factors, scale_of, spread_of
 
@@ -30,7 +30,7 @@ BOOTSTRAPS = ("jackknife", "pairs", "weights")
 def fitted(method="portnoy", data=(X, Y, LIMIT), **parameters):
     settings = {"quantiles": (0.3, 0.5), "random_state": 0, **parameters}
     known = {"censoring_time": data[2]} if method == "powell" else {}
-    return LinearCQR(method=method, **settings).fit(data[0], data[1], **known)
+    return LinearQuantileRegressor(method=method, **settings).fit(data[0], data[1], **known)
 
 
 def test_the_jackknife_deletes_twice_the_root_of_the_rows():
@@ -152,7 +152,7 @@ def test_a_replication_that_cannot_tell_the_columns_apart_knows_nothing():
     # One row alone differs from the others: about 37 % of the draws of pairs leave it out.
     x = np.zeros((40, 1))
     x[7] = 1.0
-    estimator = LinearCQR([0.5], n_bootstrap=200, bootstrap="pairs", random_state=0)
+    estimator = LinearQuantileRegressor([0.5], n_bootstrap=200, bootstrap="pairs", random_state=0)
     missing = []
     original = _path_fitter.Replication.__call__
 
@@ -170,7 +170,7 @@ def test_a_replication_that_cannot_tell_the_columns_apart_knows_nothing():
 
 def test_replications_without_an_event_know_nothing():
     x, time = np.tile([0.0, 1.0], 20)[:, None], np.arange(40.0)
-    model = LinearCQR([0.01], n_bootstrap=20, bootstrap="pairs", fit_intercept=False)
+    model = LinearQuantileRegressor([0.01], n_bootstrap=20, bootstrap="pairs", fit_intercept=False)
     model.set_params(random_state=0).fit(1 + x, (time, time == 0))
     assert model.standard_errors_.shape == (1, 1)
 
@@ -226,9 +226,11 @@ def test_the_summary_reads_as_a_table_a_level():
 
 
 def test_the_summary_says_how_it_was_made():
-    assert fitted("peng-huang").summary().title == "LinearCQR, method peng-huang"
+    assert fitted("peng-huang").summary().title == "LinearQuantileRegressor, method peng-huang"
     summary = fitted(n_bootstrap=5, bootstrap="pairs").summary()
-    assert summary.title == "LinearCQR, method portnoy; limits from 5 pairs replications"
+    assert (
+        summary.title == "LinearQuantileRegressor, method portnoy; limits from 5 pairs replications"
+    )
     assert str(summary).count("\nquantile ") == 2
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from censquant import LinearCQR, load
+from censquant import LinearQuantileRegressor, load_model
 from censquant.estimators.linear._local_levels import local_levels
 from censquant.estimators.linear._wang_wang import chosen_bandwidth, wang_wang_path
 from censquant.survival import kaplan_meier
@@ -91,10 +91,10 @@ def test_without_censoring_it_is_plain_quantile_regression():
     everybody, X = np.ones(len(y), dtype=bool), np.column_stack((np.ones(len(y)), x))
     taus = np.array([0.2, 0.5, 0.8])
     path = wang_wang_path(X, x, y, everybody, taus, np.ones(len(y)), 0.1)
-    plain = LinearCQR(taus).fit(x, y)
+    plain = LinearQuantileRegressor(taus).fit(x, y)
     np.testing.assert_allclose(path.coefficients[:, 0], plain.intercept_, rtol=0, atol=1e-6)
     np.testing.assert_allclose(path.coefficients[:, 1:], plain.coef_, rtol=0, atol=1e-6)
-    own = LinearCQR(taus, method="wang-wang").fit(x, y)
+    own = LinearQuantileRegressor(taus, method="wang-wang").fit(x, y)
     np.testing.assert_allclose(own.coef_, plain.coef_, rtol=0, atol=1e-6)
     assert own.bandwidth_ is None
 
@@ -107,9 +107,9 @@ def test_a_median_is_recovered_though_no_level_below_it_is_linear():
         time = 3 + 5 * x + (0.2 + 8 * (x - 0.5) ** 2) * rng.normal(size=200)
         limit = rng.uniform(0, 14, 200)
         y = (np.minimum(time, limit), time <= limit)
-        model = LinearCQR([0.5], method="wang-wang", bandwidth=0.2, random_state=0).fit(
-            x[:, None], y
-        )
+        model = LinearQuantileRegressor(
+            [0.5], method="wang-wang", bandwidth=0.2, random_state=0
+        ).fit(x[:, None], y)
         found.append((model.intercept_[0], model.coef_[0, 0]))
     error = np.abs(np.mean(found, axis=0) - (3, 5))
     assert (error < 3 * np.std(found, axis=0) / np.sqrt(20) + 0.05).all()
@@ -117,13 +117,17 @@ def test_a_median_is_recovered_though_no_level_below_it_is_linear():
 
 def test_the_bandwidth_is_chosen_among_multiples_and_kept_in_a_file(tmp_path):
     x, y, event = sample(5)
-    model = LinearCQR([0.3, 0.5], method="wang-wang", random_state=0).fit(x, (y, event))
+    model = LinearQuantileRegressor([0.3, 0.5], method="wang-wang", random_state=0).fit(
+        x, (y, event)
+    )
     base = len(y) ** (-1 / 3.5)
     assert min(abs(model.bandwidth_ / base - factor) for factor in (0.5, 1, 2, 4, 8)) < 1e-9
-    given = LinearCQR([0.3, 0.5], method="wang-wang", bandwidth=model.bandwidth_).fit(x, (y, event))
+    given = LinearQuantileRegressor([0.3, 0.5], method="wang-wang", bandwidth=model.bandwidth_).fit(
+        x, (y, event)
+    )
     np.testing.assert_array_equal(given.coef_, model.coef_)
     model.save(tmp_path / "model.censquant")
-    assert load(tmp_path / "model.censquant").bandwidth_ == model.bandwidth_
+    assert load_model(tmp_path / "model.censquant").bandwidth_ == model.bandwidth_
 
 
 def test_levels_that_a_fold_does_not_identify_do_not_choose_the_bandwidth():
@@ -140,9 +144,11 @@ def test_levels_that_a_fold_does_not_identify_do_not_choose_the_bandwidth():
 def test_replications_keep_the_bandwidth_of_the_fit():
     x, y, event = sample(6)
     settings = {"method": "wang-wang", "n_bootstrap": 20, "random_state": 0}
-    model = LinearCQR([0.5], **settings).fit(x, (y, event))
+    model = LinearQuantileRegressor([0.5], **settings).fit(x, (y, event))
     assert (model.standard_errors_ > 0).all()
-    given = LinearCQR([0.5], bandwidth=model.bandwidth_, **settings).fit(x, (y, event))
+    given = LinearQuantileRegressor([0.5], bandwidth=model.bandwidth_, **settings).fit(
+        x, (y, event)
+    )
     np.testing.assert_array_equal(given.standard_errors_, model.standard_errors_)
 
 
@@ -154,11 +160,11 @@ def test_many_features_are_refused_where_rows_are_censored():
         "similar features, got 6: select some, or use method='portnoy'."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        LinearCQR(method="wang-wang").fit(X, (rng.random(60), event))
+        LinearQuantileRegressor(method="wang-wang").fit(X, (rng.random(60), event))
 
 
 def test_a_bandwidth_must_be_positive():
     message = "bandwidth must be finite and inside (0, inf), got 0.0."
     x, y, event = sample(0)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        LinearCQR(method="wang-wang", bandwidth=0.0).fit(x, (y, event))
+        LinearQuantileRegressor(method="wang-wang", bandwidth=0.0).fit(x, (y, event))

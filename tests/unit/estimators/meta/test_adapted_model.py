@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sksurv.ensemble import RandomSurvivalForest
 
-from censquant import LinearCQR, QuantileRegressor, adapt
+from censquant import BaseQuantileRegressor, LinearQuantileRegressor, adapt
 from censquant.datasets import make_weibull
 from censquant.metrics import evaluate, get_scorer
 
@@ -25,7 +25,7 @@ COX = CoxPHFitter().fit(TABLE, "time", "event")
 )
 def test_a_foreign_model_answers_like_ones_own(model, rows):
     adapted = adapt(model)
-    assert isinstance(adapted, QuantileRegressor)
+    assert isinstance(adapted, BaseQuantileRegressor)
     quantiles = adapted.predict_quantiles(rows, [0.1, 0.5], beyond="extrapolate")
     assert (np.diff(quantiles) >= 0).all()
     assert (adapted.predict_remaining(rows, 0.5, [0.5], beyond="extrapolate") >= 0).all()
@@ -60,7 +60,7 @@ def test_a_model_of_scikit_survival_can_be_fitted_again():
 
 
 def test_a_pipeline_of_scikit_learn_around_a_model_is_adapted_whole():
-    pipeline = make_pipeline(StandardScaler(), LinearCQR([0.25, 0.5])).fit(X, Y)
+    pipeline = make_pipeline(StandardScaler(), LinearQuantileRegressor([0.25, 0.5])).fit(X, Y)
     np.testing.assert_allclose(
         adapt(pipeline).predict_quantiles(X, [0.25, 0.5], beyond="extrapolate"),
         pipeline[-1].predict_quantiles(pipeline[0].transform(X), [0.25, 0.5], beyond="extrapolate"),
@@ -74,7 +74,7 @@ def test_metrics_take_the_model_as_it_is():
 
 
 def test_a_quantile_regressor_is_returned_as_it_is():
-    model = LinearCQR()
+    model = LinearQuantileRegressor()
     assert adapt(model) is model
 
 

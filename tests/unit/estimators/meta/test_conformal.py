@@ -11,20 +11,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 
 import censquant
-import censquant.calibration
+import censquant._calibration
 from censquant import (
+    BaseQuantileRegressor,
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     PooledQuantileRegressor,
-    QuantileRegressor,
-    load,
+    load_model,
 )
 from censquant._files import read_arrays
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from conformal_rows import Simulation, lognormal_curve
 
 
-class LogNormal(QuantileRegressor):
+class LogNormal(BaseQuantileRegressor):
     """Knows the family, and errs by a shift, and by a factor of the spread, for all or some."""
 
     def __init__(self, shift=0.0, deviation=1.0, group_shift=0.0):
@@ -374,7 +374,7 @@ def test_a_saved_model_makes_the_same_bounds(tmp_path, censoring):
     model.fit(X[:600], (Y[0][:600], Y[1][:600]))
     path = tmp_path / "model.safetensors"
     model.save(path)
-    for copy in (load(path), pickle.loads(pickle.dumps(model))):
+    for copy in (load_model(path), pickle.loads(pickle.dumps(model))):
         for elapsed in (None, 0.5):
             np.testing.assert_array_equal(
                 copy.predict_lower_bound(X, elapsed=elapsed),
@@ -397,7 +397,7 @@ def test_a_file_without_calibration_rows_makes_the_same_bounds(tmp_path, censori
     model.fit(rows, target)
     path = tmp_path / "model.safetensors"
     model.save(path, calibration_rows=False, notes={"unit": "days"})
-    again = load(path)
+    again = load_model(path)
     for confidence in (0.5, 0.8, 0.95):
         for method in ("predict_lower_bound", "predict_upper_bound"):
             np.testing.assert_array_equal(
@@ -411,7 +411,7 @@ def test_a_file_without_calibration_rows_makes_the_same_bounds(tmp_path, censori
     assert again.coverage_ == model.coverage_
     again.save(path)  # what is not there is not saved either
     with pytest.raises(ValueError, match=r"^elapsed must be None for a model that was saved with"):
-        load(path).predict_lower_bound(rows, elapsed=0.5)
+        load_model(path).predict_lower_bound(rows, elapsed=0.5)
 
 
 def test_a_file_without_calibration_rows_holds_no_time_of_a_row(tmp_path):
@@ -447,7 +447,7 @@ def test_a_model_file_of_an_earlier_version_has_no_shares_of_limited_bounds():
 
 
 def test_it_is_found_where_users_look():
-    assert censquant.calibration.ConformalSurvivalRegressor is ConformalSurvivalRegressor
+    assert censquant._calibration.ConformalSurvivalRegressor is ConformalSurvivalRegressor
     assert censquant.estimators.ConformalSurvivalRegressor is ConformalSurvivalRegressor
 
 

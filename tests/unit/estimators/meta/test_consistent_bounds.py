@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from scipy.special import ndtr
 
-from censquant import ConformalSurvivalRegressor, QuantileRegressor
-from censquant.calibration import METHODS
+from censquant import BaseQuantileRegressor, ConformalSurvivalRegressor
+from censquant._calibration import METHODS
 from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning
 from censquant.quantiles import QuantileCurve
 from conformal_rows import lognormal_curve
@@ -46,7 +46,7 @@ class ShortFollowUp:
             return ndtr((self.mean(self.X) - np.log(times)) / 0.8)
 
 
-class TooLate(QuantileRegressor):
+class TooLate(BaseQuantileRegressor):
     """Orders individuals well, and puts all of them too late."""
 
     def fit(self, X, y):

@@ -21,11 +21,11 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 
 import censquant
 from censquant import (
+    BaseQuantileRegressor,
     CensoredQuantileForest,
     CoxQuantileRegressor,
     LogNormalNN,
     PooledQuantileRegressor,
-    QuantileRegressor,
     make_quantile_pipeline,
 )
 from censquant.datasets import make_lognorm, make_norm_linear
@@ -64,7 +64,7 @@ def fitted():
     return pool().fit(X, Y)
 
 
-class Constant(QuantileRegressor):
+class Constant(BaseQuantileRegressor):
     """The same exponential law for everybody."""
 
     def __init__(self, mean=1.0):
@@ -79,7 +79,7 @@ class Constant(QuantileRegressor):
         return QuantileCurve(np.tile(-self.mean * np.log1p(-levels), (len(X), 1)), levels, 0.0)
 
 
-class Memory(QuantileRegressor):
+class Memory(BaseQuantileRegressor):
     """Knows the times of the rows it was fitted to, and says the mean of all of others."""
 
     def fit(self, X, y, sample_weight=None):
@@ -550,7 +550,7 @@ def test_a_pickle_predicts_the_same_bits(fitted):
 
 def test_a_file_predicts_the_same_bits(fitted, tmp_path):
     fitted.save(tmp_path / "model")
-    twin = censquant.load(tmp_path / "model")
+    twin = censquant.load_model(tmp_path / "model")
     np.testing.assert_array_equal(quantiles(twin), quantiles(fitted))
     np.testing.assert_array_equal(twin.identified_level(X), fitted.identified_level(X))
     assert twin.candidates_ == fitted.candidates_
@@ -565,7 +565,7 @@ def test_a_file_predicts_the_same_bits(fitted, tmp_path):
 
 def test_a_loaded_pool_can_be_fitted_again(fitted, tmp_path):
     fitted.save(tmp_path / "model")
-    twin = censquant.load(tmp_path / "model").fit(X, Y)
+    twin = censquant.load_model(tmp_path / "model").fit(X, Y)
     np.testing.assert_array_equal(quantiles(twin), quantiles(fitted))
 
 

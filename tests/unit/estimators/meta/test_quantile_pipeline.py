@@ -12,7 +12,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from censquant import CQRNN, LinearCQR, QuantilePipeline, load, make_quantile_pipeline
+from censquant import (
+    CQRNN,
+    LinearQuantileRegressor,
+    QuantilePipeline,
+    load_model,
+    make_quantile_pipeline,
+)
 from censquant.datasets import make_norm_linear
 from censquant.metrics import evaluate
 
@@ -79,7 +85,7 @@ def test_a_frame_comes_back_with_the_index_of_the_frame_that_was_passed():
 
 def test_the_best_of_a_search_predicts_quantiles():
     search = GridSearchCV(
-        pipeline(LinearCQR(LEVELS), drop="first"),
+        pipeline(LinearQuantileRegressor(LEVELS), drop="first"),
         {"linearcqr__time_transform": [None, "log"]},
         cv=3,
     ).fit(TABLE, Y)
@@ -98,16 +104,16 @@ def test_it_is_cloned_and_set_like_any_pipeline():
 
 def test_weights_reach_the_last_step():
     weight = np.r_[np.ones(75), np.zeros(75)]
-    model = pipeline(LinearCQR(LEVELS), drop="first")
+    model = pipeline(LinearQuantileRegressor(LEVELS), drop="first")
     weighted = clone(model).fit(TABLE, Y, linearcqr__sample_weight=weight)[-1].coef_
     assert not np.allclose(weighted, model.fit(TABLE, Y)[-1].coef_)
 
 
 def test_a_regressor_alone_is_a_pipeline_too():
-    model = make_quantile_pipeline(LinearCQR(LEVELS)).fit(DATA.X, Y)
+    model = make_quantile_pipeline(LinearQuantileRegressor(LEVELS)).fit(DATA.X, Y)
     np.testing.assert_array_equal(
         model.predict_quantiles(DATA.X, beyond="nan"),
-        LinearCQR(LEVELS).fit(DATA.X, Y).predict_quantiles(DATA.X, beyond="nan"),
+        LinearQuantileRegressor(LEVELS).fit(DATA.X, Y).predict_quantiles(DATA.X, beyond="nan"),
     )
 
 
@@ -118,7 +124,8 @@ def test_it_is_evaluated_like_an_estimator():
 
 def test_a_last_step_without_quantiles_is_refused():
     message = (
-        "^The last step must be a QuantileRegressor, got LinearRegression: wrap another library's "
+        "^The last step must be a BaseQuantileRegressor, got LinearRegression: wrap another "
+        "library's "
         "model by censquant.adapt, or use scikit-learn's Pipeline.$"
     )
     with pytest.raises(TypeError, match=message):
@@ -131,7 +138,7 @@ def test_scikit_learns_own_pipeline_is_left_alone():
 
 MODELS = {
     "network": CQRNN(LEVELS, max_epochs=2, hidden_layer_sizes=(4,), random_state=0),
-    "linear": LinearCQR(LEVELS),
+    "linear": LinearQuantileRegressor(LEVELS),
 }
 
 
@@ -139,7 +146,7 @@ MODELS = {
 def test_a_saved_pipeline_predicts_the_same_bits(model, tmp_path):
     fitted = pipeline(clone(model), drop="first").fit(TABLE, Y)
     fitted.save(tmp_path / "model.safetensors")
-    loaded = load(tmp_path / "model.safetensors")
+    loaded = load_model(tmp_path / "model.safetensors")
     assert type(loaded) is QuantilePipeline
     assert [name for name, _ in loaded.steps] == [name for name, _ in fitted.steps]
     np.testing.assert_array_equal(
@@ -155,7 +162,7 @@ def test_a_pipeline_that_was_not_fitted_is_not_saved(tmp_path):
 
 def test_columns_are_found_by_name_where_the_first_step_would_refuse_them():
     frame = pd.DataFrame(np.column_stack([DATA.X, DATA.X[::-1]]), columns=["age", "dose"])
-    model = make_quantile_pipeline(StandardScaler(), LinearCQR(LEVELS)).fit(frame, Y)
+    model = make_quantile_pipeline(StandardScaler(), LinearQuantileRegressor(LEVELS)).fit(frame, Y)
     expected = model.predict_quantiles(frame, LEVELS, beyond="extrapolate")
     other = frame.assign(more="text")[["more", "dose", "age"]]
     np.testing.assert_array_equal(
@@ -168,7 +175,9 @@ def test_what_a_mask_hides_is_missing_to_the_first_step():
     hidden = np.zeros(X.shape, dtype=bool)
     hidden[::7, 0] = True
     masked = np.ma.array(np.where(hidden, 1e9, X), mask=hidden)
-    model = make_quantile_pipeline(SimpleImputer(), LinearCQR(LEVELS)).fit(masked, Y)
+    model = make_quantile_pipeline(SimpleImputer(), LinearQuantileRegressor(LEVELS)).fit(masked, Y)
     plain = np.where(hidden, np.nan, X)
-    expected = make_quantile_pipeline(SimpleImputer(), LinearCQR(LEVELS)).fit(plain, Y)
+    expected = make_quantile_pipeline(SimpleImputer(), LinearQuantileRegressor(LEVELS)).fit(
+        plain, Y
+    )
     np.testing.assert_array_equal(model.predict(masked), expected.predict(plain))

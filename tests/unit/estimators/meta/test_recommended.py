@@ -176,7 +176,7 @@ def test_frames_are_taken_as_they_are(tmp_path):
         assert np.isfinite(quantiles(model, new)).all()
     new["town"] = "A"
     model.save(tmp_path / "model")
-    twin = censquant.load(tmp_path / "model")
+    twin = censquant.load_model(tmp_path / "model")
     np.testing.assert_array_equal(quantiles(twin, new), quantiles(model, new))
     np.testing.assert_array_equal(twin.identified_level(new), model.identified_level(new))
 
@@ -328,7 +328,7 @@ def test_the_default_has_the_same_bits_for_any_number_of_threads(by_default, n_j
 
 def test_files_and_pickles_predict_the_same_bits(by_default, tmp_path):
     by_default.save(tmp_path / "model")
-    twins = censquant.load(tmp_path / "model"), pickle.loads(pickle.dumps(by_default))
+    twins = censquant.load_model(tmp_path / "model"), pickle.loads(pickle.dumps(by_default))
     for twin in twins:
         np.testing.assert_array_equal(quantiles(twin), quantiles(by_default))
         np.testing.assert_array_equal(twin.identified_level(X), by_default.identified_level(X))

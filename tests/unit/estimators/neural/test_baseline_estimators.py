@@ -145,6 +145,6 @@ def test_left_censoring_is_the_mirror_image(estimator):
 def test_a_loaded_model_gives_the_same_bits(tmp_path, estimator, parameters):
     model = small(estimator, **parameters).fit(X, Y)
     model.save(tmp_path / "model.safetensors")
-    loaded = censquant.load(tmp_path / "model.safetensors")
+    loaded = censquant.load_model(tmp_path / "model.safetensors")
     assert type(loaded) is estimator
     np.testing.assert_array_equal(quantiles(loaded), quantiles(model))

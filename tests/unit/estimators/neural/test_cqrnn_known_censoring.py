@@ -3,8 +3,8 @@
 import pytest
 
 from censquant import CQRNN
+from censquant._engine.objectives import Powell, TobitLaplace
 from censquant.datasets import make_norm_linear
-from censquant.objectives import Powell, TobitLaplace
 
 
 def small(**parameters):

@@ -9,9 +9,9 @@ from scipy.stats import norm
 
 import censquant
 from censquant import CQRNN, Checkpoint
+from censquant._engine.objectives import Portnoy, Powell
 from censquant.datasets import make_norm_linear
 from censquant.exceptions import ModelFileError
-from censquant.objectives import Portnoy, Powell
 from toys import Recorder, stop_after
 
 DATA = make_norm_linear(150, random_state=0)
@@ -143,7 +143,7 @@ def test_left_censored_events_may_have_no_limit(transform):
 def test_a_model_with_known_limits_can_be_saved(tmp_path):
     model = small(early_stopping=True).fit(X, Y, censoring_time=LIMIT)
     model.save(tmp_path / "model.safetensors")
-    loaded = censquant.load(tmp_path / "model.safetensors")
+    loaded = censquant.load_model(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(quantiles(loaded), quantiles(model))
 
 

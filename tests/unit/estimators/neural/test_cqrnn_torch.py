@@ -146,7 +146,7 @@ def test_a_saved_module_predicts_the_same_bits(tmp_path, factory, rows, paramete
     path = tmp_path / "model.safetensors"
     model = small(network=factory, **parameters).fit(rows, Y)
     model.save(path)
-    loaded = censquant.load(path, network=factory)
+    loaded = censquant.load_model(path, network=factory)
     np.testing.assert_array_equal(quantiles(loaded, rows), quantiles(model, rows))
     np.testing.assert_array_equal(loaded.identified_level(rows), model.identified_level(rows))
     assert loaded.get_params() == model.get_params()
@@ -161,7 +161,7 @@ def test_loading_needs_the_factory(tmp_path):
         "load(path, network=)."
     )
     with pytest.raises(ModelFileError, match=f"^{re.escape(message)}$"):
-        censquant.load(path)
+        censquant.load_model(path)
 
 
 def test_loading_refuses_another_factory(tmp_path):
@@ -172,7 +172,7 @@ def test_loading_refuses_another_factory(tmp_path):
         "is not the factory of the fit."
     )
     with pytest.raises(ModelFileError, match=f"^{re.escape(message)}$"):
-        censquant.load(path, network=lambda shape, n: torch.nn.Linear(shape[0], n))
+        censquant.load_model(path, network=lambda shape, n: torch.nn.Linear(shape[0], n))
 
 
 def test_the_built_in_network_runs_on_the_cpu_only():
@@ -212,7 +212,7 @@ def test_a_pool_of_one_network_predicts_images(kind, tmp_path):
     assert predicted.shape == (100, 19)
     assert (np.diff(predicted, axis=1) >= 0).all()
     model.save(tmp_path / "model")
-    loaded = censquant.load(tmp_path / "model", network=convolution)
+    loaded = censquant.load_model(tmp_path / "model", network=convolution)
     np.testing.assert_array_equal(quantiles(loaded, IMAGES), predicted)
     with pytest.raises(
         ValueError,

@@ -305,11 +305,11 @@ def test_a_misspelt_column_is_refused():
 
 
 def test_what_a_subclass_must_provide_is_named_by_an_error():
-    from censquant.estimators import NeuralRegressor, ParametricRegressor, QuantileRegressor
+    from censquant.estimators import BaseQuantileRegressor, NeuralRegressor, ParametricRegressor
     from censquant.estimators._feature_model import FeatureModel
 
     with pytest.raises(TypeError, match=r"abstract method .*predict_curve"):
-        QuantileRegressor()
+        BaseQuantileRegressor()
     for base in (NeuralRegressor, ParametricRegressor):
         with pytest.raises(TypeError, match=r"abstract method .*_make_objective"):
             base()

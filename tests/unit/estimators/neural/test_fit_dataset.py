@@ -21,10 +21,10 @@ from censquant import (
     UncensoredOnlyNN,
     WeibullNN,
 )
+from censquant._engine.training import Checkpoint
+from censquant._engine.training import _shard_writer as writer
 from censquant.exceptions import ConstantFeatureWarning
 from censquant.io import TableError
-from censquant.training import Checkpoint
-from censquant.training import _shard_writer as writer
 
 TAUS = [0.1, 0.5, 0.9]
 NAMES = ["a", "b"]
@@ -125,7 +125,7 @@ def test_a_model_of_files_is_saved_and_loaded(data, tmp_path):
     folder, frame = data
     model = ShapeNN(max_steps=20, random_state=0).fit_dataset(folder, time="t", event="e")
     model.save(tmp_path / "m.cq")
-    loaded = censquant.load(tmp_path / "m.cq")
+    loaded = censquant.load_model(tmp_path / "m.cq")
     np.testing.assert_array_equal(
         loaded.predict_quantiles(frame[NAMES][:9], TAUS, beyond="nan"),
         model.predict_quantiles(frame[NAMES][:9], TAUS, beyond="nan"),
@@ -288,8 +288,8 @@ def test_a_fit_to_arrays_holds_at_most_two_and_a_half_times_the_features(model, 
 def test_memory_of_a_fit_to_files_does_not_grow_with_the_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, "_BUCKET_BYTES", 1 << 20)
     monkeypatch.setattr(writer, "_BLOCK_ROWS", 8_192)
-    monkeypatch.setattr("censquant.training._summary._SAMPLE_ROWS", 5_000)
-    monkeypatch.setattr("censquant.training._shards._SAMPLE_ROWS", 5_000)
+    monkeypatch.setattr("censquant._engine.training._summary._SAMPLE_ROWS", 5_000)
+    monkeypatch.setattr("censquant._engine.training._shards._SAMPLE_ROWS", 5_000)
     rng = np.random.default_rng(0)
     peaks = []
     for n_rows in (40_000, 200_000):

@@ -58,7 +58,7 @@ CONFIGURATIONS = [
 def test_a_loaded_model_gives_the_same_bits(path, parameters):
     model = small(**parameters).fit(X, Y)
     model.save(path)
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     assert type(loaded) is CQRNN
     np.testing.assert_array_equal(quantiles(loaded), quantiles(model))
     np.testing.assert_array_equal(loaded.identified_level(X), model.identified_level(X))
@@ -79,22 +79,24 @@ def test_a_loaded_model_gives_the_same_bits(path, parameters):
 def test_an_uncensored_model_comes_back_whole(path):
     model = small().fit(X, DATA.target_time)
     model.save(path)
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     np.testing.assert_array_equal(loaded.identified_level(X), 0.95)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
 def test_a_file_of_another_kind_than_expected_is_refused(path):
     small().fit(X, Y).save(path)
-    assert isinstance(censquant.load(path, kind=censquant.CQRNN), censquant.CQRNN)
-    with pytest.raises(ModelFileError, match=r"must hold a LinearCQR, got a CQRNN\.$"):
-        censquant.load(path, kind=censquant.LinearCQR)
+    assert isinstance(censquant.load_model(path, kind=censquant.CQRNN), censquant.CQRNN)
+    with pytest.raises(
+        ModelFileError, match=r"must hold a LinearQuantileRegressor, got a CQRNN\.$"
+    ):
+        censquant.load_model(path, kind=censquant.LinearQuantileRegressor)
 
 
 def test_column_names_come_back(path):
     frame = pd.DataFrame(X, columns=["age", "dose"])
     small().fit(frame, Y).save(path)
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     assert loaded.feature_names_in_.tolist() == ["age", "dose"]
     assert quantiles(loaded, frame).shape == (100, 19)
     expected = loaded.predict(frame)
@@ -107,19 +109,19 @@ def test_parameters_come_back_as_plain_values(path):
     model = small(hidden_layer_sizes=[8], quantiles=np.array([0.2, 0.7]), n_members=np.int64(2))
     model.fit(X, Y).save(path)
     expected = {**model.get_params(), "hidden_layer_sizes": (8,), "quantiles": (0.2, 0.7)}
-    assert censquant.load(path).get_params() == expected
+    assert censquant.load_model(path).get_params() == expected
 
 
 def test_a_generator_is_not_stored(path):
     small(random_state=np.random.default_rng(0)).fit(X, Y).save(path)
-    assert censquant.load(path).random_state is None
+    assert censquant.load_model(path).random_state is None
 
 
 def test_a_loaded_model_can_be_saved_and_fitted_again(path):
     model = small().fit(X, Y)
     model.save(path)
     content = path.read_bytes()
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     loaded.save(path)
     assert path.read_bytes() == content
     np.testing.assert_array_equal(quantiles(loaded.fit(X, Y)), quantiles(model))
@@ -139,13 +141,13 @@ def test_an_interrupted_ensemble_comes_back_with_the_members_it_has(path):
 
     model = small(n_members=3).fit(X, Y, callbacks=[Interruption()])
     model.save(path)
-    np.testing.assert_array_equal(quantiles(censquant.load(path)), quantiles(model))
+    np.testing.assert_array_equal(quantiles(censquant.load_model(path)), quantiles(model))
 
 
 def test_parameters_changed_after_the_fit_do_not_matter_to_the_number_of_members(path):
     model = small(n_members=2).fit(X, Y)
     model.set_params(n_members=5).save(path)
-    np.testing.assert_array_equal(quantiles(censquant.load(path)), quantiles(model))
+    np.testing.assert_array_equal(quantiles(censquant.load_model(path)), quantiles(model))
 
 
 def test_the_same_fit_gives_the_same_bytes(path):
@@ -159,7 +161,7 @@ def test_the_same_fit_gives_the_same_bytes(path):
 def test_paths_may_be_text(tmp_path):
     path = os.path.join(tmp_path, "model")  # noqa: PTH118
     small().fit(X, Y).save(path)
-    assert isinstance(censquant.load(path), CQRNN)
+    assert isinstance(censquant.load_model(path), CQRNN)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(path, monkeypatch):
@@ -180,7 +182,7 @@ def test_an_existing_file_is_replaced(path):
     path.write_text("old")
     model = small().fit(X, Y)
     model.save(path)
-    np.testing.assert_array_equal(quantiles(censquant.load(path)), quantiles(model))
+    np.testing.assert_array_equal(quantiles(censquant.load_model(path)), quantiles(model))
 
 
 def test_the_file_holds_arrays_and_text_and_no_pickle(path):
@@ -207,7 +209,7 @@ def test_loading_runs_no_pickle(path, monkeypatch):
     monkeypatch.setattr("pickle.load", refuse)
     monkeypatch.setattr("pickle.loads", refuse)
     monkeypatch.setattr("pickle.Unpickler", refuse)
-    censquant.load(path)
+    censquant.load_model(path)
 
 
 def test_an_estimator_that_is_not_fitted_cannot_be_saved(path):
@@ -226,14 +228,14 @@ def saved(path):
 
 
 def test_the_file_can_be_rewritten_without_harm(saved):
-    before = quantiles(censquant.load(saved))
+    before = quantiles(censquant.load_model(saved))
     rewrite(saved)
-    np.testing.assert_array_equal(quantiles(censquant.load(saved)), before)
+    np.testing.assert_array_equal(quantiles(censquant.load_model(saved)), before)
 
 
 def test_a_path_with_no_file_is_refused(path):
     with pytest.raises(FileNotFoundError, match=f"^{re.escape(f'No file at {str(path)!r}.')}$"):
-        censquant.load(path)
+        censquant.load_model(path)
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, -10])
@@ -379,7 +381,7 @@ def test_a_file_of_the_first_format_says_who_wrote_it(saved):
 def test_an_array_too_many_is_refused(saved, name):
     rewrite(saved, arrays={name: np.ones(1)})
     with pytest.raises(ModelFileError, match="arrays"):
-        censquant.load(saved)
+        censquant.load_model(saved)
 
 
 def test_times_that_are_not_in_order_are_refused(saved):
@@ -535,13 +537,13 @@ def test_a_network_of_other_sizes_is_refused(saved, sizes):
     network = {**header["model"]["description"]["network"], "sizes": sizes}
     rewrite(saved, part={"description": {"network": network}})
     with pytest.raises(ModelFileError, match=r"does not hold the arrays|has a network of sizes"):
-        censquant.load(saved)
+        censquant.load_model(saved)
 
 
 def test_what_is_wrong_is_quoted_up_to_a_length(saved):
     rewrite(saved, part={"parameters": {"activation": "x" * 100_000}})
     with pytest.raises(ModelFileError) as error:
-        censquant.load(saved)
+        censquant.load_model(saved)
     assert len(str(error.value)) < 600
 
 
@@ -578,7 +580,7 @@ def test_no_array_of_the_file_has_an_entry_per_row(path):
     rng = np.random.default_rng(0)
     rows = rng.uniform(size=(1500, 2))
     target = rng.exponential(size=1500), rng.random(1500) < 0.8
-    for model in (small(max_epochs=1), censquant.LinearCQR([0.2])):
+    for model in (small(max_epochs=1), censquant.LinearQuantileRegressor([0.2])):
         model.fit(rows, target).save(path)
         _, arrays = read_arrays(path, "model")
         assert all(1500 not in array.shape for array in arrays.values())
@@ -599,7 +601,7 @@ def test_what_callbacks_added_to_the_history_comes_back(path):
     model = small().fit(X, Y)
     model.history_[0].update({"seconds": np.float32(0.5), "gap": np.nan})
     model.save(path)
-    first = censquant.load(path).history_[0]
+    first = censquant.load_model(path).history_[0]
     assert first["seconds"] == 0.5
     assert np.isnan(first["gap"])
 
@@ -635,8 +637,8 @@ def test_parameters_set_after_the_fit_do_not_spoil_the_file(path):
     before = quantiles(model)
     model.set_params(hidden_layer_sizes=(3, 3), head="increasing", n_members=4, activation="tanh")
     model.save(path)
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     np.testing.assert_array_equal(quantiles(loaded), before)
     assert loaded.hidden_layer_sizes == (8,)
     loaded.save(path)
-    np.testing.assert_array_equal(quantiles(censquant.load(path)), before)
+    np.testing.assert_array_equal(quantiles(censquant.load_model(path)), before)

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from censquant import AsymmetricLaplaceNN, LogNormalNN, WeibullNN
+from censquant._engine.objectives import (
+    AsymmetricLaplaceLikelihood,
+    GumbelLikelihood,
+    NormalLikelihood,
+)
 from censquant.datasets import load_gbsg2, make_lognorm_8d, make_norm_4d
-from censquant.objectives import AsymmetricLaplaceLikelihood, GumbelLikelihood, NormalLikelihood
 from censquant.survival import TimeTransform
 
 ALL = (LogNormalNN, WeibullNN, AsymmetricLaplaceNN)

@@ -9,8 +9,8 @@ from scipy.stats import gumbel_l, laplace_asymmetric, norm
 
 import censquant
 from censquant import CQRNN, AsymmetricLaplaceNN, LogNormalNN, WeibullNN
+from censquant._engine.losses import SMALLEST_SCALE
 from censquant.datasets import make_weibull
-from censquant.losses import SMALLEST_SCALE
 
 DATA = make_weibull(120, random_state=0)
 X, Y = np.hstack([DATA.X, np.cos(5 * DATA.X)]), DATA.y
@@ -260,7 +260,7 @@ def test_left_censored_rows_pull_down(estimator):
 def test_a_loaded_model_gives_the_same_bits(tmp_path, estimator, parameters):
     model = small(estimator, **parameters).fit(X, Y)
     model.save(tmp_path / "model.safetensors")
-    loaded = censquant.load(tmp_path / "model.safetensors")
+    loaded = censquant.load_model(tmp_path / "model.safetensors")
     assert type(loaded) is estimator
     np.testing.assert_array_equal(quantiles(loaded), quantiles(model))
     np.testing.assert_array_equal(quantiles(loaded, X, LEVELS), quantiles(model, X, LEVELS))

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from censquant import AsymmetricLaplaceNN, LogNormalNN, WeibullNN, load
+from censquant import AsymmetricLaplaceNN, LogNormalNN, WeibullNN, load_model
+from censquant._engine.losses import calibration_penalty
+from censquant._engine.objectives import LogNormalCRPS, NormalLikelihood, WeibullCRPS
+from censquant._engine.training import Rows
 from censquant.datasets import make_weibull
-from censquant.losses import calibration_penalty
-from censquant.objectives import LogNormalCRPS, NormalLikelihood, WeibullCRPS
-from censquant.training import Rows
 
 DATA = make_weibull(120, random_state=0)
 X, Y = DATA.X, DATA.y
@@ -53,7 +53,7 @@ def test_without_censoring_the_crps_recovers_the_true_quantiles(estimator):
 def test_both_sides_of_censoring_are_trained_and_stored(estimator, censoring, tmp_path):
     model = small(estimator, loss="crps", calibration_penalty=2.0, censoring=censoring).fit(X, Y)
     model.save(tmp_path / "model.censquant")
-    again = load(tmp_path / "model.censquant")
+    again = load_model(tmp_path / "model.censquant")
     assert again.loss == "crps"
     np.testing.assert_array_equal(quantiles(again), quantiles(model))
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from censquant.estimators._row_order import (
+from censquant._engine.training import Rows
+from censquant._rows._row_order import (
     _hash_rows,
     arrangement,
     canonical_order,
@@ -21,7 +22,6 @@ from censquant.estimators.neural._preparation import (
     targets_only,
 )
 from censquant.estimators.neural._y_star import push_limit, read_y_star, y_star_factor
-from censquant.training import Rows
 
 finite = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 whole = st.integers(-(10**6), 10**6).map(float)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import censquant
-from censquant import Checkpoint, LinearCQR, SequentialGridNN
+from censquant import Checkpoint, LinearQuantileRegressor, SequentialGridNN
+from censquant._engine.networks import DenseNetwork, StackedNetwork
+from censquant._engine.objectives import Pinball
+from censquant._engine.training import ProgressBar, Rows, TrainingConfig
 from censquant.datasets import make_norm_linear
 from censquant.estimators.neural import _trains_on_rows
 from censquant.estimators.neural._sequential_grid import _CensoringLevels
-from censquant.networks import DenseNetwork, StackedNetwork
-from censquant.objectives import Pinball
-from censquant.training import ProgressBar, Rows, TrainingConfig
 from toys import Recorder, censored_rows
 
 DATA = make_norm_linear(120, random_state=0)
@@ -247,7 +247,7 @@ def test_it_agrees_with_the_linear_programme_on_linear_quantiles():
         grid, crossed="interpolate", hidden_layer_sizes=(), max_epochs=60, learning_rate=0.03,
         weight_decay=0.0, random_state=0,
     ).fit(data.X, data.y)  # fmt: skip
-    exact = LinearCQR(grid, method="portnoy").fit(data.X, data.y)
+    exact = LinearQuantileRegressor(grid, method="portnoy").fit(data.X, data.y)
     difference = quantiles(model, data.X, judged) - quantiles(exact, data.X, judged)
     # The spread of the times is between 1 and 3: five hundredths of it at the most, on average.
     assert np.abs(difference).mean(axis=0).max() < 0.1
@@ -350,7 +350,7 @@ def test_the_progress_bar_is_closed_after_an_error(monkeypatch, capsys):
 def test_a_loaded_model_gives_the_same_bits(tmp_path, parameters):
     model = small(**parameters).fit(X, Y)
     model.save(tmp_path / "model.safetensors")
-    loaded = censquant.load(tmp_path / "model.safetensors")
+    loaded = censquant.load_model(tmp_path / "model.safetensors")
     assert type(loaded) is SequentialGridNN
     assert loaded.get_params() == model.get_params()
     assert loaded.stopped_at_ == model.stopped_at_
@@ -361,7 +361,7 @@ def test_a_loaded_model_gives_the_same_bits(tmp_path, parameters):
 def test_a_model_that_stopped_is_loaded_with_the_levels_it_reached(tmp_path):
     model = small().fit(X, Y, callbacks=[interrupt(1, 2)])
     model.save(tmp_path / "model.safetensors")
-    loaded = censquant.load(tmp_path / "model.safetensors")
+    loaded = censquant.load_model(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(loaded.quantiles_, TAUS[:2])
     assert loaded.stopped_at_ == model.stopped_at_ == 0.75
     np.testing.assert_array_equal(quantiles(loaded), quantiles(model))

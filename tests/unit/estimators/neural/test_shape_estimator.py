@@ -9,11 +9,11 @@ from scipy.stats import gumbel_l, norm
 
 import censquant
 from censquant import CQRNN, ShapeNN
+from censquant._engine.networks import ShapeHead
+from censquant._engine.training import Checkpoint
 from censquant._files import read_arrays
 from censquant.datasets import make_lognorm, make_norm_4d, make_norm_linear, make_weibull
-from censquant.networks import ShapeHead
 from censquant.quantiles import CURVE_QUANTILES, DistributionCurve
-from censquant.training import Checkpoint
 from model_files import refused, rewrite
 from toys import Recorder, stop_after
 
@@ -366,7 +366,7 @@ def test_few_rows_are_enough_to_fit():
 def test_a_loaded_model_gives_the_same_bits(tmp_path, parameters):
     model = small(**parameters).fit(X, Y)
     model.save(tmp_path / "model.safetensors")
-    loaded = censquant.load(tmp_path / "model.safetensors")
+    loaded = censquant.load_model(tmp_path / "model.safetensors")
     assert type(loaded) is ShapeNN
     for rows in (X, 50 * X):  # far rows are at the cap
         np.testing.assert_array_equal(

@@ -8,9 +8,9 @@ from scipy.stats import gumbel_l, norm
 
 import censquant
 from censquant import BoostedQuantileRegressor
+from censquant._engine.training._interrupts import StoppedError
 from censquant._files import read_arrays
 from censquant.estimators.trees import _boosters
-from censquant.training._interrupts import StoppedError
 from model_files import refused, rewrite
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
@@ -294,7 +294,7 @@ def test_a_loaded_model_predicts_the_same_bits(path, parameters):
     x, y = censored(120)
     model = small(**parameters).fit(x, y)
     model.save(path)
-    content, loaded = path.read_bytes(), censquant.load(path)
+    content, loaded = path.read_bytes(), censquant.load_model(path)
     np.testing.assert_array_equal(loaded.predict_curve(x).values, model.predict_curve(x).values)
     np.testing.assert_array_equal(loaded.identified_level(x), model.identified_level(x))
     assert loaded.n_iter_ == model.n_iter_
@@ -306,7 +306,7 @@ def test_given_folds_are_stored_too(path):
     x, y = censored(60)
     model = small(cv=thirds(60)).fit(x, y)
     model.save(path)
-    loaded = censquant.load(path)
+    loaded = censquant.load_model(path)
     np.testing.assert_array_equal(quantiles(loaded, x), quantiles(model, x))
     np.testing.assert_array_equal(quantiles(loaded.fit(x, y), x), quantiles(model, x))
 
@@ -317,7 +317,7 @@ def test_a_model_without_any_round_comes_back_too(path):
     model = small(learning_rate=30.0, l2_regularization=0.0).fit(x, y)
     assert model.n_iter_ == 0
     model.save(path)
-    np.testing.assert_array_equal(quantiles(censquant.load(path), x), quantiles(model, x))
+    np.testing.assert_array_equal(quantiles(censquant.load_model(path), x), quantiles(model, x))
 
 
 def changed(name, place, value):

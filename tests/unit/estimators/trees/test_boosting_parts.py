@@ -5,12 +5,12 @@ import pytest
 from scipy.stats import norm
 from sklearn.tree import DecisionTreeRegressor
 
-from censquant.estimators._bins import edges_of
-from censquant.estimators.trees._boosters import BoostingRule, codes_of, cross_fitted
-from censquant.estimators.trees._censored_normal import total_loss, write_derivatives
-from censquant.estimators.trees._histogram_tree import N_BINS, NO_CUT, add_tree, grow_tree
-from censquant.estimators.trees._residuals import residual_quantiles
-from censquant.estimators.trees._rounds import _draw
+from censquant._trees._bins import edges_of
+from censquant._trees._boosters import BoostingRule, codes_of, cross_fitted
+from censquant._trees._censored_normal import total_loss, write_derivatives
+from censquant._trees._histogram_tree import N_BINS, NO_CUT, add_tree, grow_tree
+from censquant._trees._residuals import residual_quantiles
+from censquant._trees._rounds import _draw
 
 RNG = np.random.default_rng(0)
 RULE = BoostingRule(

@@ -34,7 +34,7 @@ def path(tmp_path):
 def test_a_loaded_forest_predicts_the_same_bits(path, parameters, weight):
     model = fitted(weight, **parameters)
     model.save(path)
-    content, loaded = path.read_bytes(), censquant.load(path)
+    content, loaded = path.read_bytes(), censquant.load_model(path)
     for name in ("predict_curve", "identified_level"):
         found, expected = (getattr(each, name)(X) for each in (loaded, model))
         if name == "predict_curve":

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import norm
 
 from censquant import CensoredQuantileForest
-from censquant.estimators.trees._growth import ForestGrowth
-from censquant.estimators.trees._time_bins import TimeBins
+from censquant._engine.training._interrupts import StoppedError
+from censquant._trees._growth import ForestGrowth
+from censquant._trees._time_bins import TimeBins
 from censquant.exceptions import ConstantFeatureWarning, LeakageWarning
 from censquant.survival import kaplan_meier
-from censquant.training._interrupts import StoppedError
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 
@@ -57,7 +57,7 @@ def by_definition(model, x, time, event, weight):
 def test_a_prediction_is_the_kaplan_meier_curve_of_weighted_neighbours(
     most_bins, weighted, monkeypatch
 ):
-    monkeypatch.setattr("censquant.estimators.trees._time_bins.MOST_BINS", most_bins)
+    monkeypatch.setattr("censquant._trees._time_bins.MOST_BINS", most_bins)
     x, (time, event) = censored(longest=2.0)
     weight = np.random.default_rng(1).uniform(0.2, 2.0, 300) if weighted else np.ones(300)
     model, kept = small(), {}

@@ -8,14 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from censquant._calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
 from censquant._frames import unmasked
+from censquant._rows._features import feature_names, refuse_swapped
+from censquant._rows._frames import OUTPUTS, framed
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_n_jobs, check_number
 from censquant._warn import warn_user
-from censquant.calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
-from censquant.estimators._base import QuantileRegressor
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._feature_model import default_times
-from censquant.estimators._features import feature_names, refuse_swapped
-from censquant.estimators._frames import OUTPUTS, framed
 from censquant.estimators._reading import read_elapsed
 from censquant.estimators.meta._bounds._calibration import Calibration
 from censquant.estimators.meta._bounds._censoring_model import (
@@ -41,15 +42,13 @@ from censquant.survival import (
     read_weights,
 )
 
-Floats = NDArray[np.float64]
-
 PREFIT = "prefit"
 _AUTO = "auto"
 _SHIFTED = 0.001
 _MOST_COMPARED = 2_000
 
 
-class CalibratesBounds(QuantileRegressor):
+class CalibratesBounds(BaseQuantileRegressor):
     """Reads rows, learns the correction from held-out curves, and makes bounds of new ones.
 
     A subclass has the parameters ``estimator``, ``method``, ``cv``, ``censoring_estimator``,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.calibration import (
+from censquant._calibration import (
     METHODS,
     BoundFamily,
     BoundMethod,
@@ -23,10 +23,10 @@ from censquant.calibration import (
     estimated_coverage,
     trivial_rule,
 )
+from censquant._typing import Floats
 from censquant.estimators.meta._bounds._coverage_table import CoverageRow
 from censquant.quantiles import QuantileCurve
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

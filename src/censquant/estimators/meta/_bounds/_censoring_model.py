@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
-from censquant.calibration import (
+from censquant._calibration import (
     FEWEST_EVENTS,
     CensoringCurves,
     CommonCensoring,
     ModelledCensoring,
     censoring_dependence,
 )
+from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
+from censquant._typing import Floats
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.meta._bounds._cross_fit import (
     LEVELS,
@@ -28,8 +28,6 @@ from censquant.estimators.trees import BoostedQuantileRegressor
 from censquant.exceptions import CalibrationWarning, FeatureWarning, FewEventsWarning
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier
-
-Floats = NDArray[np.float64]
 
 KAPLAN_MEIER = "kaplan-meier"
 # Censoring counts as dependent on the features below this p-value.
@@ -53,7 +51,7 @@ class CensoringModel:
         Of the test that censoring does not depend on the features.
     curve : KaplanMeier or None
         Of all rows, where there is no model.
-    model : QuantileRegressor or None
+    model : BaseQuantileRegressor or None
         Of the censoring times given the features.
     """
 

@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from censquant.estimators._base import QuantileRegressor
-from censquant.estimators._folds import NEVER, Folds, given_folds, make_folds, names_rows
-from censquant.estimators._row_order import arrangement
+from censquant._engine.training import side_by_side, stop_if_asked
+from censquant._rows._folds import NEVER, Folds, given_folds, make_folds, names_rows
+from censquant._rows._row_order import arrangement
+from censquant._typing import Floats
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel, adapt
 from censquant.estimators.meta._bounds._shift import numbers_of
 from censquant.estimators.meta._pool import Pool, prepared_copy, release, weight_argument
 from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
 from censquant.survival import Target
-from censquant.training import side_by_side, stop_if_asked
-
-Floats = NDArray[np.float64]
 
 LEVELS: Floats = np.array(CURVE_QUANTILES)
 _BLOCK_ROWS = 4_096
@@ -66,7 +65,7 @@ class CrossFitted:
 
     Parameters
     ----------
-    model : QuantileRegressor
+    model : BaseQuantileRegressor
     values : ndarray of shape (m, len(LEVELS))
         Quantiles of right-censored times.
     lower : float
@@ -95,12 +94,12 @@ def base_model(estimator: Any) -> Any:
             f"estimator must be an unfitted estimator, got {estimator!r}: pass an instance, or a "
             "fitted model with cv='prefit'."
         )
-    if isinstance(estimator, QuantileRegressor):
+    if isinstance(estimator, BaseQuantileRegressor):
         return estimator
     return AdaptedModel(estimator)
 
 
-def prefitted(estimator: Any) -> QuantileRegressor:
+def prefitted(estimator: Any) -> BaseQuantileRegressor:
     """Return a fitted model of any library as a quantile regressor."""
     if estimator is None:
         raise ValueError("estimator must be a fitted model for cv='prefit', got None.")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._validation import check_integer, check_number, look_up
-from censquant.calibration import (
+from censquant._calibration import (
     FOLLOWED_SHARE,
     INDICES,
     METHODS,
@@ -23,8 +22,9 @@ from censquant.calibration import (
     Recalibration,
     Side,
 )
-from censquant.estimators._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
-from censquant.estimators._persistence import fitted_part, from_part, own_arrays, restored, to_part
+from censquant._storage._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
+from censquant._storage._persistence import fitted_part, from_part, own_arrays, restored, to_part
+from censquant._validation import check_integer, check_number, look_up
 from censquant.estimators.meta._bounds._calibration import Calibration, Group, Groups, Scores
 from censquant.estimators.meta._bounds._censoring_model import CensoringModel
 from censquant.estimators.meta._bounds._coverage_table import CoverageRow, CoverageTable

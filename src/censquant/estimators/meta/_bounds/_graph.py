@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from censquant._validation import check_number
-from censquant.calibration import (
+from censquant._calibration import (
     CommonCensoring,
     CommonCensoringGraph,
     GraphCensoring,
@@ -13,6 +12,7 @@ from censquant.calibration import (
     bounds_graph,
     recalibrated_graph,
 )
+from censquant._validation import check_number
 from censquant.estimators.meta._bounds._calibration import OTHER_SIDE, Group
 from censquant.estimators.meta._bounds._cross_fit import LEVELS
 from censquant.export import Graph, Value

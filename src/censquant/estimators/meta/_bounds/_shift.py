@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.estimators._features import dense
-
-Floats = NDArray[np.float64]
+from censquant._rows._features import dense
+from censquant._typing import Floats
 
 # A test of two samples needs no more rows than this.
 MOST_COMPARED = 2_000

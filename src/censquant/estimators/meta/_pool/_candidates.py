@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from censquant.estimators._base import QuantileRegressor
+from censquant._engine.training import stop_if_asked
+from censquant._typing import Floats
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.exceptions import TrainingDivergedError
 from censquant.quantiles import CURVE_QUANTILES
 from censquant.survival import Target
-from censquant.training import stop_if_asked
-
-Floats = NDArray[np.float64]
 
 LEVELS: Floats = np.array(CURVE_QUANTILES)
 """Levels at which candidates are read and pooled."""
@@ -102,7 +101,7 @@ class FitTask:
 
     Parameters
     ----------
-    estimator : QuantileRegressor
+    estimator : BaseQuantileRegressor
         Fitted as a copy.
     seed : int
     x, target, weight
@@ -213,7 +212,10 @@ def release(model: Any) -> None:
 
 def _regressors_in(model: Any) -> list[Any]:
     """Return the model and what is fitted inside it, as in a pipeline."""
-    return [model, *(p for p in model.get_params().values() if isinstance(p, QuantileRegressor))]
+    return [
+        model,
+        *(p for p in model.get_params().values() if isinstance(p, BaseQuantileRegressor)),
+    ]
 
 
 def weight_argument(model: Any) -> str:

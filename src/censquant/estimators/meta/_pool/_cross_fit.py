@@ -10,8 +10,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from censquant._engine.training import side_by_side
 from censquant._progress import Bar
-from censquant.estimators._folds import Folds
+from censquant._rows._folds import Folds
+from censquant._typing import Floats
 from censquant.estimators.meta._pool._candidates import (
     LEVELS,
     Answer,
@@ -22,9 +24,6 @@ from censquant.estimators.meta._pool._candidates import (
 )
 from censquant.estimators.meta._pool._rows import MOST_COMPARED, PoolRows
 from censquant.estimators.meta._pool._weights import BrierScore
-from censquant.training import side_by_side
-
-Floats = NDArray[np.float64]
 
 # A candidate is dropped after the first fold if it is worse than the best by so many standard
 # errors of the paired difference, and by a share of the best one's score: with many rows, small
@@ -41,7 +40,7 @@ class Candidate:
     Parameters
     ----------
     name : str
-    estimator : QuantileRegressor
+    estimator : BaseQuantileRegressor
         Unfitted.
     seed : numpy.random.SeedSequence
     unit : float

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from censquant._storage._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
+from censquant._storage._persistence import fitted_part, from_part, own_arrays, restored, to_part
+from censquant._trees._follow_up import stored_follow_up
 from censquant._validation import check_flag, check_integer, check_number, check_sizes
-from censquant.estimators._follow_up import stored_follow_up
-from censquant.estimators._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
-from censquant.estimators._persistence import fitted_part, from_part, own_arrays, restored, to_part
 from censquant.estimators.meta._pool._candidates import depends_on_pool
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._table import POOL, CandidateRow, CandidateTable

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from censquant.estimators._follow_up import followed_graph, reach_graph
+from censquant._trees._follow_up import followed_graph, reach_graph
+from censquant._typing import Floats
 from censquant.estimators.meta._pool._candidates import LEVELS
 from censquant.estimators.meta._pool._kernels import ALMOST_ONE, MOST_STEPS
 from censquant.estimators.meta._pool._mixture import Mixture
@@ -17,7 +17,6 @@ from censquant.quantiles import GraphCurve, GridCurve
 if TYPE_CHECKING:
     from censquant.estimators.meta._pool._model import Pool
 
-Floats = NDArray[np.float64]
 
 # Relative to a time: far below what single precision shows.
 _TOLERANCE = 1e-10

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant.estimators.meta._pool._candidates import LEVELS, Answer
 from censquant.estimators.meta._pool._kernels import continue_tails, mixture_quantiles
 from censquant.quantiles import TailLimit
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

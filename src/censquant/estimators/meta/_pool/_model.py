@@ -10,11 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._progress import Bar
-from censquant._seeds import seed_sequence
-from censquant._validation import check_choice, check_n_jobs
-from censquant._warn import warn_user
-from censquant.estimators._feature_model import FeatureModel, default_times
-from censquant.estimators._features import (
+from censquant._rows._features import (
     check_features,
     dense,
     feature_range,
@@ -22,10 +18,15 @@ from censquant.estimators._features import (
     refuse_overflow,
     warn_of_constant_features,
 )
-from censquant.estimators._folds import NEVER, given_folds, make_folds, names_rows
-from censquant.estimators._follow_up import FollowUp, ReachRule, followed
-from censquant.estimators._parts import Part
-from censquant.estimators._row_order import arrangement, in_order
+from censquant._rows._folds import NEVER, given_folds, make_folds, names_rows
+from censquant._rows._row_order import arrangement, in_order
+from censquant._seeds import seed_sequence
+from censquant._storage._parts import Part
+from censquant._trees._follow_up import FollowUp, ReachRule, followed
+from censquant._typing import Floats
+from censquant._validation import check_choice, check_n_jobs
+from censquant._warn import warn_user
+from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.estimators.meta._pool._candidates import LEVELS, ask, is_refitted
 from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
@@ -54,7 +55,6 @@ from censquant.survival import (
     require_events,
 )
 
-Floats = NDArray[np.float64]
 Named = Sequence[tuple[str, Any]]
 
 # On the side without censoring no quantile passes the observed times by more than this share of

@@ -7,9 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_number
-
-Floats = NDArray[np.float64]
 
 _MOST_PER_ROW = 3.0  # one row that a model takes for impossible must not decide
 _LEAST_SHARE = 0.02

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant.survival import Target, TimeTransform
-
-Floats = NDArray[np.float64]
 
 MOST_COMPARED = 50_000
 """Rows on which candidates are compared at most; those that are used learn from all rows.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from censquant._calibration_gap import SMALL_GAP
 from censquant._frames import pandas_for
 from censquant._html import html_table
+from censquant._typing import Floats
 from censquant.estimators.meta._pool._candidates import LEVELS
 from censquant.metrics import concordance_index, pinball_loss_censored
 from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from censquant.estimators.meta._pool._model import Pool
     from censquant.estimators.meta._pool._weights import BrierScore
 
-Floats = NDArray[np.float64]
 
 POOL = "pool"
 """Name of the row that has the scores of all candidates together."""

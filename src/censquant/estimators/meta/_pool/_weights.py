@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
+from censquant._typing import Floats
 from censquant.estimators.meta._pool._kernels import survival_on_grid
 from censquant.survival import Target, censoring_kaplan_meier
-
-Floats = NDArray[np.float64]
 
 _N_TIMES = 60
 # Quantiles of the observed times between which the score is integrated: later ones are followed by

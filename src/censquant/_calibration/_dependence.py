@@ -1,0 +1,58 @@
+"""Whether censoring depends on the features, by what a model predicts of it."""
+
+import numpy as np
+
+from censquant._typing import Floats
+from censquant.survival import Target
+
+
+def censoring_dependence(target: Target, predicted: Floats, weight: Floats | None = None) -> float:
+    r"""P-value of the test that censoring times do not follow their predictions.
+
+    The score test of a proportional-hazards model of the censoring time with one feature, the rank
+    of the predicted time. It needs predictions of models that have not seen the rows; a small value
+    says that later predicted censoring comes later.
+
+    Parameters
+    ----------
+    target : Target of n rows
+        Right-censored; the censorings are what the test looks at.
+    predicted : ndarray of shape (n,)
+        Predicted censoring times, or anything that increases with them.
+    weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    p_value : float
+        One-sided; 1 where nothing is censored or all predictions are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant._calibration import censoring_dependence
+    >>> from censquant.survival import read_target
+    >>> time = np.arange(1.0, 41.0)
+    >>> target = read_target((time, np.zeros(40, dtype=bool)))
+    >>> censoring_dependence(target, time) < 0.001
+    True
+    """
+    from scipy.special import ndtr
+
+    shares = np.ones(len(target)) if weight is None else weight
+    _, rank = np.unique(predicted, return_inverse=True)
+    feature = -rank.astype(np.float64)
+    # Events leave before the censorings of their time; sums over risk sets from the last time on.
+    order = np.lexsort((~target.event, target.time))[::-1]
+    feature, weights = feature[order], shares[order]
+    time, censored = target.time[order], ~target.event[order]
+    sums = [np.cumsum(weights * feature**power) for power in (0, 1, 2)]
+    # Tied censorings share the risk set of the last of them in this order.
+    changes = np.append((time[1:] != time[:-1]) | (censored[1:] != censored[:-1]), True)
+    last = np.flatnonzero(changes)
+    end = last[np.searchsorted(last, np.arange(len(time)))]
+    total, first, second = (each[end] for each in sums)
+    mean = first / np.maximum(total, 1e-300)
+    variance = np.maximum(second / np.maximum(total, 1e-300) - mean**2, 0.0)
+    score = float((weights * censored) @ (feature - mean))
+    spread = float((weights**2 * censored) @ variance)
+    return float(ndtr(-score / np.sqrt(spread))) if spread > 0 else 1.0

@@ -1,0 +1,159 @@
+"""One increasing family of bounds per individual, from certain to hopeless, by a single index."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from censquant._typing import Floats
+from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
+
+LOWEST, HIGHEST = CURVE_QUANTILES[0], CURVE_QUANTILES[-1]
+
+# Logarithms of the longest stretch of times past the outermost levels.
+_LONGEST_STRETCH = 8.0
+_MOST_STRETCHED = 100.0
+_MEDIAN = 0.5
+
+TRIVIAL_LOW, TRIVIAL_HIGH = -np.inf, np.inf
+"""Indices of the bounds that hold whatever happens: the smallest possible time, and infinity."""
+
+
+def _grid() -> Floats:
+    """Return indices at which miscoverage is estimated, finest about the usual confidences."""
+    stretch = np.concatenate((np.arange(0.1, 3.0, 0.1), np.arange(3.0, _LONGEST_STRETCH + 0.1)))
+    levels = np.concatenate(
+        (
+            np.geomspace(LOWEST, 0.04, 16),
+            np.arange(0.05, 0.3, 0.01),
+            np.arange(0.3, 0.7, 0.02),
+            np.arange(0.7, 0.955, 0.01),
+            (0.96, 0.97, 0.98, HIGHEST),
+        )
+    )
+    return np.concatenate((LOWEST - stretch[::-1], levels, HIGHEST + stretch))
+
+
+INDICES: Floats = _grid()
+"""Increasing indices from far below the lowest level of a curve to far above the highest."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoundFamily:
+    """Bounds of n individuals by an index: a level of their curve, or a stretch past its ends.
+
+    An index inside the levels of the curve is a level. An overfitted model has no level that is low
+    enough: below its lowest level, each unit of the index divides times by e, and above its
+    highest one it multiplies them. Where times may be negative, it is the distance from the median
+    that grows instead.
+
+    Parameters
+    ----------
+    curve : QuantileCurve of n rows
+    elapsed : ndarray of shape (n,), optional
+        Time already survived: bounds are then of those who have lived that long, and at least that.
+
+    Examples
+    --------
+    >>> from censquant._calibration import BoundFamily
+    >>> from censquant.quantiles import QuantileCurve
+    >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.001, 0.5, 0.99], lower=0.0)
+    >>> BoundFamily(curve).at([0.001 - 1.0, 0.001, 0.5]).round(3)
+    array([[0.368, 1.   , 2.   ]])
+    """
+
+    curve: QuantileCurve
+    elapsed: Floats | None = None
+
+    def at(self, indices: ArrayLike | Sequence[float]) -> Floats:
+        """Return the bounds at common indices, shape (n, k), increasing with the index.
+
+        Parameters
+        ----------
+        indices : array-like of shape (k,)
+            Infinite ones give the trivial bounds.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n, k)
+        """
+        return self._bounds(np.tile(np.asarray(indices, dtype=np.float64), (len(self.curve), 1)))
+
+    def at_each(self, index: Floats) -> Floats:
+        """Return the bound of each individual at an index of its own, shape (n,)."""
+        return self._bounds(index[:, None])[:, 0]
+
+    def _bounds(self, index: Floats) -> Floats:
+        wanted = np.clip(index, LOWEST, HIGHEST)
+        times = self._quantiles(wanted)
+        stretched = (index < LOWEST) | (index > HIGHEST)
+        if stretched.any():
+            anchor = self._anchor()
+            factor = self.stretch(index, is_anchored=anchor is not None)
+            if anchor is None:
+                anchor = self._quantiles(np.full((len(index), 1), _MEDIAN))
+            times = np.where(stretched, anchor + (times - anchor) * factor, times)
+        start = self.curve.lower if self.elapsed is None else self.elapsed[:, None]
+        times = np.where(index == TRIVIAL_LOW, start, times)
+        times = np.where(index == TRIVIAL_HIGH, np.inf, times)
+        return np.maximum(times, start)
+
+    @staticmethod
+    def stretch(index: Floats, *, is_anchored: bool) -> Floats:
+        """Return by how much indices stretch times, 1 for those that are levels.
+
+        Parameters
+        ----------
+        index : ndarray
+        is_anchored : bool
+            Whether there is a first time, from which times are stretched; else it is the distance
+            from the median.
+
+        Returns
+        -------
+        factor : ndarray of the shape of ``index``
+        """
+        below, above = np.minimum(index - LOWEST, 0.0), np.maximum(index - HIGHEST, 0.0)
+        # Infinite indices have trivial bounds; until then they must not overflow.
+        power = below + above if is_anchored else above - below
+        factor: Floats = np.exp(np.clip(power, -_MOST_STRETCHED, _MOST_STRETCHED))
+        return factor
+
+    def _anchor(self) -> Floats | float | None:
+        """Return the time from which others are stretched, if there is a first one."""
+        if self.elapsed is not None:
+            return self.elapsed[:, None]
+        return self.curve.lower if np.isfinite(self.curve.lower) else None
+
+    def _quantiles(self, levels: Floats) -> Floats:
+        if self.elapsed is None:
+            if (levels == levels[0]).all():
+                return self.curve.at(levels[0])
+            return self.curve.at_each(levels)
+        passed = self.curve.cdf(self.elapsed)[:, None]
+        return self.curve.at_each(np.minimum(levels + (1.0 - levels) * passed, 1.0 - 1e-9))
+
+    def index_of(self, times: Floats) -> Floats:
+        """Return the index at which the bound of each individual is its own time, shape (n,)."""
+        level = self.curve.cdf(times)
+        ends = self._quantiles(np.tile([LOWEST, _MEDIAN, HIGHEST], (len(self.curve), 1)))
+        low, middle, high = ends.T
+        anchor = self._anchor()
+        base = middle if anchor is None else np.broadcast_to(np.ravel(anchor), middle.shape)
+        tiny = np.finfo(np.float64).tiny
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = np.log(np.maximum(times - base, tiny)) - np.log(np.maximum(low - base, tiny))
+            above = np.log(np.maximum(times - base, tiny)) - np.log(np.maximum(high - base, tiny))
+            if anchor is None:
+                below = np.log(np.maximum(base - low, tiny)) - np.log(
+                    np.maximum(base - times, tiny)
+                )
+        if self.elapsed is not None:
+            passed = self.curve.cdf(self.elapsed)
+            level = (level - passed) / np.maximum(1.0 - passed, 1e-12)
+        index = np.clip(level, LOWEST, HIGHEST)
+        stretch = _LONGEST_STRETCH
+        index = np.where(times < low, LOWEST + np.clip(below, -stretch, 0.0), index)
+        result: Floats = np.where(times > high, HIGHEST + np.clip(above, 0.0, stretch), index)
+        return result

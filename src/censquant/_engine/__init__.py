@@ -1,0 +1,1 @@
+"""What trains: losses, objectives, networks and the loop."""

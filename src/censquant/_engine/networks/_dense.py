@@ -1,0 +1,207 @@
+"""Fully connected networks, compiled."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant._engine.networks import _kernels as kernels
+from censquant._engine.networks._blas import small_product
+from censquant._engine.networks._network import FloatArray, State
+from censquant._engine.networks._optimizer import Adam
+
+ACTIVATIONS = {
+    "relu": kernels.RELU,
+    "gelu": kernels.GELU,
+    "silu": kernels.SILU,
+    "tanh": kernels.TANH,
+}
+"""Activation names and the codes by which the kernels know them."""
+
+_PREDICTION_ROWS = 512  # hidden values of so many rows stay in the processor's cache
+
+
+class DenseNetwork:
+    """A fully connected network whose passes are compiled and release the GIL.
+
+    Parameters are drawn as PyTorch draws them by default: weights and biases uniform within one
+    over the square root of the layer's number of inputs. Training runs in float32; predictions are
+    made in float64, so that other rows change a row's prediction in the last bits only.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of inputs, of hidden units layer by layer, and of outputs.
+    activation : {"relu", "gelu", "silu", "tanh"}, default "relu"
+    dropout : float in [0, 1), default 0
+        Share of hidden units dropped in every training step.
+    rng : numpy.random.Generator
+        Source of the initial parameters and of the dropout masks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant._engine.networks import DenseNetwork
+    >>> network = DenseNetwork([3, 10, 2], rng=np.random.default_rng(0))
+    >>> network.predict(np.zeros((5, 3))).shape
+    (5, 2)
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        *,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        rng: np.random.Generator,
+    ) -> None:
+        self.sizes = tuple(int(size) for size in sizes)
+        self.activation = activation
+        self.dropout = dropout
+        self.parameters = _initial_parameters(self.sizes, rng)
+        self.gradient = np.zeros_like(self.parameters)
+        self._seed = int(rng.integers(2**32))
+        self._n_steps = 0
+        self._set_up()
+
+    def shrink_last_layer(self, factor: float) -> None:
+        """Scale the weights of the last layer and remove its biases, before training.
+
+        Parameters
+        ----------
+        factor : float
+            At 0 every output is 0.
+        """
+        n_in, n_out = self.sizes[-2:]
+        last = self.parameters[-(n_in + 1) * n_out :]
+        last[:-n_out] *= factor
+        last[-n_out:] = 0.0
+
+    def _set_up(self) -> None:
+        """Make what follows from the parameters: codes for the kernels and empty work space."""
+        self._layer_sizes = np.asarray(self.sizes, dtype=np.int64)
+        self._activation_code = ACTIVATIONS[self.activation]
+        self._small_product = small_product()
+        self._reserve(0)
+
+    def _reserve(self, n_rows: int) -> None:
+        """Make work space for batches of up to ``n_rows`` rows."""
+        hidden_units = sum(self.sizes[1:-1])
+        self._n_reserved = n_rows
+        self._hidden, self._slopes = np.empty((2, n_rows * hidden_units), dtype=np.float32)
+        self._out = np.empty((n_rows, self.n_outputs), dtype=np.float32)
+        self._weight_work = np.empty(max(a * b for a, b in pairwise(self.sizes)), dtype=np.float32)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of output columns."""
+        return self.sizes[-1]
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained weights."""
+        return self.parameters.size
+
+    def describe(self) -> dict[str, Any]:
+        """Return the architecture as plain data."""
+        return {
+            "kind": "dense",
+            "sizes": list(self.sizes),
+            "activation": self.activation,
+            "dropout": float(self.dropout),
+        }
+
+    def forward(self, x: FloatArray, *, training: bool) -> NDArray[np.float32]:
+        """Return the outputs ``(n, n_outputs)``, valid until the next call."""
+        n_rows = len(x)
+        if n_rows > self._n_reserved:
+            self._reserve(n_rows)
+        if training:
+            self._n_steps += 1
+        out = self._out[:n_rows]
+        self._x = x
+        kernels.dense_forward(
+            self.parameters,
+            self._layer_sizes,
+            self._activation_code,
+            self.dropout if training else 0.0,
+            # A new key every step; the multiplier spreads neighbouring steps over all words.
+            np.uint32((self._seed + 0x9E3779B9 * self._n_steps) & 0xFFFFFFFF),
+            x,
+            self._hidden,
+            self._slopes,
+            out,
+            self._small_product,
+        )
+        return out
+
+    def backward(self, gradient: FloatArray) -> float:
+        """Take the loss's derivative by the last outputs into :attr:`gradient`."""
+        kernels.dense_backward(
+            self.parameters,
+            self._layer_sizes,
+            self._x,
+            self._hidden,
+            self._slopes,
+            gradient,
+            self.gradient,
+            self._weight_work,
+            self._small_product,
+        )
+        return 0.0
+
+    def optimizer(self, weight_decay: float) -> Adam:
+        """Return a fresh Adam for the parameters, all of which are decayed."""
+        return Adam(self.parameters, self.gradient, weight_decay=weight_decay)
+
+    def predict(self, x: FloatArray) -> NDArray[np.float64]:
+        """Return the outputs for any number of rows, computed in float64 and block by block."""
+        parameters = self.parameters.astype(np.float64)
+        hidden = np.empty(_PREDICTION_ROWS * sum(self.sizes[1:-1]))
+        out = np.empty((len(x), self.n_outputs))
+        for start in range(0, len(x), _PREDICTION_ROWS):
+            rows = slice(start, start + _PREDICTION_ROWS)
+            kernels.dense_forward(
+                parameters,
+                self._layer_sizes,
+                self._activation_code,
+                0.0,
+                np.uint32(0),
+                np.ascontiguousarray(x[rows], dtype=np.float64),
+                hidden,
+                None,
+                out[rows],
+                self._small_product,
+            )
+        return out
+
+    def state(self) -> State:
+        """Return copies of the parameters and of the dropout counter."""
+        return {
+            "parameters": self.parameters.copy(),
+            "dropout": np.array([self._seed, self._n_steps], dtype=np.int64),
+        }
+
+    def load_state(self, state: State) -> None:
+        """Restore what :meth:`state` returned; an optimiser made earlier stays attached."""
+        self.parameters[:] = state["parameters"]
+        self._seed, self._n_steps = (int(value) for value in state["dropout"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        work_space = ("_hidden", "_slopes", "_out", "_weight_work", "_x")
+        return {name: value for name, value in vars(self).items() if name not in work_space}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._set_up()
+
+
+def _initial_parameters(sizes: Sequence[int], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Draw weights and biases uniformly within one over the square root of the inputs."""
+    layers = []
+    for n_in, n_out in pairwise(sizes):
+        bound = 1.0 / np.sqrt(max(n_in, 1))
+        layers.append(rng.uniform(-bound, bound, size=(n_in + 1) * n_out))
+    return np.concatenate(layers).astype(np.float32)

@@ -1,0 +1,179 @@
+"""Networks in a graph: the operations of their predictions.
+
+Activations and heads are the rational forms of the compiled kernels, constants of single precision
+included, so that an exported network says the same to the last digits.
+"""
+
+from functools import singledispatch
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.networks._head_kernels import SOFTPLUS_ONE
+from censquant._engine.networks._heads import HeadedNetwork, IncreasingHead
+from censquant._engine.networks._shape import SMALLEST_GAP, ShapeHead
+from censquant._engine.networks._skip import LinearSkip
+from censquant._engine.networks._stack import StackedNetwork
+from censquant.export import Value
+
+_EXPONENTIAL = (
+    1.9875691500e-4,
+    1.3981999507e-3,
+    8.3334519073e-3,
+    4.1665795894e-2,
+    1.6666665459e-1,
+    5.0000001201e-1,
+)
+_NORMAL_TAIL = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)
+
+
+@singledispatch
+def network_graph(network: Any, x: Value) -> Value:
+    """Return the outputs of a network in a graph.
+
+    Parameters
+    ----------
+    network : Network
+        A compiled one.
+    x : Value of shape (n, n_inputs)
+        Scaled features.
+
+    Returns
+    -------
+    outputs : Value of shape (n, n_outputs)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph
+    >>> from censquant._engine.networks import DenseNetwork, network_graph
+    >>> network = DenseNetwork([2, 8, 3], rng=np.random.default_rng(0))
+    >>> network_graph(network, Graph().numbers(2)).shape
+    (None, 3)
+    """
+    raise TypeError(
+        f"{type(network).__name__} cannot be exported: networks of this package can; export a "
+        "torch module by torch.onnx."
+    )
+
+
+@network_graph.register
+def _dense(network: DenseNetwork, x: Value) -> Value:
+    parameters, offset = network.parameters.astype(np.float64), 0
+    activate = _ACTIVATIONS[network.activation]
+    layers = list(pairwise(network.sizes))
+    for place, (n_in, n_out) in enumerate(layers):
+        weights = parameters[offset : offset + n_in * n_out].reshape(n_in, n_out)
+        bias = parameters[offset + n_in * n_out : offset + (n_in + 1) * n_out]
+        offset += (n_in + 1) * n_out
+        x = x.matmul(weights) + bias
+        if place < len(layers) - 1:
+            x = activate(x)
+    return x
+
+
+@network_graph.register
+def _headed(network: HeadedNetwork, x: Value) -> Value:
+    return _head_graph(network.head, network_graph(network.network, x), network.parameters)
+
+
+@network_graph.register
+def _skip(network: LinearSkip, x: Value) -> Value:
+    out = network_graph(network.network, x)
+    trend = np.zeros((len(network.parameters), network.n_outputs))
+    trend[:, 0] = network.parameters
+    return out + x.matmul(trend)
+
+
+@network_graph.register
+def _stacked(network: StackedNetwork, x: Value) -> Value:
+    return x.graph.concat([network_graph(part, x) for part in network.networks])
+
+
+@singledispatch
+def _head_graph(head: Any, raw: Value, parameters: Any) -> Value:
+    raise TypeError(
+        f"The head {type(head).__name__} cannot be exported: use the heads 'free' or 'increasing', "
+        "or ShapeNN."
+    )
+
+
+@_head_graph.register
+def _increasing(head: IncreasingHead, raw: Value, parameters: Any) -> Value:
+    if head.n_outputs == 1:
+        return raw
+    first, others = raw.columns([0]), raw.columns(np.arange(1, head.n_outputs))
+    return raw.graph.concat([first, _softplus(others)]).cumsum()
+
+
+@_head_graph.register
+def _shaped(head: ShapeHead, raw: Value, parameters: Any) -> Value:
+    graph, n_gaps, centre = raw.graph, head.n_outputs - 1, head.n_outputs // 2
+    scale = raw.columns([1]) + SOFTPLUS_ONE
+    own = raw.columns(np.arange(2, 2 + n_gaps)) + np.asarray(parameters, dtype=np.float64)
+    gaps = (_softplus(scale + own) + SMALLEST_GAP) * np.diff(np.asarray(head.knots))
+    middle = raw.columns([0]) + head.knots[centre]
+    parts = [middle]
+    if centre > 0:
+        below = gaps.columns(np.arange(centre)).cumsum(reverse=True)
+        parts.insert(0, middle - below)
+    if centre < n_gaps:
+        parts.append(middle + gaps.columns(np.arange(centre, n_gaps)).cumsum())
+    return graph.concat(parts)
+
+
+def _polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
+    """Return a polynomial by Horner's rule, with coefficients of single precision."""
+    first, second, *others = (_single(c) for c in coefficients)
+    total = x * first + second
+    for coefficient in others:
+        total = total * x + coefficient
+    return total
+
+
+def _exp_minus(z: Value) -> Value:
+    """Return ``exp(-z)`` of values that are not negative; see the kernel ``exp_minus``."""
+    z = z.minimum(80.0)
+    n = (z * _single(1.4426950408889634) + 0.5).floor()
+    r = n * _single(0.693359375) - z - n * _single(2.12194440e-4)
+    return (_polynomial(r, _EXPONENTIAL) * r * r + r + 1.0) * (-n).exp2()
+
+
+def _softplus(x: Value) -> Value:
+    e = _exp_minus(x.abs())
+    s = e / (e + 2.0)
+    s2 = s * s
+    p = _polynomial(s2, (1 / 13, 1 / 11, 1 / 9, 1 / 7, 1 / 5, 1 / 3))
+    return x.maximum(0.0) + s * 2.0 * (p * s2 + 1.0)
+
+
+def _relu(x: Value) -> Value:
+    return x.maximum(0.0)
+
+
+def _gelu(x: Value) -> Value:
+    size = x.abs()
+    density = _exp_minus(size * 0.5 * size) * _single(0.3989422804014327)
+    t = 1.0 / (size * _single(0.2316419) + 1.0)
+    tail = density * _polynomial(t, _NORMAL_TAIL) * t
+    return x * (x > 0.0).where(1.0 - tail, tail)
+
+
+def _silu(x: Value) -> Value:
+    share = 1.0 / (_exp_minus(x.abs()) + 1.0)
+    return x * (x > 0.0).where(share, 1.0 - share)
+
+
+def _tanh(x: Value) -> Value:
+    e = _exp_minus(x.abs() * 2.0)
+    size = (1.0 - e) / (e + 1.0)
+    return (x > 0.0).where(size, -size)
+
+
+_ACTIVATIONS = {"relu": _relu, "gelu": _gelu, "silu": _silu, "tanh": _tanh}
+
+
+def _single(number: float) -> float:
+    return float(np.float32(number))

@@ -1,0 +1,287 @@
+"""Compiled arithmetic of dense networks: forward, backward and Adam over one flat parameter vector.
+
+Every kernel works on contiguous arrays of one floating type: float32 while training, float64 when
+predicting. A layer's weights ``(n_in, n_out)`` and then its biases ``(n_out,)`` follow each other
+in the flat vector. All of it is in this one file because numba's cache on disk notices a
+change of the file that holds a kernel, not of the files that hold the functions it calls.
+"""
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from censquant._compile import fast
+
+RELU, GELU, SILU, TANH = range(4)
+
+
+def _power_of_two(exponent, like):
+    """``2 ** exponent`` in the floating type of ``like``."""
+    return type(like)(2.0) ** exponent
+
+
+@overload(_power_of_two)
+def _compiled_power_of_two(exponent, like):
+    # Writing the exponent's bits keeps the loop free of library calls, so that it vectorises.
+    if like == types.float32:
+        return lambda exponent, like: np.int32(
+            (np.int32(exponent) + np.int32(127)) << np.int32(23)
+        ).view(np.float32)
+    return lambda exponent, like: np.int64(
+        (np.int64(exponent) + np.int64(1023)) << np.int64(52)
+    ).view(np.float64)
+
+
+@fast
+def exp_minus(z):
+    """``exp(-z)`` for ``z >= 0``, relative error below 2e-7.
+
+    Constants are float32 throughout: a float64 one would widen the whole loop.
+    """
+    z = min(z, z * np.float32(0) + np.float32(80))
+    n = np.floor(z * np.float32(1.4426950408889634) + np.float32(0.5))
+    # ln 2 in two parts: the first has few bits, so that the difference is exact.
+    r = n * np.float32(0.693359375) - z - n * np.float32(2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    return (p * r * r + r + np.float32(1)) * _power_of_two(-n, r)
+
+
+@fast
+def _bias_relu(z, bias, slope):
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            x = z[i, j] + bias[j]
+            positive = x > 0
+            z[i, j] = x if positive else np.float32(0)
+            if slope is not None:
+                slope[i, j] = np.float32(1) if positive else np.float32(0)
+
+
+@fast
+def _bias_gelu(z, bias, slope):
+    """``x Phi(x)``; the normal tail is Zelen and Severo's rational form, error below 1e-7."""
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            x = z[i, j] + bias[j]
+            size = abs(x)
+            density = exp_minus(np.float32(0.5) * size * size) * np.float32(0.3989422804014327)
+            t = np.float32(1) / (np.float32(1) + np.float32(0.2316419) * size)
+            p = np.float32(1.330274429)
+            p = p * t + np.float32(-1.821255978)
+            p = p * t + np.float32(1.781477937)
+            p = p * t + np.float32(-0.356563782)
+            p = p * t + np.float32(0.319381530)
+            tail = density * p * t
+            share = np.float32(1) - tail if x > 0 else tail
+            z[i, j] = x * share
+            if slope is not None:
+                slope[i, j] = share + x * density
+
+
+@fast
+def _bias_silu(z, bias, slope):
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            x = z[i, j] + bias[j]
+            e = exp_minus(abs(x))
+            sigmoid = np.float32(1) / (np.float32(1) + e)
+            sigmoid = sigmoid if x > 0 else np.float32(1) - sigmoid
+            z[i, j] = x * sigmoid
+            if slope is not None:
+                slope[i, j] = sigmoid * (np.float32(1) + x * (np.float32(1) - sigmoid))
+
+
+@fast
+def _bias_tanh(z, bias, slope):
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            x = z[i, j] + bias[j]
+            e = exp_minus(np.float32(2) * abs(x))
+            size = (np.float32(1) - e) / (np.float32(1) + e)
+            value = size if x > 0 else -size
+            z[i, j] = value
+            if slope is not None:
+                slope[i, j] = np.float32(1) - value * value
+
+
+@fast
+def _activate(z, bias, activation, slope):
+    """Turn ``z`` into ``f(z + bias)`` in place; write ``f'`` into ``slope`` unless it is None."""
+    if activation == RELU:
+        _bias_relu(z, bias, slope)
+    elif activation == GELU:
+        _bias_gelu(z, bias, slope)
+    elif activation == SILU:
+        _bias_silu(z, bias, slope)
+    else:
+        _bias_tanh(z, bias, slope)
+
+
+@fast
+def _mix(word):
+    """Scramble a 32-bit counter into a random word."""
+    word = np.uint32((word ^ (word >> np.uint32(16))) * np.uint32(0x7FEB352D))
+    word = np.uint32((word ^ (word >> np.uint32(15))) * np.uint32(0x846CA68B))
+    return np.uint32(word ^ (word >> np.uint32(16)))
+
+
+@fast
+def _drop(h, slope, rate, key):
+    """Zero a random share ``rate`` of the hidden values and scale up the rest."""
+    threshold = np.uint32(rate * 4294967295.0)
+    kept = np.float32(1.0 / (1.0 - rate))
+    for i in range(h.shape[0]):
+        for j in range(h.shape[1]):
+            word = _mix(np.uint32(key + np.uint32(i * h.shape[1] + j)))
+            factor = kept if word >= threshold else np.float32(0)
+            h[i, j] *= factor
+            slope[i, j] *= factor
+
+
+@fast
+def _multiply(a, b, out, small):
+    """Write ``a @ b`` into ``out`` by products of at most ``small`` multiplications each.
+
+    ``small`` 0 makes one product; see ``censquant._engine.networks._blas``.
+    """
+    n = a.shape[0]
+    size = small // (b.shape[0] * b.shape[1])
+    if size < 16 or size >= n:
+        np.dot(a, b, out)
+        return
+    n_blocks = (n + size - 1) // size
+    size = (n + n_blocks - 1) // n_blocks
+    for start in range(0, n, size):
+        np.dot(a[start : start + size], b, out[start : start + size])
+
+
+@fast
+def _multiply_transposed(a, b, out, work, small):
+    """Write ``a.T @ b`` into ``out``, as :func:`_multiply` does; ``work`` has room for ``out``."""
+    n = a.shape[0]
+    size = small // (a.shape[1] * b.shape[1])
+    if size < 16 or size >= n:
+        np.dot(a.T, b, out)
+        return
+    n_blocks = (n + size - 1) // size
+    size = (n + n_blocks - 1) // n_blocks
+    np.dot(a[:size].T, b[:size], out)
+    part = work[: a.shape[1] * b.shape[1]].reshape(a.shape[1], b.shape[1])
+    for start in range(size, n, size):
+        np.dot(a[start : start + size].T, b[start : start + size], part)
+        for i in range(out.shape[0]):
+            for j in range(out.shape[1]):
+                out[i, j] += part[i, j]
+
+
+@fast
+def dense_forward(parameters, sizes, activation, dropout, key, x, hidden, slopes, out, small):
+    """Write the network's output for the rows ``x`` into ``out``.
+
+    ``hidden`` and ``slopes`` receive the hidden values and the activation's derivative there, layer
+    after layer in flat work space: the backward pass needs both. With ``slopes`` None the pass
+    predicts: no derivative is kept and nothing is dropped.
+    """
+    n = x.shape[0]
+    last = len(sizes) - 2
+    offset = 0
+    place = 0
+    layer_input = x
+    for layer in range(last + 1):
+        n_in = sizes[layer]
+        n_out = sizes[layer + 1]
+        weights = parameters[offset : offset + n_in * n_out].reshape(n_in, n_out)
+        bias = parameters[offset + n_in * n_out : offset + (n_in + 1) * n_out]
+        offset += (n_in + 1) * n_out
+        if layer == last:
+            _multiply(layer_input, weights, out, small)
+            for i in range(n):
+                for j in range(n_out):
+                    out[i, j] += bias[j]
+        else:
+            h = hidden[place : place + n * n_out].reshape(n, n_out)
+            _multiply(layer_input, weights, h, small)
+            if slopes is None:
+                _activate(h, bias, activation, None)
+            else:
+                slope = slopes[place : place + n * n_out].reshape(n, n_out)
+                _activate(h, bias, activation, slope)
+                if dropout > 0:
+                    _drop(h, slope, dropout, _mix(np.uint32(key + np.uint32(layer))))
+            place += n * n_out
+            layer_input = h
+
+
+@fast
+def dense_backward(parameters, sizes, x, hidden, slopes, out_gradient, gradient, work, small):
+    """Write the loss's derivative by every parameter into ``gradient``.
+
+    Follows a forward pass over the same ``x``, whose ``hidden`` and ``slopes`` it reads. The
+    derivatives by hidden values take the place of ``hidden``; ``work`` has room for the weights of
+    any layer.
+    """
+    n = x.shape[0]
+    last = len(sizes) - 2
+    offset = len(gradient)
+    place = 0
+    for layer in range(last):
+        place += n * sizes[layer + 1]
+    delta = out_gradient
+    for step in range(last + 1):
+        layer = last - step
+        n_in = sizes[layer]
+        n_out = sizes[layer + 1]
+        offset -= (n_in + 1) * n_out
+        weights = parameters[offset : offset + n_in * n_out].reshape(n_in, n_out)
+        weight_gradient = gradient[offset : offset + n_in * n_out].reshape(n_in, n_out)
+        bias_gradient = gradient[offset + n_in * n_out : offset + (n_in + 1) * n_out]
+        bias_gradient[:] = np.float32(0)
+        for i in range(n):
+            for j in range(n_out):
+                bias_gradient[j] += delta[i, j]
+        if layer == 0:
+            _multiply_transposed(x, delta, weight_gradient, work, small)
+        else:
+            place -= n * n_in
+            h = hidden[place : place + n * n_in].reshape(n, n_in)
+            slope = slopes[place : place + n * n_in].reshape(n, n_in)
+            _multiply_transposed(h, delta, weight_gradient, work, small)
+            np.dot(delta, weights.T, h)
+            for i in range(n):
+                for j in range(n_in):
+                    h[i, j] *= slope[i, j]
+            delta = h
+
+
+@fast
+def adam_step(parameters, gradient, mean, square, step, learning_rate, weight_decay):
+    """Move the parameters by one step of Adam with L2 decay inside the gradient, as in the paper.
+
+    ``step`` counts from 1. The decay would shrink the weights of units that no row reaches into
+    subnormal numbers, with which processors are about ten times slower. A shrinking weight so
+    stays at 1e-12: too little for any prediction, enough for the unit to grow again when the loss
+    asks for it, which a weight of 0 could not. Moments may vanish: beside 1e-8 they are nothing.
+    """
+    smallest_normal = np.float32(1.1754944e-38)
+    smallest_weight = np.float32(1e-12)
+    beta1 = np.float32(0.9)
+    beta2 = np.float32(0.999)
+    rest1 = np.float32(1.0 - 0.9)
+    rest2 = np.float32(1.0 - 0.999)
+    rate = np.float32(learning_rate / (1.0 - 0.9**step))
+    correction = np.float32(1.0 / np.sqrt(1.0 - 0.999**step))
+    decay = np.float32(weight_decay)
+    for i in range(len(parameters)):
+        g = gradient[i] + decay * parameters[i]
+        m = beta1 * mean[i] + rest1 * g
+        v = beta2 * square[i] + rest2 * g * g
+        p = parameters[i] - rate * m / (np.sqrt(v) * correction + np.float32(1e-8))
+        mean[i] = m if abs(m) >= smallest_normal else np.float32(0)
+        square[i] = v if v >= smallest_normal else np.float32(0)
+        shrunk = abs(p) < smallest_weight and p != np.float32(0)
+        parameters[i] = np.copysign(smallest_weight, p) if shrunk else p

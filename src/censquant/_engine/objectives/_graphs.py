@@ -1,0 +1,339 @@
+"""Distributions with formulas in a graph: the operations of their quantiles and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, Protocol
+
+import numpy as np
+
+from censquant._engine.losses import LARGEST_LOG, SMALLEST_SCALE
+from censquant._engine.objectives._bounds import ParameterBounds
+from censquant._engine.objectives._likelihood import (
+    AsymmetricLaplaceLikelihood,
+    GumbelLikelihood,
+    NormalLikelihood,
+)
+from censquant._engine.objectives._shape import ShapeLikelihood
+from censquant._engine.objectives._shape_distribution import BASES, shape_knots
+from censquant._typing import Floats
+from censquant.export import Value, count_in_rows
+
+# Halvings of an interval of log-odds: the last is shorter than rounding.
+_HALVINGS = 60
+# West (2005), Better approximations to cumulative normal functions: Hart's rational form.
+_ABOVE = (
+    3.52624965998911e-02,
+    0.700383064443688,
+    6.37396220353165,
+    33.912866078383,
+    112.079291497871,
+    221.213596169931,
+    220.206867912376,
+)
+_BELOW = (
+    8.83883476483184e-02,
+    1.75566716318264,
+    16.064177579207,
+    86.7807322029461,
+    296.564248779674,
+    637.333633378831,
+    793.826512519948,
+    440.413735824752,
+)
+_FAR = 7.07106781186547
+
+
+class UnitDistribution(Protocol):
+    """Distributions in model units."""
+
+    def quantile(self, levels: Floats) -> Value:
+        """Return quantiles ``(n, k)`` at levels ``(k,)``."""
+        ...
+
+    def inverse_survival(self, probabilities: Floats) -> Value:
+        """Return times ``(n, k)`` that are outlived with probabilities ``(k,)``."""
+        ...
+
+    def cdf(self, times: Value) -> Value:
+        """Return the levels ``(n, T)`` of times."""
+        ...
+
+    def survival(self, times: Value) -> Value:
+        """Return the probabilities ``(n, T)`` of later events."""
+        ...
+
+
+@singledispatch
+def distribution_graph(objective: Any, outputs: Sequence[Value]) -> UnitDistribution:
+    """Return the distributions, in model units, that networks' outputs stand for in a graph.
+
+    Parameters
+    ----------
+    objective : Objective
+        One with a ``distribution``.
+    outputs : sequence of Value of shape (n, n_outputs)
+        Of each member of an ensemble, whose quantiles are averaged.
+
+    Returns
+    -------
+    distribution : UnitDistribution
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.export import Graph
+    >>> from censquant._engine.objectives import NormalLikelihood, distribution_graph
+    >>> normal = distribution_graph(NormalLikelihood(), [Graph().numbers(2)])
+    >>> normal.quantile(np.array([0.1, 0.5])).shape
+    (None, 2)
+    """
+    raise TypeError(
+        f"Predictions of {type(objective).__name__} cannot be exported: its distribution is not "
+        "known to the export."
+    )
+
+
+@distribution_graph.register
+def _normal(objective: NormalLikelihood, outputs: Sequence[Value]) -> UnitDistribution:
+    return _LocationScale(*_location_and_scale(objective.bounds, outputs), "normal")
+
+
+@distribution_graph.register
+def _gumbel(objective: GumbelLikelihood, outputs: Sequence[Value]) -> UnitDistribution:
+    base = "mirrored gumbel" if objective.mirrored else "gumbel"
+    return _LocationScale(*_location_and_scale(objective.bounds, outputs), base)
+
+
+@distribution_graph.register
+def _shape(objective: ShapeLikelihood, outputs: Sequence[Value]) -> UnitDistribution:
+    return _Bent(_mean(outputs), objective.base, objective.n_outputs, objective.cap)
+
+
+@distribution_graph.register
+def _laplace(objective: AsymmetricLaplaceLikelihood, outputs: Sequence[Value]) -> UnitDistribution:
+    members = []
+    for output in outputs:
+        values = _bounded(objective.bounds, output)
+        log_scale = values.columns([1]).clip(-LARGEST_LOG, LARGEST_LOG)
+        log_kappa = values.columns([2]).clip(-LARGEST_LOG, LARGEST_LOG)
+        mean, kappa = log_scale.exp() / np.sqrt(2.0), log_kappa.exp()
+        members.append((values.columns([0]), mean * kappa, mean / kappa, log_kappa * 2.0))
+    return _Laplace(members)
+
+
+def _mean(values: Sequence[Value]) -> Value:
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total if len(values) == 1 else total / float(len(values))
+
+
+def _bounded(bounds: ParameterBounds | None, output: Value) -> Value:
+    """Return outputs within their bounds; see ``bound_outputs``."""
+    if bounds is None:
+        return output
+    lowest, low, high, highest = np.array(bounds.limits).T
+    with np.errstate(divide="ignore"):
+        room_above, room_below = 1.0 / (highest - high), 1.0 / (low - lowest)
+    above: Value = output > high
+    below: Value = output < low
+    upper: Value = high + 1.0 / (room_above + 1.0 / above.where(output - high, 1.0))
+    lower: Value = low - 1.0 / (room_below + 1.0 / below.where(low - output, 1.0))
+    return above.where(upper, below.where(lower, output))
+
+
+def _location_and_scale(
+    bounds: ParameterBounds | None, outputs: Sequence[Value]
+) -> tuple[Value, Value]:
+    values = [_bounded(bounds, output) for output in outputs]
+    scales = [_softplus(value.columns([1])) + SMALLEST_SCALE for value in values]
+    return _mean([value.columns([0]) for value in values]), _mean(scales)
+
+
+def _softplus(x: Value) -> Value:
+    return x.maximum(0.0) + _log1p((-x.abs()).exp())
+
+
+def _log1p(x: Value) -> Value:
+    """Return ``log(1 + x)`` without loss of the digits of a small ``x``."""
+    # The rounding of 1 + x is divided out again.
+    total = x + 1.0
+    rounded = total - 1.0
+    same = rounded.equals(0.0)
+    return same.where(x, total.log() * x / same.where(1.0, rounded))
+
+
+def normal_cdf(x: Value) -> Value:
+    """Return the standard normal distribution function in a graph; error below 1e-14.
+
+    Parameters
+    ----------
+    x : Value
+
+    Returns
+    -------
+    probability : Value of the shape of ``x``
+    """
+    size = x.abs().minimum(40.0)
+    density = (size * size * -0.5).exp()
+    near = density * _polynomial(size, _ABOVE) / _polynomial(size, _BELOW)
+    fraction = size + 0.65
+    for numerator in (4.0, 3.0, 2.0, 1.0):
+        fraction = size + numerator / fraction
+    far = density / fraction / 2.506628274631
+    tail = (size < _FAR).where(near, far)
+    return (x > 0.0).where(1.0 - tail, tail)
+
+
+def _polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+    total = x * coefficients[0] + coefficients[1]
+    for coefficient in coefficients[2:]:
+        total = total * x + coefficient
+    return total
+
+
+def _standard_cdf(base: str, u: Value) -> Value:
+    if base == "normal":
+        return normal_cdf(u)
+    if base == "gumbel":
+        return 1.0 - (-u.exp()).exp()
+    return (-(-u).exp()).exp()
+
+
+def _standard_survival(base: str, u: Value) -> Value:
+    if base == "normal":
+        return normal_cdf(-u)
+    return 1.0 - _standard_cdf(base, u)
+
+
+@dataclass(frozen=True, eq=False)
+class _LocationScale:
+    location: Value
+    scale: Value
+    base: str
+
+    def quantile(self, levels: Floats) -> Value:
+        return self.location + self.scale * np.ravel(BASES[self.base][1].quantile(levels))
+
+    def inverse_survival(self, probabilities: Floats) -> Value:
+        return self.location + self.scale * np.ravel(
+            BASES[self.base][1].inverse_survival(probabilities)
+        )
+
+    def cdf(self, times: Value) -> Value:
+        return _standard_cdf(self.base, (times - self.location) / self.scale)
+
+    def survival(self, times: Value) -> Value:
+        return _standard_survival(self.base, (times - self.location) / self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class _Bent:
+    """See ``ShapeDistribution``."""
+
+    values: Value
+    base: str
+    n_knots: int
+    cap: float
+
+    @property
+    def _knots(self) -> Floats:
+        return shape_knots(self.base, self.n_knots)
+
+    def quantile(self, levels: Floats) -> Value:
+        return self._bent(np.ravel(BASES[self.base][1].quantile(levels)))
+
+    def inverse_survival(self, probabilities: Floats) -> Value:
+        return self._bent(np.ravel(BASES[self.base][1].inverse_survival(probabilities)))
+
+    def cdf(self, times: Value) -> Value:
+        inside = _standard_cdf(self.base, self._straightened(times))
+        return (times >= self.cap).where(1.0, inside)
+
+    def survival(self, times: Value) -> Value:
+        inside = _standard_survival(self.base, self._straightened(times))
+        return (times > self.cap).where(0.0, inside)
+
+    def _bent(self, u: Floats) -> Value:
+        knots = self._knots
+        segment = np.clip(np.searchsorted(knots, u, side="right") - 1, 0, len(knots) - 2)
+        share = (u - knots[segment]) / np.diff(knots)[segment]
+        left, right = self.values.columns(segment), self.values.columns(segment + 1)
+        return (left + (right - left) * share).minimum(self.cap)
+
+    def _straightened(self, times: Value) -> Value:
+        graph, knots = self.values.graph, self._knots
+        if len(knots) > 2:
+            inner = self.values.columns(np.arange(1, len(knots) - 1))
+            segment = count_in_rows(inner, times)
+        else:
+            segment = graph.repeated(np.zeros(int(times.shape[-1] or 0), np.int64), times)
+        left, right = self.values.take_along(segment), self.values.take_along(segment + 1)
+        share = (times - left) / (right - left)
+        return graph.lookup(knots, segment) + share * graph.lookup(np.diff(knots), segment)
+
+
+@dataclass(frozen=True, eq=False)
+class _Laplace:
+    """See ``AsymmetricLaplaceDistribution``; location, early, late and log-odds per member."""
+
+    members: list[tuple[Value, Value, Value, Value]]
+
+    def quantile(self, levels: Floats) -> Value:
+        graph = self.members[0][0].graph
+        return self._of_logs(graph.value(np.log(levels)), graph.value(np.log1p(-levels)))
+
+    def inverse_survival(self, probabilities: Floats) -> Value:
+        graph = self.members[0][0].graph
+        p = probabilities
+        return self._of_logs(graph.value(np.log1p(-p)), graph.value(np.log(p)))
+
+    def cdf(self, times: Value) -> Value:
+        return 1.0 / ((-self._log_odds_at(times)).exp() + 1.0)
+
+    def survival(self, times: Value) -> Value:
+        return 1.0 / (self._log_odds_at(times).exp() + 1.0)
+
+    def _of_logs(self, log_p: Value, log_q: Value) -> Value:
+        parts = []
+        for location, early, late, odds in self.members:
+            below = early * (log_p - _log_expit(odds)).minimum(0.0)
+            above = late * (log_q - _log_expit(-odds)).minimum(0.0)
+            parts.append(location + below - above)
+        return _mean(parts)
+
+    def _log_odds_at(self, times: Value) -> Value:
+        each = [_log_odds_of_one(times, *member) for member in self.members]
+        if len(each) == 1:
+            return each[0]
+        low, high = each[0], each[0]
+        for odds in each[1:]:
+            low, high = low.minimum(odds), high.maximum(odds)
+
+        def halve(number: Value, low: Value, high: Value) -> list[Value]:
+            middle = (low + high) * 0.5
+            early = self._of_logs(_log_expit(middle), _log_expit(-middle)) <= times
+            return [early.where(middle, low), early.where(high, middle)]
+
+        low, high = times.graph.loop(_HALVINGS, [low, high], halve)
+        return (low + high) * 0.5
+
+
+def _log_expit(x: Value) -> Value:
+    return -_softplus(-x)
+
+
+def _log_odds_of_one(
+    times: Value, location: Value, early: Value, late: Value, odds: Value
+) -> Value:
+    below = times < location
+    distance = (times - location).abs() / below.where(early, late)
+    tail = below.where(_log_expit(odds), _log_expit(-odds)) - distance
+    # log(1 - exp(tail)), whose argument is negative.
+    far = _log1p(-tail.minimum(-1.0).exp())
+    near = (1.0 - tail.maximum(-1.0).exp()).log()
+    size = tail - (tail < -1.0).where(far, near)
+    return below.where(size, -size)

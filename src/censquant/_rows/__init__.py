@@ -1,0 +1,1 @@
+"""The one road from a user's X and y to rows of numbers."""

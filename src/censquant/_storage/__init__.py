@@ -1,0 +1,1 @@
+"""Model files: what a fitted estimator writes, and how it comes back."""

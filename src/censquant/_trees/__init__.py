@@ -1,0 +1,1 @@
+"""Bins, tree arrays and walks; growers of boosting, forests and follow-up."""
