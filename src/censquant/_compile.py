@@ -28,20 +28,6 @@ def compiled_with(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     or in the user's cache directory. Where none of them can be written to (a read-only
     installation and no home directory), it is kept in a private temporary directory; where that
     is impossible too, or the disk is full, every process compiles for itself.
-
-    Parameters
-    ----------
-    **options
-        Options of ``numba.njit``.
-
-    Examples
-    --------
-    >>> from censquant._compile import compiled_with
-    >>> @compiled_with(error_model="numpy")
-    ... def halve(x):
-    ...     return x / 2
-    >>> halve(3.0)
-    1.5
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -102,13 +88,7 @@ def _cache_dir(path: str | None) -> Iterator[None]:
 
 
 def private_directory() -> str:
-    """Return a temporary directory that outlives the process and that no other user can write to.
-
-    Raises
-    ------
-    OSError
-        If there is none.
-    """
+    """Return a temporary directory that outlives the process and only this user can write to."""
     user = os.getuid() if hasattr(os, "getuid") else "user"
     path = Path(tempfile.gettempdir()) / f"censquant-{user}"
     path.mkdir(mode=0o700, exist_ok=True)

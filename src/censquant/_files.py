@@ -231,11 +231,6 @@ def read_arrays(
 
     Nothing is allocated that the file is not long enough to fill. Headers of format 1 have no
     digest.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, is not ours, holds something else or is of a newer format.
     """
     path = Path(path)
     if not path.is_file():
@@ -331,12 +326,7 @@ def in_one_line(error: Exception) -> str:
 
 
 def strict_json(text: str) -> Any:
-    """Return what a JSON text says; an ambiguous one, or a number without a value, is refused.
-
-    Raises
-    ------
-    ValueError or RecursionError
-    """
+    """Return what a JSON text says; an ambiguous one, or a number without a value, is refused."""
     return json.loads(
         text,
         object_pairs_hook=_without_duplicates,

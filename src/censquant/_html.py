@@ -5,14 +5,7 @@ from html import escape
 
 
 def html_table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a table of texts in HTML.
-
-    Examples
-    --------
-    >>> from censquant._html import html_table
-    >>> html_table(["p"], [["< 0.1"]])
-    '<table><thead><tr><th>p</th></tr></thead><tbody><tr><td>&lt; 0.1</td></tr></tbody></table>'
-    """
+    """Return a table of texts in HTML."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in heading)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in lines

@@ -71,14 +71,7 @@ class Outcome:
 
 
 def _gives_event(values: NDArray[Any], event: NDArray[np.bool_]) -> str:
-    """Say how a column tells the event, in words; empty if it does not.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers with NaN where one is missing, or codes of categories with -1 there.
-    event : ndarray of bool of shape (n,)
-    """
+    """Say how a column tells the event, in words; empty if it does not."""
     n_events = np.count_nonzero(event)
     if n_events in (0, len(event)):
         return ""

@@ -24,12 +24,6 @@ class Aipcw:
     estimate is right if either the censoring model or the event model is, and its error is the
     product of theirs where neither is. Where censoring depends on the features, the worse of two
     answers counts: that of the censoring model, and that of one with hazards 40 % higher.
-
-    Examples
-    --------
-    >>> from censquant._calibration import Aipcw
-    >>> Aipcw().sides
-    ('lower', 'upper')
     """
 
     sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")

@@ -37,14 +37,6 @@ class CommonCensoringGraph:
     censoring : CommonCensoring
     graph : Graph, optional
         Where the answers become constants, and which says whether times may be exact.
-
-    Examples
-    --------
-    >>> from censquant._calibration import CommonCensoring, CommonCensoringGraph
-    >>> from censquant.survival import censoring_kaplan_meier
-    >>> curve = censoring_kaplan_meier([1.0, 2.0, 3.0, 4.0], [True, False, True, False])
-    >>> CommonCensoringGraph(CommonCensoring(curve, 1)).before(2.0)
-    1.0
     """
 
     censoring: CommonCensoring
@@ -67,16 +59,6 @@ class ModelledCensoringGraph:
     Parameters
     ----------
     curve : GridCurve
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import ModelledCensoringGraph
-    >>> from censquant.export import Graph
-    >>> from censquant.quantiles import GridCurve
-    >>> curve = GridCurve.of_predictions(Graph().numbers(2), np.array([0.25, 0.75]), 0.0)
-    >>> ModelledCensoringGraph(curve).followed_until(0.1).shape
-    (None, 1)
     """
 
     curve: GridCurve
@@ -94,38 +76,7 @@ class ModelledCensoringGraph:
 def bounds_graph(
     rule: BoundRule, curve: GridCurve, censoring: GraphCensoring, quantile: Value
 ) -> tuple[Value, Value]:
-    """Return what `consistent_bounds` makes of a rule in a graph, both of shape (n, 1).
-
-    Parameters
-    ----------
-    rule : BoundRule
-        As a method of `METHODS` makes it.
-    curve : GridCurve
-        Right-censored, on the levels of `censquant.quantiles.CURVE_QUANTILES`.
-    censoring : GraphCensoring
-    quantile : Value of shape (n, 1)
-        Recalibrated quantiles of the level that the bounds promise.
-
-    Returns
-    -------
-    bounds : Value of shape (n, 1)
-    limited : Value of shape (n, 1)
-        Flags: whether follow-up ends before the bound would.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import IndexRule, ModelledCensoringGraph, bounds_graph
-    >>> from censquant.export import Graph
-    >>> from censquant.quantiles import CURVE_QUANTILES, GridCurve
-    >>> x, levels = Graph().numbers(26), np.array(CURVE_QUANTILES)
-    >>> curve = GridCurve.of_predictions(x, levels, 0.0)
-    >>> bounds, limited = bounds_graph(
-    ...     IndexRule(0.1, "lower"), curve, ModelledCensoringGraph(curve), curve.at([0.1])
-    ... )
-    >>> bounds.shape, limited.kind
-    ((None, 1), 'flag')
-    """
+    """Return what `consistent_bounds` makes of a rule in a graph, both of shape (n, 1)."""
     unlimited, end = _unlimited(rule, curve, censoring)
     if rule.side == "lower":
         bound = unlimited.minimum(quantile)

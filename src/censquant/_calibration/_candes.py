@@ -28,12 +28,6 @@ class Candes:
     References
     ----------
     .. [1] E. Candès, L. Lei, Z. Ren (2023). Conformalized survival analysis. *JRSS B* 85(1).
-
-    Examples
-    --------
-    >>> from censquant._calibration import Candes
-    >>> Candes().needs_censoring_times
-    True
     """
 
     sides: ClassVar[tuple[Side, ...]] = ("lower",)

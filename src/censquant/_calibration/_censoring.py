@@ -64,15 +64,6 @@ class CommonCensoring:
     curve : KaplanMeier
         As `censquant.survival.censoring_kaplan_meier` makes it.
     n_rows : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import CommonCensoring
-    >>> from censquant.survival import censoring_kaplan_meier
-    >>> curve = censoring_kaplan_meier([1.0, 2.0, 3.0, 4.0], [True, False, True, False])
-    >>> CommonCensoring(curve, 2).before(np.array([2.0, 3.0]))
-    array([1.        , 0.66666667])
     """
 
     curve: KaplanMeier
@@ -133,15 +124,6 @@ class ModelledCensoring:
         Predicted distributions of the censoring times, of models that have not seen the rows.
     factor : float, default 1.0
         What the censoring hazards are multiplied by.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import ModelledCensoring
-    >>> from censquant.quantiles import QuantileCurve
-    >>> curve = QuantileCurve([[1.0, 2.0], [2.0, 4.0]], taus=[0.25, 0.75], lower=0.0)
-    >>> ModelledCensoring(curve).before(np.array([1.5, 2.0]))
-    array([0.5 , 0.75])
     """
 
     curve: QuantileCurve

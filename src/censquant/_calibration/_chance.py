@@ -30,33 +30,6 @@ def chance_before(
     The inverse-probability term alone where there is no model. With one, a row censored before its
     limit gets what the model expects of it, less what it was expected to get while it was under
     observation; the two balance whatever the model says if the censoring curves are right.
-
-    Parameters
-    ----------
-    target : Target of n rows
-        Right-censored.
-    limits : ndarray of shape (n, k)
-        Finite; an event at a limit counts.
-    censoring : CensoringCurves
-    model : QuantileCurve of n rows, or None
-        Distributions of the event times.
-    entry : ndarray of shape (n,), optional
-        Times from which rows are looked at; the rows must have outlived them. A row still counts
-        for all those that censoring took before.
-
-    Returns
-    -------
-    chance : ndarray of shape (n, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import CommonCensoring, chance_before
-    >>> from censquant.survival import censoring_kaplan_meier, read_target
-    >>> target = read_target(([1.0, 2.0, 3.0], [True, False, True]))
-    >>> curve = censoring_kaplan_meier(target.time, target.event)
-    >>> chance_before(target, np.full((3, 1), 3.0), CommonCensoring(curve, 3), None)[:, 0]
-    array([1., 0., 2.])
     """
     early = target.time[:, None] <= limits
     result: Floats = (target.event[:, None] & early) / censoring.before(target.time)[:, None]

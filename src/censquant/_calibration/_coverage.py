@@ -15,32 +15,6 @@ def estimated_coverage(
     """Return the estimated share of events on the right side of their bounds.
 
     Doubly robust, see `chance_before`. That of upper bounds is the share among finite ones.
-
-    Parameters
-    ----------
-    rows : CalibrationRows of n rows
-    bounds : ndarray of shape (n, k)
-    side : {"lower", "upper"}
-    among : bool ndarray of shape (n, k), optional
-        Bounds that count; all by default.
-
-    Returns
-    -------
-    estimate, standard_error : ndarray of shape (k,)
-        NaN where no bound counts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import CalibrationRows, CommonCensoring, estimated_coverage
-    >>> from censquant.quantiles import QuantileCurve
-    >>> from censquant.survival import censoring_kaplan_meier, read_target
-    >>> target = read_target([1.0, 2.0, 3.0, 4.0])
-    >>> censoring = CommonCensoring(censoring_kaplan_meier(target.time, target.event), 4)
-    >>> curve = QuantileCurve(np.tile([1.0, 2.0], (4, 1)), [0.25, 0.5], lower=0.0)
-    >>> rows = CalibrationRows(target, curve, censoring, np.ones(4))
-    >>> estimated_coverage(rows, np.full((4, 1), 2.0), "lower")[0]
-    array([0.75])
     """
     finite = np.isfinite(bounds)
     limits = np.where(finite, bounds, rows.target.time[:, None])

@@ -12,29 +12,6 @@ def censoring_dependence(target: Target, predicted: Floats, weight: Floats | Non
     The score test of a proportional-hazards model of the censoring time with one feature, the rank
     of the predicted time. It needs predictions of models that have not seen the rows; a small value
     says that later predicted censoring comes later.
-
-    Parameters
-    ----------
-    target : Target of n rows
-        Right-censored; the censorings are what the test looks at.
-    predicted : ndarray of shape (n,)
-        Predicted censoring times, or anything that increases with them.
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    p_value : float
-        One-sided; 1 where nothing is censored or all predictions are equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import censoring_dependence
-    >>> from censquant.survival import read_target
-    >>> time = np.arange(1.0, 41.0)
-    >>> target = read_target((time, np.zeros(40, dtype=bool)))
-    >>> censoring_dependence(target, time) < 0.001
-    True
     """
     from scipy.special import ndtr
 

@@ -31,12 +31,6 @@ class DrCosarc:
     ----------
     .. [1] M. Sesia, V. Svetnik (2025). Doubly robust conformalized survival analysis with
        right-censored data. *ICML*.
-
-    Examples
-    --------
-    >>> from censquant._calibration import DrCosarc
-    >>> DrCosarc().sides
-    ('lower',)
     """
 
     seed: int = 0

@@ -53,31 +53,13 @@ class BoundFamily:
     curve : QuantileCurve of n rows
     elapsed : ndarray of shape (n,), optional
         Time already survived: bounds are then of those who have lived that long, and at least that.
-
-    Examples
-    --------
-    >>> from censquant._calibration import BoundFamily
-    >>> from censquant.quantiles import QuantileCurve
-    >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.001, 0.5, 0.99], lower=0.0)
-    >>> BoundFamily(curve).at([0.001 - 1.0, 0.001, 0.5]).round(3)
-    array([[0.368, 1.   , 2.   ]])
     """
 
     curve: QuantileCurve
     elapsed: Floats | None = None
 
     def at(self, indices: ArrayLike | Sequence[float]) -> Floats:
-        """Return the bounds at common indices, shape (n, k), increasing with the index.
-
-        Parameters
-        ----------
-        indices : array-like of shape (k,)
-            Infinite ones give the trivial bounds.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n, k)
-        """
+        """Return the bounds at common indices, shape (n, k), increasing with the index."""
         return self._bounds(np.tile(np.asarray(indices, dtype=np.float64), (len(self.curve), 1)))
 
     def at_each(self, index: Floats) -> Floats:
@@ -101,19 +83,7 @@ class BoundFamily:
 
     @staticmethod
     def stretch(index: Floats, *, is_anchored: bool) -> Floats:
-        """Return by how much indices stretch times, 1 for those that are levels.
-
-        Parameters
-        ----------
-        index : ndarray
-        is_anchored : bool
-            Whether there is a first time, from which times are stretched; else it is the distance
-            from the median.
-
-        Returns
-        -------
-        factor : ndarray of the shape of ``index``
-        """
+        """Return by how much indices stretch times, 1 for those that are levels."""
         below, above = np.minimum(index - LOWEST, 0.0), np.maximum(index - HIGHEST, 0.0)
         # Infinite indices have trivial bounds; until then they must not overflow.
         power = below + above if is_anchored else above - below

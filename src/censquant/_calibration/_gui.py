@@ -26,12 +26,6 @@ class Gui:
     ----------
     .. [1] Y. Gui, R. Hore, Z. Ren, R. F. Barber (2024). Conformalized survival analysis with
        adaptive cut-offs. *Biometrika* 111(2).
-
-    Examples
-    --------
-    >>> from censquant._calibration import Gui
-    >>> Gui().needs_censoring_times
-    True
     """
 
     sides: ClassVar[tuple[Side, ...]] = ("lower",)

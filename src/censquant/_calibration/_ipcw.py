@@ -16,12 +16,6 @@ class Ipcw:
 
     Needs no event model, and is right if the censoring model is. Where it is not, nothing makes up
     for it.
-
-    Examples
-    --------
-    >>> from censquant._calibration import Ipcw
-    >>> Ipcw().given_age
-    True
     """
 
     sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")

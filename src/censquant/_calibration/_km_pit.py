@@ -18,12 +18,6 @@ class KmPit:
 
     Needs no censoring model. It assumes that indices of events and of censorings are independent,
     as `Recalibration` does: the method that corrects levels of whole curves.
-
-    Examples
-    --------
-    >>> from censquant._calibration import KmPit
-    >>> KmPit().refuses_censoring
-    False
     """
 
     sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")

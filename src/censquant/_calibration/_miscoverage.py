@@ -58,15 +58,6 @@ class MiscoverageCurve:
         The same among rows whose bound follow-up does not cut. A cut bound is missed less often
         than promised; what it leaves of the promise must not be spent on the others, who are those
         at the highest risk.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import INDICES, MiscoverageCurve
-    >>> exact, sure = np.clip(INDICES, 0.0, 1.0), np.zeros(len(INDICES))
-    >>> curve = MiscoverageCurve("lower", exact, exact, sure, sure + 1e9, n_events=1000)
-    >>> round(curve.rule(0.1).index, 6)
-    0.1
     """
 
     side: Side
@@ -131,20 +122,6 @@ def miscoverage_curve(
 
     A row that outlived ``elapsed`` stands for all those that censoring took before, whose events
     would have come later too. The miscoverage of upper bounds is that among finite ones.
-
-    Parameters
-    ----------
-    rows : CalibrationRows
-    chances : callable
-    side : {"lower", "upper"}
-    elapsed : float, optional
-        Age whose survivors the bounds are for.
-    share, caution : float
-        See `MiscoverageCurve`.
-
-    Returns
-    -------
-    curve : MiscoverageCurve
     """
     if elapsed is not None:
         rows = rows.take(rows.target.time > elapsed)

@@ -29,21 +29,6 @@ class Recalibration:
         Increasing indices of observed events.
     level : ndarray of shape (k,)
         Share of events by each of them.
-
-    Examples
-    --------
-    Events come at half of the predicted times.
-
-    >>> import numpy as np
-    >>> from censquant._calibration import Recalibration
-    >>> from censquant.quantiles import QuantileCurve
-    >>> from censquant.survival import read_target
-    >>> levels = np.arange(0.05, 1.0, 0.05)
-    >>> curve = QuantileCurve(np.tile(levels, (200, 1)), levels, lower=0.0)
-    >>> times = np.linspace(0.0, 0.5, 200)
-    >>> fitted = Recalibration.fit(curve, read_target(times), np.ones(200))
-    >>> fitted.curve(curve).at([0.5])[0].round(2)
-    array([0.25])
     """
 
     index: Floats
@@ -51,19 +36,7 @@ class Recalibration:
 
     @classmethod
     def fit(cls, curve: QuantileCurve, target: Target, weight: Floats) -> "Recalibration":
-        """Learn from rows that the model has not seen.
-
-        Parameters
-        ----------
-        curve : QuantileCurve of n rows
-        target : Target of n rows
-            Right-censored.
-        weight : ndarray of shape (n,)
-
-        Returns
-        -------
-        recalibration : Recalibration
-        """
+        """Learn from rows that the model has not seen."""
         score = BoundFamily(curve).index_of(target.time)
         steps = kaplan_meier(score, target.event, weight)
         with_event = steps.n_events > 0
@@ -104,17 +77,7 @@ class Recalibration:
         return known, np.concatenate(([0.0], self.level, [1.0]))
 
     def curve(self, curve: QuantileCurve) -> QuantileCurve:
-        """Return the recalibrated curves, with the reach that is left of theirs.
-
-        Parameters
-        ----------
-        curve : QuantileCurve of any rows
-            As the model predicts them.
-
-        Returns
-        -------
-        recalibrated : QuantileCurve
-        """
+        """Return the recalibrated curves, with the reach that is left of theirs."""
         values = BoundFamily(curve).at(self.index_at(LEVELS))
         result = QuantileCurve.from_predictions(values, LEVELS, curve.lower)
         reach = np.minimum(self.level_of(curve.reach), self.highest)

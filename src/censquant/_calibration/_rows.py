@@ -24,19 +24,6 @@ class CalibrationRows:
         Recalibrated distributions, which fill the gaps that censoring left.
     censoring_time : ndarray of shape (n,), optional
         Times at which rows were or would have been censored, where they are known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import CalibrationRows, CommonCensoring
-    >>> from censquant.quantiles import QuantileCurve
-    >>> from censquant.survival import censoring_kaplan_meier, read_target
-    >>> target = read_target(([1.0, 2.0], [True, False]))
-    >>> censoring = CommonCensoring(censoring_kaplan_meier(target.time, target.event), 2)
-    >>> curve = QuantileCurve([[1.0, 2.0], [1.0, 2.0]], [0.25, 0.5], lower=0.0)
-    >>> rows = CalibrationRows(target, curve, censoring, np.ones(2))
-    >>> len(rows.take([1]))
-    1
     """
 
     target: Target
@@ -50,16 +37,7 @@ class CalibrationRows:
         return len(self.target)
 
     def take(self, rows: Any) -> "CalibrationRows":
-        """Return some of the rows.
-
-        Parameters
-        ----------
-        rows : slice, or array-like of int or bool
-
-        Returns
-        -------
-        rows : CalibrationRows
-        """
+        """Return some of the rows."""
         return replace(
             self,
             target=self.target.take(rows),

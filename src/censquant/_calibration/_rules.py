@@ -32,12 +32,6 @@ class BoundRule:
 
     ``estimate`` is the coverage that the calibration rows show, with its ``standard_error``; both
     are NaN where the rule says nothing about it.
-
-    Examples
-    --------
-    >>> from censquant._calibration import BoundRule, IndexRule
-    >>> issubclass(IndexRule, BoundRule)
-    True
     """
 
     side: Side
@@ -113,16 +107,6 @@ class IndexRule(BoundRule):
     estimate : float
         Coverage that the calibration rows show.
     standard_error : float
-
-    Examples
-    --------
-    >>> from censquant._calibration import CommonCensoring, IndexRule
-    >>> from censquant.quantiles import QuantileCurve
-    >>> from censquant.survival import censoring_kaplan_meier
-    >>> censoring = CommonCensoring(censoring_kaplan_meier([1.0, 2.0], [True, True]), 1)
-    >>> curve = QuantileCurve([[1.0, 2.0]], taus=[0.1, 0.5], lower=0.0)
-    >>> IndexRule(0.1, "lower").bounds(curve, censoring)
-    array([1.])
     """
 
     index: float
@@ -150,32 +134,7 @@ def end_of_follow_up(
     curve: QuantileCurve,
     elapsed: Floats | None = None,
 ) -> Floats:
-    """Return the time to which a share of individuals like each row was followed.
-
-    Parameters
-    ----------
-    censoring : CensoringCurves of n rows
-    share : float
-        0 for no end.
-    curve : QuantileCurve of n rows
-        Whose smallest possible time is the earliest end.
-    elapsed : ndarray of shape (n,), optional
-        Ages that the rows have reached, which are the earliest ends instead.
-
-    Returns
-    -------
-    end : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from censquant._calibration import CommonCensoring, end_of_follow_up
-    >>> from censquant.quantiles import QuantileCurve
-    >>> from censquant.survival import censoring_kaplan_meier
-    >>> censoring = CommonCensoring(censoring_kaplan_meier([1.0, 2.0], [False, False]), 1)
-    >>> curve = QuantileCurve([[1.0, 4.0]], taus=[0.1, 0.5], lower=0.0)
-    >>> end_of_follow_up(censoring, 0.1, curve)
-    array([2.])
-    """
+    """Return the time to which a share of individuals like each row was followed."""
     if share <= 0:
         return np.full(len(curve), np.inf)
     start = curve.lower if elapsed is None else elapsed
@@ -192,55 +151,12 @@ def within(bound: Floats, end: Floats, side: Side) -> Floats:
 def consistent_bounds(
     unlimited: Floats, end: Floats, quantile: Floats, side: Side
 ) -> tuple[Floats, Flags]:
-    """Return bounds that contradict no quantile, and whether follow-up limits them.
-
-    Parameters
-    ----------
-    unlimited : ndarray of shape (n,)
-        As a rule makes them.
-    end : ndarray of shape (n,)
-        Times past which there is no bound: lower bounds are cut there, upper ones infinite.
-    quantile : ndarray of shape (n,)
-        Recalibrated quantiles of the level that the bounds promise. No lower bound is above its
-        own and no upper bound below, so that bounds of any two confidences agree as well.
-    side : {"lower", "upper"}
-
-    Returns
-    -------
-    bounds : ndarray of shape (n,)
-    limited : bool ndarray of shape (n,)
-        Whether follow-up ends before the bound would.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._calibration import consistent_bounds
-    >>> bounds, limited = consistent_bounds(
-    ...     np.array([2.0, 4.0, 9.0]), np.array([5.0, 5.0, 5.0]), np.array([3.0, 3.0, 8.0]), "lower"
-    ... )
-    >>> bounds, limited
-    (array([2., 3., 5.]), array([False, False,  True]))
-    """
+    """Return bounds that contradict no quantile, and whether follow-up limits them."""
     agree = np.minimum if side == "lower" else np.maximum
     bound = agree(unlimited, quantile)
     return within(bound, end, side), bound > end
 
 
 def trivial_rule(side: Side) -> IndexRule:
-    """Return the rule whose bounds hold whatever happens.
-
-    Parameters
-    ----------
-    side : {"lower", "upper"}
-
-    Returns
-    -------
-    rule : IndexRule
-
-    Examples
-    --------
-    >>> from censquant._calibration import trivial_rule
-    >>> trivial_rule("upper").index
-    inf
-    """
+    """Return the rule whose bounds hold whatever happens."""
     return IndexRule(TRIVIAL_LOW if side == "lower" else TRIVIAL_HIGH, side, estimate=1.0)

@@ -17,12 +17,6 @@ class Split:
 
     Without censoring the promise is exact for rows like the calibration rows, whatever the model:
     of n rows and one more, each is equally likely to be the k-th.
-
-    Examples
-    --------
-    >>> from censquant._calibration import Split
-    >>> Split().refuses_censoring
-    True
     """
 
     sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")

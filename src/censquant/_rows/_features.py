@@ -270,13 +270,7 @@ def note_of_far_features(
 
 
 def warn_of_leaks(leaks: dict[str, list[str]]) -> None:
-    """Warn of columns that give the outcome away.
-
-    Parameters
-    ----------
-    leaks : dict of str to list of str
-        Names of columns by the reason.
-    """
+    """Warn of columns that give the outcome away."""
     if leaks:
         found = "; ".join(f"{listed(names)} ({reason})" for reason, names in leaks.items())
         warn_user(

@@ -24,16 +24,6 @@ def make_folds(
     event and of units without. A fit does not depend on the order of rows, nor on whether a row is
     repeated or weighted. Where fewer units than folds have events there are fewer folds; with
     fewer than two such units there is nothing to compare, and all rows are of fold ``NEVER``.
-
-    Parameters
-    ----------
-    cv : int, splitter with ``split(X, y, groups)``, or list of pairs of arrays of int
-        Number of folds; a splitter of scikit-learn is asked for its own, and pairs are the rows to
-        train on, which do not matter here, and those to hold out.
-    x : ndarray of shape (n, ...)
-    target : Target
-    groups : ndarray of shape (n,) or None
-    rng : numpy.random.Generator
     """
     if isinstance(cv, list | tuple):
         return folds_of_splits(cv, len(target))
@@ -70,14 +60,7 @@ def _equal_rows(x: NDArray[Any], target: Target) -> NDArray[np.intp]:
 
 
 def folds_of_splits(splits: Sequence[Any], n_rows: int) -> Folds:
-    """Return the fold of every row by pairs of rows to train on and rows to hold out.
-
-    Examples
-    --------
-    >>> from censquant._rows._folds import folds_of_splits
-    >>> folds_of_splits([([2, 3], [0, 1]), ([0, 1], [2, 3])], 4)
-    array([0, 0, 1, 1])
-    """
+    """Return the fold of every row by pairs of rows to train on and rows to hold out."""
     return _folds_of_tests(splits, n_rows, "splits")
 
 

@@ -29,21 +29,6 @@ def canonical_order(*columns: NDArray[Any]) -> NDArray[np.intp]:
     With it a fit does not depend on how a file was sorted, nor on the units of time and of the
     features: the order is that of values relative to the largest of their column. Equal rows are
     interchangeable, so their order among themselves does not matter.
-
-    Parameters
-    ----------
-    *columns : arrays of shape (n,) or (n, ...)
-        Together the content of the rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._rows._row_order import canonical_order
-    >>> a, b = np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])
-    >>> bool((a[canonical_order(a)] == b[canonical_order(b)]).all())
-    True
-    >>> bool((canonical_order(a) == canonical_order(a / 7)).all())
-    True
     """
     flat = [column.reshape(len(column), -1) for column in columns]
     units = [_largest(column) for column in flat]
@@ -117,19 +102,6 @@ def arrangement(
 
     Rows of weight 0 are left out. Weights that are counts become repeated rows, so that a weighted
     fit is identical to repeating the rows; other weights are scaled to 1 on average.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n,)
-    *columns : arrays of shape (n,) or (n, ...)
-        Together the content of the rows.
-
-    Returns
-    -------
-    order : ndarray of int
-        Indices of rows.
-    weight : ndarray
-        The weight at each place of ``order``.
     """
     used = np.flatnonzero(weight > 0)
     if len(used) < len(weight):

@@ -13,15 +13,7 @@ _ABOVE_MIDDLE = 2.0**-30
 
 
 def edges_of(x: Floats, n_bins: int) -> Floats:
-    """Return the edges between the bins of each column, infinite where there are fewer values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._trees._bins import edges_of
-    >>> edges_of(np.array([[1.0], [3.0], [3.0], [7.0]]), 4)
-    array([[ 2.,  5., inf]])
-    """
+    """Return the edges between the bins of each column, infinite where there are fewer values."""
     edges = np.full((x.shape[1], n_bins - 1), np.inf)
     bin_edges(np.sort(np.ascontiguousarray(x.T)), edges)
     return edges

@@ -12,13 +12,6 @@ def log_rank_scores(time: Floats, event: NDArray[np.bool_], weight: Floats) -> F
 
     The difference of their means between two groups is the log-rank statistic up to its scale, so
     a regression tree on the scores splits as a survival tree would, at the cost of a mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._trees._log_rank import log_rank_scores
-    >>> log_rank_scores(np.array([1.0, 2.0]), np.array([True, True]), np.ones(2))
-    array([ 0.5, -0.5])
     """
     curve = kaplan_meier(time, event, weight)
     hazard = np.cumsum(curve.n_events / curve.n_at_risk)

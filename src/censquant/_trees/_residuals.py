@@ -19,14 +19,6 @@ def residual_quantiles(
     They are those of the Kaplan-Meier curve, linear between events, and above its end those of a
     normal distribution that joins it there, with the standard deviation that the censored normal
     likelihood gives to all residuals.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._trees._residuals import residual_quantiles
-    >>> residual = np.linspace(-1.0, 1.0, 201)
-    >>> residual_quantiles(residual, residual < 9.0, np.ones(201), np.array([0.25, 0.75])).round(1)
-    array([-0.5,  0.5])
     """
     curve = kaplan_meier(residual, event, weight)
     seen = curve.n_events > 0

@@ -33,17 +33,7 @@ class TimeBins:
     def fit(
         cls, time: Floats, event: NDArray[np.bool_], weight: Floats
     ) -> tuple[Self, NDArray[np.uint16]]:
-        """Return the bins of the rows and the code of each row.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from censquant._trees._time_bins import TimeBins
-        >>> time, event = np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, True, False, True])
-        >>> bins, codes = TimeBins.fit(time, event, np.ones(4))
-        >>> bins.times, codes
-        (array([2., 4.]), array([0, 3, 2, 5], dtype=uint16))
-        """
+        """Return the bins of the rows and the code of each row."""
         distinct, place = np.unique(time[event], return_inverse=True)
         bin_of = np.arange(len(distinct))
         if len(distinct) > MOST_BINS:

@@ -24,25 +24,7 @@ _READERS: tuple[type[Reader], ...] = (Pycox, Lifelines, Hazardous, ScikitSurviva
 
 
 def is_supported(model: Any) -> bool:
-    """Whether quantiles of a fitted model are available, by its methods.
-
-    Parameters
-    ----------
-    model : object
-        A fitted model, or a Pipeline or search around one.
-
-    Returns
-    -------
-    supported : bool
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from censquant import CQRNN
-    >>> from censquant.adapters import is_supported
-    >>> is_supported(CQRNN()), is_supported(LinearRegression())
-    (True, False)
-    """
+    """Whether quantiles of a fitted model are available, by its methods."""
     final, _ = final_model(model, None)
     return _has_quantiles(final) or any(reader.recognises(final) for reader in _READERS)
 
@@ -91,40 +73,7 @@ def predict_quantiles_of(model: Any, X: Any, quantiles: ArrayLike) -> Floats:
 def adapted_curve(
     model: Any, X: Any, taus: ArrayLike, *, lower: float | None = None
 ) -> tuple[QuantileCurve, Floats | None]:
-    """Distributions that a fitted model of any kind predicts, and how far the data speak for them.
-
-    Parameters
-    ----------
-    model : object
-        A fitted model, or a Pipeline or search around one.
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        Features as the model takes them.
-    taus : array-like of shape (k,), strictly increasing inside (0, 1)
-        Levels of the curve.
-    lower : float, optional
-        Smallest possible time; smaller predictions are moved up to it. By default 0 where no
-        prediction is negative, and minus infinity otherwise.
-
-    Returns
-    -------
-    curve : QuantileCurve
-    reach : ndarray of shape (n_samples,) or None
-        Highest level of each row that the model does not extrapolate: its ``identified_level``
-        where it has one (the lowest such level for left-censored times), otherwise 1 less the
-        survival probability at its last time. None where the model cannot say.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant import LinearQuantileRegressor
-    >>> from censquant.adapters import adapted_curve
-    >>> X = np.arange(40.0)[:, None]
-    >>> time = 9 + X[:, 0] + 5 * np.sin(X[:, 0])
-    >>> model = LinearQuantileRegressor([0.25, 0.75]).fit(X, time)
-    >>> curve, reach = adapted_curve(model, X, [0.25, 0.5, 0.75])
-    >>> curve.values.shape, reach.shape
-    ((40, 3), (40,))
-    """
+    """Distributions that a fitted model of any kind predicts, with their identified levels."""
     levels = check_quantiles(taus, name="taus")
     values, reach = _quantiles_and_reach(model, X, levels, with_reach=True)
     return _curve_of(values, levels, lower), reach
@@ -133,35 +82,7 @@ def adapted_curve(
 def predicted_curve(
     model: Any, X: Any, taus: ArrayLike, *, lower: float | None = None
 ) -> QuantileCurve:
-    """Distributions that a fitted model of any kind predicts, see `predict_quantiles_of`.
-
-    Parameters
-    ----------
-    model : object
-        A fitted model, or a Pipeline or search around one.
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        Features as the model takes them.
-    taus : array-like of shape (k,), strictly increasing inside (0, 1)
-        Levels of the curve.
-    lower : float, optional
-        Smallest possible time; smaller predictions are moved up to it. By default 0 where no
-        prediction is negative, and minus infinity otherwise.
-
-    Returns
-    -------
-    curve : QuantileCurve
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant import LinearQuantileRegressor
-    >>> from censquant.adapters import predicted_curve
-    >>> X = np.arange(40.0)[:, None]
-    >>> time = 9 + X[:, 0] + 5 * np.sin(X[:, 0])
-    >>> model = LinearQuantileRegressor([0.25, 0.75]).fit(X, time)
-    >>> predicted_curve(model, X, [0.25, 0.75]).values.shape
-    (40, 2)
-    """
+    """Distributions that a fitted model of any kind predicts, see `predict_quantiles_of`."""
     return adapted_curve(model, X, taus, lower=lower)[0]
 
 
@@ -211,30 +132,6 @@ def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
 
     Unlike the median it is known where less than half of the individuals have their event during
     the follow-up: it is the value to rank individuals by.
-
-    Parameters
-    ----------
-    model : object
-        A fitted model, or a Pipeline or search around one.
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        Features as the model takes them.
-    horizon : float
-        The time h, such as `censquant.survival.default_horizon` of the training times.
-
-    Returns
-    -------
-    mean : ndarray of shape (n_samples,)
-        At most ``horizon``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.adapters import restricted_mean_of
-    >>> class Uniform:
-    ...     def predict_quantiles(self, X, quantiles):
-    ...         return np.outer(X[:, 0], quantiles)
-    >>> restricted_mean_of(Uniform(), np.array([[1.0], [2.0]]), 0.5).round(4)
-    array([0.375 , 0.4375])
     """
     end = check_number("horizon", horizon)
     final, features = final_model(model, X)
@@ -249,32 +146,6 @@ def survival_curves_of(model: Any, X: Any) -> tuple[Floats, Floats]:
     """Survival curves of a model of another library, at its own times and as it gives them.
 
     Smooth curves of lifelines, which are known at any time, are evaluated on a grid.
-
-    Parameters
-    ----------
-    model : object
-        A fitted model of scikit-survival, lifelines, pycox or hazardous, or a Pipeline or search
-        around one.
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        Features as the model takes them.
-
-    Returns
-    -------
-    times : ndarray of shape (n_times,)
-        Strictly increasing.
-    survival : ndarray of shape (n_samples, n_times)
-        P(T > t), as float64 and otherwise unchanged.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from lifelines import CoxPHFitter
-    >>> from censquant.adapters import survival_curves_of
-    >>> table = pd.DataFrame({"dose": [0, 1, 0, 2], "time": [4, 2, 3, 1], "event": [1, 1, 0, 1]})
-    >>> model = CoxPHFitter(penalizer=0.1).fit(table, "time", "event")
-    >>> times, survival = survival_curves_of(model, table)
-    >>> times, survival.shape
-    (array([1., 2., 3., 4.]), (4, 4))
     """
     final, features = final_model(model, X)
     reader = _reader_of(final)
@@ -283,24 +154,7 @@ def survival_curves_of(model: Any, X: Any) -> tuple[Floats, Floats]:
 
 
 def follow_up_end(model: Any) -> float | None:
-    """Last time that a fitted model of any kind was fitted to, or None where it does not say.
-
-    Parameters
-    ----------
-    model : object
-        A fitted model, or a Pipeline or search around one.
-
-    Returns
-    -------
-    end : float or None
-
-    Examples
-    --------
-    >>> from censquant import LinearQuantileRegressor
-    >>> from censquant.adapters import follow_up_end
-    >>> follow_up_end(LinearQuantileRegressor([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0]))
-    3.0
-    """
+    """Last time that a fitted model of any kind was fitted to, or None where it does not say."""
     final, _ = final_model(model, None)
     known = getattr(final, "follow_up_", None)
     if known is not None:

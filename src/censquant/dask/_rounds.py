@@ -38,16 +38,7 @@ _NEXT_SEED = 0x85EBCA6B
 
 
 def batch_of_copies(batch_size: int, n_copies: int, rows_seen: int) -> int:
-    """Return the batch size of each copy, smaller where each would make few steps.
-
-    Parameters
-    ----------
-    batch_size : int
-        On one machine.
-    n_copies : int
-    rows_seen : int
-        Rows that one copy is trained on in all passes together.
-    """
+    """Return the batch size of each copy, smaller where each would make few steps."""
     if n_copies == 1 or batch_size <= _SMALLEST_BATCH:
         return batch_size
     return min(batch_size, max(_SMALLEST_BATCH, rows_seen // _ENOUGH_STEPS))

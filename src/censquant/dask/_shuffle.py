@@ -37,20 +37,6 @@ def shuffled(start: int, stop: int, n_rows: int, key: int) -> NDArray[np.intp]:
     part before it may have run elsewhere: no generator is carried on, and an order of all rows is
     never made. A Feistel network with four stages permutes the numbers of the next even power of 2;
     those beyond the last row are permuted again until they are rows.
-
-    Parameters
-    ----------
-    start, stop : int
-        Places, ``0 <= start <= stop <= n_rows``.
-    n_rows : int
-    key : int
-        Another key is another order.
-
-    Examples
-    --------
-    >>> from censquant.dask._shuffle import shuffled
-    >>> sorted([*shuffled(0, 3, 5, key=7).tolist(), *shuffled(3, 5, 5, key=7).tolist()])
-    [0, 1, 2, 3, 4]
     """
     out = np.empty(stop - start, dtype=np.intp)
     half = max(_FEWEST_BITS, -(-max(n_rows - 1, 1).bit_length() // 2))

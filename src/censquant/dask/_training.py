@@ -69,25 +69,7 @@ def train_in_rounds(
     store: Store | None = None,
     on_pass: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """Train round after round until the last, or until validation rows say that it is enough.
-
-    Parameters
-    ----------
-    job : Job
-    progress : Progress
-        Of the first round, or of a training that resumes.
-    run_round : callable
-        Returns the average of what all copies made of a round.
-    judge : callable, optional
-        Returns the loss of validation rows, of all copies together; asked once per pass.
-    store : Store, optional
-    on_pass : callable, optional
-        Called after every pass.
-
-    Returns
-    -------
-    progress : Progress
-    """
+    """Train round after round until the last, or until validation rows say that it is enough."""
     if store is not None:
         store.resume(progress)
     try:

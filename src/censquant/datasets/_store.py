@@ -50,15 +50,7 @@ def locate(file: DataFile) -> Path:
 
 
 def from_folder(path: str, source: str) -> Path:
-    """Return the place of a file that is looked for in the user's folder alone.
-
-    Parameters
-    ----------
-    path : str
-        Where it lies in the folder.
-    source : str
-        Where a user gets it from.
-    """
+    """Return the place of a file that is looked for in the user's folder alone."""
     folder = os.environ.get(_FOLDER_VARIABLE)
     if folder and (own := Path(folder).expanduser() / path).is_file():
         return own

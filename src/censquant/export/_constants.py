@@ -13,15 +13,6 @@ def narrowed(array: NDArray[Any]) -> NDArray[Any]:
 
     Weights of networks and thresholds of forests have single precision, and most integers are
     small: files and pages become half as large.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export._constants import narrowed
-    >>> narrowed(np.array([0.5, 2.0])).dtype, narrowed(np.array([0.1])).dtype
-    (dtype('float32'), dtype('float64'))
-    >>> narrowed(np.array([0, 255])).dtype
-    dtype('uint8')
     """
     if array.dtype.kind == "f":
         with np.errstate(over="ignore", under="ignore"):

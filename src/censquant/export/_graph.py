@@ -35,16 +35,6 @@ class Graph:
     ----------
     coarse_times : bool, default False
         Whether times of single training rows are kept out of the constants.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph
-    >>> graph = Graph()
-    >>> x = graph.numbers(2)
-    >>> graph.outputs["total"] = (2.0 * x).sum()
-    >>> [node.operation for node in graph.top.nodes]
-    ['mul', 'sum']
     """
 
     def __init__(self, *, coarse_times: bool = False) -> None:
@@ -234,19 +224,7 @@ class Graph:
             self._must_be_finite[x.number, may_be_missing] = x
 
     def hide_unusable(self) -> None:
-        """Make all outputs of floating point NaN in rows that cannot be predicted.
-
-        Examples
-        --------
-        >>> from censquant.export import Graph
-        >>> graph = Graph()
-        >>> x = graph.numbers(2)
-        >>> graph.require_finite(x)
-        >>> graph.outputs["largest"] = x.max()
-        >>> graph.hide_unusable()
-        >>> [node.operation for node in graph.top.nodes]
-        ['highest', 'mul', 'sum', 'add']
-        """
+        """Make all outputs of floating point NaN in rows that cannot be predicted."""
         if not self._must_be_finite:
             return
         # Zero times infinity is NaN, and so is a sum that it is in.
@@ -268,16 +246,6 @@ class Graph:
 
         Models write down more than is asked of them: a candidate of a pool, for example, has a
         reach of its own, which the pool does not use. Runtimes compute whatever a file says.
-
-        Examples
-        --------
-        >>> from censquant.export import Graph
-        >>> graph = Graph()
-        >>> x = graph.numbers(2)
-        >>> graph.outputs["total"], unused = x.sum(), x.exp()
-        >>> graph.drop_unused()
-        >>> [node.operation for node in graph.top.nodes]
-        ['sum']
         """
         needed = {value.number for value in self.outputs.values()}
         _keep_needed(self.top, needed)

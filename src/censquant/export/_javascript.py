@@ -30,17 +30,6 @@ class PageModel:
     ----------
     json : str
         The model as data. It has no characters that end a ``<script>`` element.
-
-    Examples
-    --------
-    >>> from censquant import LinearQuantileRegressor
-    >>> from censquant.datasets import make_norm_linear
-    >>> data = make_norm_linear(100, random_state=0)
-    >>> page_model = LinearQuantileRegressor([0.25, 0.5]).fit(data.X, data.y).to_javascript()
-    >>> page_model.n_bytes < 100_000
-    True
-    >>> "censquant.load_model(" in page_model.script
-    True
     """
 
     json: str

@@ -24,28 +24,7 @@ _BLOCK_ROWS = 1_024
 
 
 def write_onnx(path: str | os.PathLike[str], graph: Graph, dtype: str = "float32") -> None:
-    """Write a graph as an ONNX file.
-
-    Parameters
-    ----------
-    path : str or path
-        An existing file is replaced only once the new one is complete.
-    graph : Graph
-    dtype : {"float32", "float64"}, default "float32"
-        Of the inputs and outputs; inside, numbers have double precision.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from censquant.export import Graph, write_onnx
-    >>> graph = Graph()
-    >>> graph.outputs["total"] = graph.numbers(2).sum()
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "total.onnx")
-    ...     write_onnx(path, graph)
-    ...     os.path.getsize(path) < 5_000
-    True
-    """
+    """Write a graph as an ONNX file."""
     write_whole(Path(path), onnx_model(graph, dtype).SerializeToString())
 
 
@@ -112,16 +91,6 @@ class GraphNodes:
         Of inputs and outputs.
     prefix : str
         Of all names but those of inputs and outputs.
-
-    Examples
-    --------
-    >>> from censquant.export import Graph, GraphNodes
-    >>> graph = Graph()
-    >>> graph.outputs["total"] = graph.numbers(2).sum()
-    >>> nodes = GraphNodes(graph, "float32")
-    >>> nodes.write(["X"], ["total"])
-    >>> [node.op_type for node in nodes.nodes].count("Loop")
-    1
     """
 
     def __init__(self, graph: Graph, dtype: str, prefix: str = "") -> None:
@@ -163,11 +132,6 @@ class GraphNodes:
         """Write everything between inputs and outputs, given by their names outside.
 
         One input of numbers may be given column by column.
-
-        Parameters
-        ----------
-        inputs, outputs : sequence of str
-            In the order of the graph.
         """
         main, given = self.main, list(inputs)
         if len(self._graph.inputs) == 1 and len(given) > 1:

@@ -14,26 +14,7 @@ _DEEPEST_UNROLLED = 10
 
 
 def count_in_table(table: Floats, values: Value, *, strictly: bool = False) -> Value:
-    """Return how many entries of an increasing table are at most, or below, each value.
-
-    Parameters
-    ----------
-    table : ndarray of shape (k,), or of shape (p, k) for one table per column of the values
-    values : Value of shape (..., p)
-    strictly : bool, default False
-        Whether to count entries below a value only.
-
-    Returns
-    -------
-    count : Value of the shape of ``values``
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph, count_in_table
-    >>> count_in_table(np.array([0.0, 1.0, 5.0]), Graph().numbers(2)).kind
-    'integer'
-    """
+    """Return how many entries of an increasing table are at most, or below, each value."""
     graph, length = values.graph, table.shape[-1]
     steps = _steps(length)
     width = 2 * steps[0] - 1 if steps else 0
@@ -53,25 +34,7 @@ def count_in_table(table: Floats, values: Value, *, strictly: bool = False) -> V
 
 
 def count_in_rows(rows: Value, values: Value, *, strictly: bool = False) -> Value:
-    """Return how many entries of each increasing row are at most, or below, its values.
-
-    Parameters
-    ----------
-    rows : Value of shape (n, ..., k)
-    values : Value of shape (n, ..., m), or of a shape that is broadcast to it
-    strictly : bool, default False
-
-    Returns
-    -------
-    count : Value of shape (n, ..., m)
-
-    Examples
-    --------
-    >>> from censquant.export import Graph, count_in_rows
-    >>> x = Graph().numbers(5)
-    >>> count_in_rows(x.sort()[0], x.columns([0, 1])).shape
-    (None, 2)
-    """
+    """Return how many entries of each increasing row are at most, or below, its values."""
     graph, length = rows.graph, int(rows.shape[-1] or 0)
     steps = _steps(length)
     missing = 2 * steps[0] - 1 - length
@@ -90,24 +53,7 @@ def count_in_rows(rows: Value, values: Value, *, strictly: bool = False) -> Valu
 
 
 def interpolate(values: Value, places: Floats, heights: Floats) -> Value:
-    """Return heights between places on a line as ``numpy.interp`` does.
-
-    Parameters
-    ----------
-    values : Value
-    places, heights : ndarray of shape (k,), at least two; ``places`` do not decrease
-
-    Returns
-    -------
-    interpolated : Value of the shape of ``values``
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph, interpolate
-    >>> interpolate(Graph().numbers(2), np.array([0.0, 1.0]), np.array([3.0, 5.0])).shape
-    (None, 2)
-    """
+    """Return heights between places on a line as ``numpy.interp`` does."""
     graph, last = values.graph, len(places) - 1
     left = (count_in_table(places, values) - 1).clip(0, last - 1)
     gaps = np.diff(places)
@@ -132,15 +78,6 @@ class TreeArrays:
         Larger values go to the second child.
     children : integer array of shape (n_nodes, 2)
         Places of both children; a leaf is its own child.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph, TreeArrays
-    >>> children = np.array([[1, 2], [1, 1], [2, 2]])
-    >>> stump = TreeArrays(np.array([0]), np.zeros(3, int), np.array([0.5, 0, 0]), children)
-    >>> stump.depth, stump.leaves_of(Graph().numbers(4)).shape
-    (1, (None, 1))
     """
 
     root: NDArray[Any]

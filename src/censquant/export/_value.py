@@ -61,14 +61,6 @@ class Value:
         Unique in the graph.
     kind : {"float", "integer", "flag", "text"}
     shape : tuple of int or None
-
-    Examples
-    --------
-    >>> from censquant.export import Graph
-    >>> x = Graph().numbers(3)
-    >>> total = (x * [1.0, 2.0, 3.0] + 1.0).sum()
-    >>> total.shape, (total > 0.0).kind
-    ((None, 1), 'flag')
     """
 
     graph: Graph

@@ -88,16 +88,7 @@ class DataSet:
 
 
 def open_dataset(source: Any, options: TextOptions | None = None) -> DataSet:
-    """Return the files of a data set.
-
-    Parameters
-    ----------
-    source : str, path, sequence of paths, or pyarrow.dataset.Dataset
-        A file, or a folder: its tables, also those in folders inside, in the order of their names.
-        Names that start with a dot or an underscore are left aside, as other programs do.
-    options : TextOptions, optional
-        How text is read.
-    """
+    """Return the files of a data set."""
     if hasattr(source, "get_fragments"):
         return _of_fragments(source)
     if isinstance(source, list | tuple):

@@ -10,12 +10,7 @@ _OPTION = re.compile(f"{_OPEN}(.*?){_CLOSE}")
 
 
 def option(name: str) -> str:
-    """Return an option's name for the text of a :class:`TableError`, which shells write as --name.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """Mark an option's name in a :class:`TableError`; the command shows it as --name."""
     return f"{_OPEN}{name}{_CLOSE}"
 
 
@@ -32,15 +27,6 @@ class TableError(ValueError):
         What else would help, in words.
     about : str, default ""
         Name of the option that was given and is wrong.
-
-    Examples
-    --------
-    >>> from censquant.io import TableError
-    >>> error = TableError("status has the values 'alive' and 'dead'", [("event_value", "dead")])
-    >>> str(error)
-    "status has the values 'alive' and 'dead': pass event_value='dead'."
-    >>> error.for_shell()
-    "status has the values 'alive' and 'dead': add --event-value dead."
     """
 
     def __init__(

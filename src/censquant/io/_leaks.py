@@ -21,31 +21,6 @@ def columns_to_leave_out(
     Columns that are a copy or a multiple of the time, whose values tell the event, or that have
     values only where it was observed, are known only afterwards. Identifiers, dates and constants
     teach nothing. Of many rows some are compared with the outcome.
-
-    Parameters
-    ----------
-    table : Table
-    names : sequence of str
-        Columns to look at.
-    target : Target
-
-    Returns
-    -------
-    left_out : dict of str to str
-        Reasons by name.
-    doubtful : dict of str to str
-
-    Examples
-    --------
-    >>> from censquant.io import TargetColumns, columns_to_leave_out, read_table
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "fleet.csv"
-    ...     _ = path.write_text("days,hours,failed,age\n3,72,1,40\n5,120,0,35\n8,192,1,50\n")
-    ...     table = read_table(path)
-    >>> target = TargetColumns(time="days", event="failed").read(table)
-    >>> columns_to_leave_out(table, ["hours", "age"], target)
-    ({'hours': 'the time itself, or a multiple of it'}, {})
     """
     left_out, doubtful = {}, {}
     outcome = Outcome(target.time, target.event)

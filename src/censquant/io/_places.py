@@ -32,14 +32,7 @@ class Places:
         return list(self._places)
 
     def of(self, name: str, role: str) -> int:
-        """Return the place of a column; an unknown name is told the one that is near.
-
-        Parameters
-        ----------
-        name : str
-        role : str
-            Name of the option that asks for it.
-        """
+        """Return the place of a column; an unknown name is told the one that is near."""
         if name not in self._places:
             raise missing_column(self._shown, name, self.names, role)
         if self._places[name] < 0:

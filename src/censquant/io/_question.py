@@ -75,19 +75,7 @@ class Ages:
         return "remaining" if self.as_of is None else "start"
 
     def read(self, read: Columns, values: Any, shown: str, n_before: int, lowest: float) -> Floats:
-        """Return the times, refused by their row where one is missing or too small.
-
-        Parameters
-        ----------
-        read : Columns
-        values : Arrow column
-        shown : str
-            What messages call the table.
-        n_before : int
-            Rows before this piece of the table.
-        lowest : float
-            The smallest time that the model knows.
-        """
+        """Return the times, refused by their row where one is missing or too small."""
         if self.as_of is None:
             elapsed = read.numbers(values, self.column, n_before)
         else:

@@ -38,17 +38,6 @@ class Table:
         Turns columns into numbers and dates.
     n_before : int, optional
         For a piece of a table: how many of its rows come before.
-
-    Examples
-    --------
-    >>> from censquant.io import read_table
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "fleet.csv"
-    ...     _ = path.write_text("days,site\n3,north\n5,NA\n")
-    ...     table = read_table(path)
-    >>> table.kinds
-    {'days': 'number', 'site': 'text'}
     """
 
     shown: str
@@ -63,18 +52,7 @@ class Table:
         return len(next(iter(self.columns.values()), ()))
 
     def column(self, name: str, role: str) -> Any:
-        """Return a column; an unknown name is told the one that is near.
-
-        Parameters
-        ----------
-        name : str
-        role : str
-            Name of the option that asks for it, empty for what the model asks for.
-
-        Returns
-        -------
-        column : Arrow column
-        """
+        """Return a column; an unknown name is told the one that is near."""
         if name in self.double:
             raise TableError(
                 f"{self.shown} has more than one column called {name!r}",
@@ -85,50 +63,17 @@ class Table:
         return self.columns[name]
 
     def numbers(self, name: str, role: str) -> Any:
-        """Return a column as float64 numbers, NaN where a value is missing.
-
-        Parameters
-        ----------
-        name, role : str
-            As in :meth:`column`.
-
-        Returns
-        -------
-        numbers : ndarray of shape (n,)
-        """
+        """Return a column as float64 numbers, NaN where a value is missing."""
         return self.reader.numbers(self.column(name, role), name, self.n_before or 0)
 
     def dates(self, name: str, role: str, date_format: str | None = None) -> Any:
-        """Return a column as dates in microseconds, null where a value is missing.
-
-        Parameters
-        ----------
-        name, role : str
-            As in :meth:`column`.
-        date_format : str, optional
-            As of :meth:`datetime.datetime.strptime`; by default dates such as 2024-01-31.
-
-        Returns
-        -------
-        dates : Arrow column
-        """
+        """Return a column as dates in microseconds, null where a value is missing."""
         return self.reader.dates(self.column(name, role), name, date_format)
 
     def frame(self, names: Sequence[str], *, categorical: Sequence[str] = ()) -> Any:
         """Return columns as a DataFrame of float64 numbers and categories, to fit a model to.
 
         Text that is probably meant to be numbers is refused, with the options that would help.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Columns of numbers or text.
-        categorical : sequence of str, default ()
-            Those that are categories although they hold numbers.
-
-        Returns
-        -------
-        frame : DataFrame
         """
         self.refuse_doubtful(name for name in names if name not in categorical)
         kinds = {
@@ -138,39 +83,18 @@ class Table:
         return frame_of(self.reader, {name: self.columns[name] for name in names}, kinds)
 
     def refuse_doubtful(self, names: Iterable[str]) -> None:
-        """Refuse columns of text that is probably meant to be numbers, and say how to read them.
-
-        Parameters
-        ----------
-        names : iterable of str
-        """
+        """Refuse columns of text that is probably meant to be numbers, and say how to read them."""
         for name in names:
             if self.kinds[name] == TEXT:
                 self.reader.refuse_doubtful(self.columns[name], name)
 
     def text_notes(self) -> dict[str, Any]:
-        """Return how numbers and missing values are written, as notes of a model file hold it.
-
-        Returns
-        -------
-        notes : dict
-            Parameters of :class:`TextOptions` for further tables from the same source.
-        """
+        """Return how numbers and missing values are written, as notes of a model file hold it."""
         numbers = [self.columns[name] for name, kind in self.kinds.items() if kind == NUMBER]
         return self.reader.text_notes(numbers)
 
     def frame_for(self, model: Any) -> Any:
-        """Return the columns that a model was fitted to, each read as it was then.
-
-        Parameters
-        ----------
-        model : fitted estimator
-            Fitted to a data frame.
-
-        Returns
-        -------
-        frame : DataFrame
-        """
+        """Return the columns that a model was fitted to, each read as it was then."""
         columns = {name: self.column(name, "") for name in feature_names(model)}
         kinds = settled_kinds(self.reader, known_kinds(model), columns)
         return frame_of(self.reader, columns, kinds)

@@ -359,18 +359,7 @@ def check_unit(unit: str) -> None:
 
 
 def read_day(name: str, text: str, date_format: str | None, *, zoned: bool | None = None) -> float:
-    """Return a date that was given as an option, in microseconds since 1970.
-
-    Parameters
-    ----------
-    name : str
-        Of the option.
-    text : str
-        In the form of the table's dates, or such as 2024-06-30.
-    date_format : str or None
-    zoned : bool, optional
-        Whether the table's dates have a time zone.
-    """
+    """Return a date that was given as an option, in microseconds since 1970."""
     found = None
     with contextlib.suppress(ValueError):
         found = datetime.fromisoformat(text)

@@ -37,17 +37,7 @@ class TableWriter(Protocol):
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str], schema: Any, *, overwrite: bool) -> Iterator[TableWriter]:
-    """Open a table for writing; it appears under its name when the block ends without an error.
-
-    Parameters
-    ----------
-    path : str or path
-        The end of the name says the format: ``.csv``, ``.tsv``, ``.parquet`` or ``.feather``, text
-        also with ``.gz``; ``"-"`` writes CSV to standard output.
-    schema : Arrow schema
-    overwrite : bool
-        Whether a file may be replaced.
-    """
+    """Open a table for writing; it appears under its name when the block ends without an error."""
     with contextlib.ExitStack() as stack:
         if os.fspath(path) == STANDARD:
             stack.enter_context(saying_disk_full(_FULL))

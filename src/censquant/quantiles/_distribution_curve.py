@@ -41,21 +41,6 @@ class DistributionCurve(QuantileCurve):
     lower : float
         Smallest possible time. What the formula puts below it becomes a point mass there: quantiles
         at levels up to F(lower) are `lower`, and F(Q(tau)) = max(tau, F(lower)).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.quantiles import DistributionCurve
-    >>> class Exponential:
-    ...     def quantile(self, levels):
-    ...         return np.atleast_2d(-np.log1p(-levels))
-    ...     def cdf(self, times):
-    ...         return -np.expm1(-np.maximum(times, 0.0))
-    ...     def take(self, rows):
-    ...         return self
-    >>> curve = DistributionCurve(Exponential(), np.array([0.25, 0.5, 0.75]), lower=0.0)
-    >>> bool(abs(curve.cdf(curve.at([1e-6]))[0, 0] - 1e-6) < 1e-15)
-    True
     """
 
     def __init__(self, distribution: Distribution, taus: Floats, lower: float = -np.inf) -> None:
@@ -65,16 +50,7 @@ class DistributionCurve(QuantileCurve):
     distribution: Distribution
 
     def limited(self, tail: TailLimit) -> Self:
-        """Curve whose quantiles after the last observed time are not later than a limit.
-
-        Parameters
-        ----------
-        tail : TailLimit
-
-        Returns
-        -------
-        curve : DistributionCurve
-        """
+        """Curve whose quantiles after the last observed time are not later than a limit."""
         distribution = LimitedDistribution(self.distribution, tail)
         values = self.values
         if (values[:, -1] > tail.end).any():

@@ -58,16 +58,6 @@ class GridCurve:
         Sorted, and not below ``lower``.
     taus : ndarray of shape (n_levels,)
     lower : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph
-    >>> from censquant.quantiles import GridCurve
-    >>> predicted = Graph().numbers(3)
-    >>> curve = GridCurve.of_predictions(predicted, np.array([0.25, 0.5, 0.75]), 0.0)
-    >>> curve.at([0.5, 0.6]).shape
-    (None, 2)
     """
 
     values: Value
@@ -78,34 +68,12 @@ class GridCurve:
     def of_predictions(
         cls, predicted: Value, taus: Floats, lower: float = -np.inf, *, ordered: bool = False
     ) -> GridCurve:
-        """Return curves of predictions, sorted and clipped from below.
-
-        Parameters
-        ----------
-        predicted : Value of shape (n, n_levels)
-        taus : ndarray of shape (n_levels,)
-        lower : float
-        ordered : bool, default False
-            Whether rows are known to be in order.
-
-        Returns
-        -------
-        curve : GridCurve
-        """
+        """Return curves of predictions, sorted and clipped from below."""
         values = predicted if ordered or len(taus) == 1 else predicted.sort()[0]
         return cls(values if lower == -np.inf else values.maximum(lower), taus, lower)
 
     def at(self, levels: ArrayLike) -> Value:
-        """Return quantiles at constant levels.
-
-        Parameters
-        ----------
-        levels : array-like of shape (k,), inside (0, 1)
-
-        Returns
-        -------
-        quantiles : Value of shape (n, k)
-        """
+        """Return quantiles at constant levels."""
         asked = check_levels(levels)
         place = np.minimum(np.searchsorted(self.taus, asked), len(self.taus) - 1)
         if np.array_equal(self.taus[place], asked):
@@ -134,16 +102,7 @@ class GridCurve:
         return result if self.lower == -np.inf else result.maximum(self.lower)
 
     def limited(self, tail: TailLimit) -> GridCurve:
-        """Return what :meth:`QuantileCurve.limited` does.
-
-        Parameters
-        ----------
-        tail : TailLimit
-
-        Returns
-        -------
-        curve : GridCurve
-        """
+        """Return what :meth:`QuantileCurve.limited` does."""
         tail = tail.in_graph(self.values.graph)
         at_end = self.values.graph.repeated(np.array([0.0]), self.values)
         if len(self.taus) > 1:
@@ -160,19 +119,7 @@ class GridCurve:
         return reach if self.lower == -np.inf else reach.minimum(first - self.lower)
 
     def levels_of(self, times: Value, passed: Value | None = None) -> Value:
-        """Return F(t) of each row's times.
-
-        Parameters
-        ----------
-        times : Value of shape (n, T)
-        passed : Value of shape (n, T), optional
-            Number of quantiles up to each time, where it is known; with fewer than there are, the
-            result is the level at which the distribution function arrives at the time.
-
-        Returns
-        -------
-        levels : Value of shape (n, T)
-        """
+        """Return F(t) of each row's times."""
         taus, last, graph = self.taus, len(self.taus) - 1, self.values.graph
         passed = count_in_rows(self.values, times) if passed is None else passed
         right = passed.clip(1, last)
@@ -205,22 +152,6 @@ class FormulaCurve:
     distribution : GraphDistribution
     taus : ndarray of shape (n_levels,)
     lower : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph
-    >>> from censquant.quantiles import FormulaCurve
-    >>> class Exponential:
-    ...     def __init__(self, rate):
-    ...         self.rate = rate
-    ...     def quantile(self, levels):
-    ...         return -np.log1p(-levels) / self.rate
-    ...     def cdf(self, times):
-    ...         return 1.0 - (-times * self.rate).exp()
-    >>> curve = FormulaCurve(Exponential(Graph().numbers(1)), np.array([0.25, 0.75]), 0.0)
-    >>> curve.at([0.1, 0.5, 0.9]).shape
-    (None, 3)
     """
 
     distribution: GraphDistribution
@@ -263,29 +194,7 @@ class _LimitedGraph:
 
 
 def graph_reach(curve: GraphCurve, limit: Value, *, lowest: bool) -> Value:
-    """Return the level of each row's curve at the end of its follow-up, as ``reach_until`` does.
-
-    Parameters
-    ----------
-    curve : GraphCurve
-    limit : Value of shape (n, 1)
-    lowest : bool
-        Whether times are left-censored.
-
-    Returns
-    -------
-    level : Value of shape (n, 1)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph
-    >>> from censquant.quantiles import GridCurve, graph_reach
-    >>> x = Graph().numbers(3)
-    >>> curve = GridCurve.of_predictions(x.columns([0, 1]), np.array([0.25, 0.75]))
-    >>> graph_reach(curve, x.columns([2]), lowest=False).shape
-    (None, 1)
-    """
+    """Return the level of each row's curve at the end of its follow-up, as ``reach_until`` does."""
     end = float(curve.taus[0] if lowest else curve.taus[-1])
     if isinstance(curve, GridCurve) and len(curve.taus) == 1:
         known = limit <= curve.values if lowest else limit >= curve.values

@@ -31,26 +31,6 @@ def check_quantiles(quantiles: ArrayLike | None, *, name: str = "quantiles") -> 
 
     Every grid that a model is fitted on passes through here, so that the rest of the library may
     rely on its order.
-
-    Parameters
-    ----------
-    quantiles : array-like of shape (n_levels,), float or None
-        Levels in (0, 1), strictly increasing. None means `DEFAULT_QUANTILES`, a number one level.
-    name : str
-        What the error message calls the argument.
-
-    Returns
-    -------
-    levels : ndarray of shape (n_levels,)
-        A new float64 array.
-
-    Examples
-    --------
-    >>> from censquant.quantiles import check_quantiles
-    >>> check_quantiles([0.1, 0.5, 0.9])
-    array([0.1, 0.5, 0.9])
-    >>> len(check_quantiles(None))
-    19
     """
     if quantiles is None:
         return np.array(DEFAULT_QUANTILES)
@@ -69,24 +49,6 @@ def check_levels(levels: ArrayLike, *, name: str = "levels") -> NDArray[np.float
 
     Unlike the grid of a model (`check_quantiles`) the levels asked for at prediction may come in
     any order and repeat.
-
-    Parameters
-    ----------
-    levels : array-like of shape (n_levels,) or float
-        Levels in (0, 1); a number is taken as one level.
-    name : str
-        What the error message calls the argument.
-
-    Returns
-    -------
-    levels : ndarray of shape (n_levels,)
-        A new float64 array.
-
-    Examples
-    --------
-    >>> from censquant.quantiles import check_levels
-    >>> check_levels([0.9, 0.1])
-    array([0.9, 0.1])
     """
     vector = _as_vector(levels, name)
     inside = _inside(vector)
@@ -101,22 +63,6 @@ def even_grid(n_levels: SupportsIndex) -> NDArray[np.float64]:
     The grid cuts (0, 1) into `n_levels` + 1 cells of equal probability, which is what calibration
     counts need. It starts at 1 / (n_levels + 1): with few levels the early events are then coarsely
     described.
-
-    Parameters
-    ----------
-    n_levels : int, at least 1
-        Number of levels.
-
-    Returns
-    -------
-    levels : ndarray of shape (n_levels,)
-        Strictly increasing, inside (0, 1).
-
-    Examples
-    --------
-    >>> from censquant.quantiles import even_grid
-    >>> even_grid(3)
-    array([0.25, 0.5 , 0.75])
     """
     try:
         count = operator.index(n_levels)

@@ -30,23 +30,6 @@ def sorted_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows in increasing order; the array itself where all of them already are.
 
     Sorting is the rearrangement of crossed quantiles: it never moves them away from the true ones.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_levels), float64
-        Predicted quantiles.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_samples, n_levels)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.quantiles import sorted_rows
-    >>> sorted_rows(np.array([[3.0, 1.0], [1.0, 2.0]]))
-    array([[1., 3.],
-           [1., 2.]])
     """
     if not crossed(values):
         return values

@@ -28,26 +28,7 @@ class Reach:
     def with_reach(
         self, reach: ArrayLike | Callable[[Any], ArrayLike], *, lowest: bool = False
     ) -> Self:
-        """Return the same curve with the level up to which the data speak, for each row.
-
-        Parameters
-        ----------
-        reach : array-like of shape (n_samples,), in [0, 1], or callable
-            A callable is given the curve when the reach is first asked for.
-        lowest : bool, default False
-            Whether it is the lowest such level, as for left-censored times.
-
-        Returns
-        -------
-        curve : QuantileCurve
-
-        Examples
-        --------
-        >>> from censquant.quantiles import QuantileCurve
-        >>> curve = QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).with_reach([0.5])
-        >>> curve.is_identified([0.25, 0.75])
-        array([[ True, False]])
-        """
+        """Return the same curve with the level up to which the data speak, for each row."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         known = reach if callable(reach) else self._checked(reach)
@@ -81,34 +62,14 @@ class Reach:
         return bool(vars(self).get("_reach_is_lowest", False))
 
     def is_identified(self, levels: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the data can speak for levels.
-
-        Parameters
-        ----------
-        levels : array-like of shape (k,) or (n_samples, k)
-            Common to all rows, or of each row.
-
-        Returns
-        -------
-        identified : ndarray of bool, shape (n_samples, k)
-        """
+        """Whether the data can speak for levels."""
         asked, reach = np.atleast_1d(np.asarray(levels, dtype=np.float64)), self.reach[:, None]
         if self.reach_is_lowest:
             return np.asarray(asked >= reach - _LEVEL_ROUNDING)
         return np.asarray(asked <= reach + _LEVEL_ROUNDING)
 
     def identifies_all(self, levels: ArrayLike) -> bool:
-        """Whether the data can speak for all levels of all rows.
-
-        Parameters
-        ----------
-        levels
-            As in `is_identified`, which says the same level by level.
-
-        Returns
-        -------
-        identified : bool
-        """
+        """Whether the data can speak for all levels of all rows."""
         asked = np.atleast_1d(np.asarray(levels, dtype=np.float64))
         # For each row the level farthest out stands for all of them.
         if self.reach_is_lowest:
@@ -116,25 +77,7 @@ class Reach:
         return bool((asked.max(axis=-1) <= self.reach + _LEVEL_ROUNDING).all())
 
     def conditional_levels(self, elapsed: ArrayLike, levels: ArrayLike) -> Floats:
-        """Levels, from the start, of quantiles of the remaining time.
-
-        Parameters
-        ----------
-        elapsed, levels
-            As in `remaining`.
-
-        Returns
-        -------
-        conditional : ndarray of shape (n_samples, k)
-            What `is_identified` has to be asked about.
-
-        Examples
-        --------
-        >>> from censquant.quantiles import QuantileCurve
-        >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.25, 0.5, 0.75], lower=0.0)
-        >>> curve.conditional_levels(2.0, levels=[0.2, 0.6])
-        array([[0.6, 0.8]])
-        """
+        """Levels, from the start, of quantiles of the remaining time."""
         now = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), (len(self),))[:, None]
         return self._conditional_levels(now, check_levels(levels))
 
@@ -165,27 +108,6 @@ def reach_until(curve: _Curve, limit: ArrayLike, *, lowest: bool = False) -> Flo
     A quantile is learned from individuals who were still under observation when it was reached, so
     a curve can be trusted up to the level of the last time at which there were some, and no
     further than its last fitted level.
-
-    Parameters
-    ----------
-    curve : QuantileCurve of n_samples rows
-    limit : array-like of shape (n_samples,)
-        Time up to which individuals like this one were followed; infinite if nothing limits it.
-    lowest : bool, default False
-        Whether times are left-censored: the limit is then the earliest such time, and the result
-        the lowest level that the data speak for.
-
-    Returns
-    -------
-    level : ndarray of shape (n_samples,)
-        0 where no level is identified, for left censoring 1.
-
-    Examples
-    --------
-    >>> from censquant.quantiles import QuantileCurve, reach_until
-    >>> curve = QuantileCurve([[1.0, 2.0, 3.0]], taus=[0.25, 0.5, 0.75])
-    >>> reach_until(curve, [2.5])
-    array([0.625])
     """
     last, end = np.asarray(limit, dtype=np.float64), curve.taus[0] if lowest else curve.taus[-1]
     if (last == (-np.inf if lowest else np.inf)).all():

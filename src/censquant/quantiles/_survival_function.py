@@ -73,16 +73,7 @@ class SurvivalFunction:
         return survival
 
     def __call__(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Value at any times.
-
-        Parameters
-        ----------
-        times : array-like of any shape
-
-        Returns
-        -------
-        values : ndarray of the shape of `times`
-        """
+        """Value at any times."""
         array = np.asarray(times, dtype=np.float64)
         return self._values(array.ravel()).reshape(array.shape)
 
@@ -120,22 +111,6 @@ class CumulativeHazardFunction(SurvivalFunction):
 
 
 def cumulative_hazard(survival: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cumulative hazard -log S of survival probabilities, infinite where they are 0.
-
-    Parameters
-    ----------
-    survival : ndarray of any shape, in [0, 1]
-
-    Returns
-    -------
-    hazard : ndarray of the same shape, in [0, inf]
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.quantiles import cumulative_hazard
-    >>> cumulative_hazard(np.array([1.0, 0.0]))
-    array([ 0., inf])
-    """
+    """Cumulative hazard -log S of survival probabilities, infinite where they are 0."""
     with np.errstate(divide="ignore"):
         return np.maximum(-np.log(survival), 0.0)

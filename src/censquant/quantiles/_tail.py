@@ -37,13 +37,6 @@ class TailLimit:
         Last observed time.
     start : float
         Start of follow-up, at most ``end``.
-
-    Examples
-    --------
-    >>> from censquant.quantiles import QuantileCurve, TailLimit
-    >>> curve = QuantileCurve([[5.0, 10.0, 900.0]], taus=[0.1, 0.5, 0.9], lower=0.0)
-    >>> curve.limited(TailLimit(end=10.0)).values.round(1)
-    array([[ 5. , 10. , 33.4]])
     """
 
     end: float
@@ -60,17 +53,7 @@ class TailLimit:
         return self.end - self.start
 
     def limited_grid(self, values: Floats, taus: Floats, lower: float) -> Floats:
-        """Return quantiles ``(n, n_levels)`` on a grid under the limit; the same array if they are.
-
-        Parameters
-        ----------
-        values, taus, lower
-            As those of `QuantileCurve`.
-
-        Returns
-        -------
-        values : ndarray of shape (n, n_levels)
-        """
+        """Limit quantiles ``(n, n_levels)`` on a grid; the same array if none exceeds the limit."""
         late = values[:, -1] > self.end
         if not late.any():
             return values
@@ -150,19 +133,6 @@ class LimitedDistribution(Generic[Own]):
     ----------
     own : Distribution
     tail : TailLimit
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.quantiles import LimitedDistribution, TailLimit
-    >>> class Pareto:
-    ...     def quantile(self, levels):
-    ...         return np.atleast_2d(1.0 / (1.0 - levels))
-    ...     def cdf(self, times):
-    ...         return 1.0 - 1.0 / np.maximum(times, 1.0)
-    >>> limited = LimitedDistribution(Pareto(), TailLimit(end=4.0))
-    >>> limited.quantile(np.array([0.5, 0.95])).round(1)
-    array([[ 2. , 13.4]])
     """
 
     own: Own

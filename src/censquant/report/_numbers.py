@@ -14,13 +14,7 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 def shown(value: float, digits: int = 3) -> str:
-    """Return a number with some significant digits, and no decimals where it is large.
-
-    Examples
-    --------
-    >>> shown(1234.56), shown(0.012345), shown(float("nan"))
-    ('1,235', '0.0123', 'beyond the data')
-    """
+    """Return a number with some significant digits, and no decimals where it is large."""
     if not math.isfinite(value):
         return UNKNOWN
     if value == 0:
@@ -31,13 +25,7 @@ def shown(value: float, digits: int = 3) -> str:
 
 
 def fixed(value: float, digits: int = 4) -> str:
-    """Return a finite number with some significant digits, zeros at the end included.
-
-    Examples
-    --------
-    >>> fixed(17.0), fixed(0.18), fixed(12345.6), fixed(2e-7)
-    ('17.00', '0.1800', '12,346', '2.000e-07')
-    """
+    """Return a finite number with some significant digits, zeros at the end included."""
     if 0 < abs(value) < 1e-4:
         return f"{value:.{digits - 1}e}"
     size = math.floor(math.log10(abs(value))) if value else 0
@@ -45,13 +33,7 @@ def fixed(value: float, digits: int = 4) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent, with a decimal where it is near 0 or 1.
-
-    Examples
-    --------
-    >>> percent(0.5).replace(NO_BREAK, " "), percent(0.995).replace(NO_BREAK, " ")
-    ('50 %', '99.5 %')
-    """
+    """Return a share in per cent, with a decimal where it is near 0 or 1."""
     if not math.isfinite(share):
         return "not known"
     if 0.0 < share < 0.0005 or 0.9995 < share < 1.0:
@@ -76,13 +58,7 @@ def p_text(value: float) -> str:
 
 
 def round_times(end: float, n_steps: int) -> tuple[float, ...]:
-    """Return about so many equal steps to a round time at or below an end.
-
-    Examples
-    --------
-    >>> round_times(2034.0, 4)
-    (500.0, 1000.0, 1500.0, 2000.0)
-    """
+    """Return about so many equal steps to a round time at or below an end."""
     if not (math.isfinite(end) and end > 0):
         return ()
     rough = end / n_steps
@@ -93,11 +69,5 @@ def round_times(end: float, n_steps: int) -> tuple[float, ...]:
 
 
 def rounded(value: float, digits: int = 3) -> float:
-    """Return a number with a few significant digits.
-
-    Examples
-    --------
-    >>> rounded(123456.0), rounded(0.0)
-    (123000.0, 0.0)
-    """
+    """Return a number with a few significant digits."""
     return float(np.format_float_positional(value, digits, unique=False, fractional=False))

@@ -30,31 +30,6 @@ def inverse_censoring_weights(
     The weights are right if censoring depends neither on the event time nor on the features, and
     if follow-up is long enough to observe every event time. The floor bounds the few large
     weights near the end of follow-up, at the price of a small bias.
-
-    Parameters
-    ----------
-    time : array-like of shape (n,)
-        Time of the event or of the end of follow-up.
-    event : array-like of shape (n,)
-        True where the event was observed.
-    curve : KaplanMeier, optional
-        Curve of the censoring time, as made by `censoring_kaplan_meier` from other rows: the
-        training rows where test rows are weighted. Estimated from the rows themselves by default.
-    floor : float in [0, 1], default=0.02
-        Smallest probability to divide by.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows when the curve is estimated. They are not multiplied into the result.
-
-    Returns
-    -------
-    weights : ndarray of shape (n,)
-        0 for censored rows, 1 or more for the others.
-
-    Examples
-    --------
-    >>> from censquant.survival import inverse_censoring_weights
-    >>> inverse_censoring_weights([1, 2, 3], [True, False, True])
-    array([1., 0., 2.])
     """
     target = read_columns(time, event)
     if not 0 <= floor <= 1:
@@ -85,23 +60,6 @@ def follow_up_limit(time: ArrayLike, event: ArrayLike) -> float:
     Past it nothing in the data supports one curve rather than another: a quantile beyond it is the
     model's extrapolation. A censored row counts as much as an event, because it was followed for
     just as long.
-
-    Parameters
-    ----------
-    time : array-like of shape (n,)
-        Time of the event or of the end of follow-up.
-    event : array-like of shape (n,)
-        True where the event was observed.
-
-    Returns
-    -------
-    limit : float
-
-    Examples
-    --------
-    >>> from censquant.survival import follow_up_limit
-    >>> follow_up_limit([4.0, 9.0, 2.5], [True, False, True])
-    9.0
     """
     return float(read_columns(time, event).time.max())
 
@@ -109,28 +67,7 @@ def follow_up_limit(time: ArrayLike, event: ArrayLike) -> float:
 def read_censoring_times(
     censoring_time: ArrayLike, target: Target, *, left: bool = False
 ) -> NDArray[np.float64]:
-    """Censoring times that are known for every row, checked against the target.
-
-    Parameters
-    ----------
-    censoring_time : array-like of shape (n,)
-        The end of follow-up of each row, of those with an event too; infinity for no end.
-    target : Target
-        Observed times and events.
-    left : bool, default=False
-        Whether events before the censoring time are the ones not observed.
-
-    Returns
-    -------
-    limit : ndarray of shape (n,), float64
-
-    Examples
-    --------
-    >>> from censquant.survival import read_censoring_times, read_target
-    >>> target = read_target(([2.0, 5.0], [True, False]))
-    >>> read_censoring_times([9, 5], target)
-    array([9., 5.])
-    """
+    """Censoring times that are known for every row, checked against the target."""
     limit = read_numbers(censoring_time, name="censoring_time")
     if len(limit) != len(target):
         raise ValueError(

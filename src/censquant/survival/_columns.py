@@ -16,26 +16,7 @@ _CAUSES = range(100)
 
 
 def as_array(values: object, name: str) -> NDArray[Any]:
-    """Values as an array of any dtype and shape, with None where a mask hides an entry.
-
-    Parameters
-    ----------
-    values : array-like
-        Anything that numpy reads as a rectangular array.
-    name : str
-        Name of the argument, for the message.
-
-    Returns
-    -------
-    array : ndarray
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.survival import as_array
-    >>> as_array(np.ma.array([1, 2], mask=[False, True]), "time")
-    array([1, None], dtype=object)
-    """
+    """Values as an array of any dtype and shape, with None where a mask hides an entry."""
     if isinstance(values, np.ma.MaskedArray):
         # np.asarray would drop the mask and let the hidden numbers through. The fields of a
         # structured array carry their own masks and come here one by one.
@@ -57,24 +38,6 @@ def read_numbers(values: object, *, name: str) -> NDArray[np.float64]:
 
     Text, booleans and dates are refused rather than converted: a column of the wrong kind is
     nearly always the wrong column. Missing and infinite entries are left to the caller.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        Numbers; ``None`` and pandas' ``NA`` count as missing.
-    name : str
-        Name of the argument, for the messages.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n,), float64
-        Contiguous; shares memory with ``values`` where no conversion was needed.
-
-    Examples
-    --------
-    >>> from censquant.survival import read_numbers
-    >>> read_numbers([1, None, 3], name="predicted")
-    array([ 1., nan,  3.])
     """
     column = _one_dimensional(as_array(values, name), name)
     kind = column.dtype.kind
@@ -145,25 +108,6 @@ def read_weights(sample_weight: object, n_samples: int) -> NDArray[np.float64]:
 
     A weight counts a row as that many equal rows, and a weight of 0 as no row at all. Weights
     must be finite and not negative, and at least one must be positive.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,), or None
-        Weights in [0, inf).
-    n_samples : int
-        Number of rows that the weights belong to.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_samples,), float64
-
-    Examples
-    --------
-    >>> from censquant.survival import read_weights
-    >>> read_weights([1, 2], 2)
-    array([1., 2.])
-    >>> read_weights(None, 2)
-    array([1., 1.])
     """
     if sample_weight is None:
         return np.ones(n_samples)
@@ -185,23 +129,7 @@ def read_weights(sample_weight: object, n_samples: int) -> NDArray[np.float64]:
 
 
 def refuse_nan(column: NDArray[np.float64], *, name: str, noun: str) -> None:
-    """Raise `ValueError` if a number is missing, with the count and the first row.
-
-    Parameters
-    ----------
-    column : ndarray of shape (n,), float64
-        Numbers, NaN where one is missing.
-    name : str
-        Name of the argument, for the message.
-    noun : str
-        What the numbers are, in the plural.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.survival import refuse_nan
-    >>> refuse_nan(np.array([1.0, 2.0]), name="predicted", noun="times")
-    """
+    """Raise `ValueError` if a number is missing, with the count and the first row."""
     missing = np.flatnonzero(np.isnan(column))
     if missing.size:
         raise ValueError(

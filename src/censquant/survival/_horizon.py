@@ -17,26 +17,6 @@ def default_horizon(
 
     Up to this horizon the data can speak for a restricted mean; past it few individuals decide.
     An individual is at risk at t if its own time, event or end of follow-up, is t or later.
-
-    Parameters
-    ----------
-    time : array-like of shape (n,)
-        Time of the event or of the end of follow-up.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf); a weight of k counts as k equal individuals.
-    left : bool, default False
-        Whether times are left-censored: the horizon is then the first such time.
-
-    Returns
-    -------
-    horizon : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.survival import default_horizon
-    >>> default_horizon(np.arange(1, 101))
-    96.0
     """
     times = read_times(time, name="time")
     weights = read_weights(sample_weight, times.size)

@@ -62,20 +62,7 @@ class KaplanMeier:
     def __call__(
         self, t: ArrayLike, side: Literal["right", "left"] = "right"
     ) -> NDArray[np.float64]:
-        """Share that is event-free after, or just before, the given times.
-
-        Parameters
-        ----------
-        t : array-like of any shape
-            Times; NaN gives NaN.
-        side : {"right", "left"}, default="right"
-            ``"right"`` for S(t), the probability of an event after t; ``"left"`` for S(t-), that of
-            one at t or later.
-
-        Returns
-        -------
-        survival : ndarray of the shape of ``t``, in [0, 1]
-        """
+        """Share that is event-free after, or just before, the given times."""
         if side not in ("right", "left"):
             raise ValueError(f"side must be 'right' or 'left', got {side!r}.")
         at = np.asarray(t, dtype=np.float64)

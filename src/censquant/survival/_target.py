@@ -130,27 +130,7 @@ def read_target(
 
 
 def read_columns(time: object, event: object, *, name: str = "time") -> Target:
-    """Target of two separate columns, under the checks of `read_target`.
-
-    Parameters
-    ----------
-    time : array-like of shape (n,)
-        Finite times.
-    event : array-like of shape (n,)
-        Booleans, or numbers that are all 0 or 1; True where the event was observed.
-    name : str, default="time"
-        What error messages call the times.
-
-    Returns
-    -------
-    target : Target
-
-    Examples
-    --------
-    >>> from censquant.survival import read_columns
-    >>> read_columns([5, 2], [1, 0])
-    Target(time=array([5., 2.]), event=array([ True, False]))
-    """
+    """Target of two separate columns, under the checks of `read_target`."""
     target = Target(read_times(time, name=name), read_events(event))
     if target.time.size != target.event.size:
         raise ValueError(
@@ -165,20 +145,6 @@ def require_events(target: Target) -> None:
 
     Fitting needs an event; reading a target does not, so that predictions can be scored on rows
     that hold none.
-
-    Parameters
-    ----------
-    target : Target
-
-    Raises
-    ------
-    NoEventsError
-        If no event was observed.
-
-    Examples
-    --------
-    >>> from censquant.survival import read_target, require_events
-    >>> require_events(read_target([3.0, 4.0]))
     """
     if target.n_events == 0:
         n = len(target)
@@ -192,15 +158,6 @@ def require_durations(target: Target) -> None:
 
     Reading a target does not ask for it: the logarithm of a time, or a measurement, may be
     negative, and many methods fit them.
-
-    Parameters
-    ----------
-    target : Target
-
-    Examples
-    --------
-    >>> from censquant.survival import read_target, require_durations
-    >>> require_durations(read_target([0.0, 4.0]))
     """
     n_negative = int(np.count_nonzero(target.time < 0))
     if n_negative:

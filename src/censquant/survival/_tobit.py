@@ -21,19 +21,6 @@ def censored_normal(z: Floats, event: NDArray[np.bool_], weights: Floats) -> tup
 
     Found by expectation and maximisation (Tobit's model without features). It ends after sixty
     rounds: where nearly all values are censored the maximum may lie far from any of them.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n,)
-        With mean 0 and standard deviation 1, censored values included.
-    event : bool ndarray of shape (n,)
-        False where the value is only known to be larger.
-    weights : ndarray of shape (n,)
-        Positive.
-
-    Returns
-    -------
-    mean, deviation : float
     """
     from scipy.special import log_ndtr  # slow to import, and no other part of a target needs it
 

@@ -43,15 +43,6 @@ class TimeTransform:
         What is subtracted, and what is then divided by; ``scale`` is positive.
     mirror : bool, default=False
         Whether to negate, as the last step.
-
-    Examples
-    --------
-    >>> from censquant.survival import TimeTransform
-    >>> transform = TimeTransform.fit([1.0, 10.0, 100.0], [True, True, False], "log")
-    >>> transform.forward([1.0, 10.0, 100.0]).round(3)
-    array([-1.225,  0.   ,  1.225])
-    >>> transform.inverse([0.0]).round(6)
-    array([10.])
     """
 
     log: bool = False
@@ -91,28 +82,6 @@ class TimeTransform:
         Standardising makes a fit independent of the unit of time. The logarithm does too, and
         gives early and late times the same relative precision; it needs times that are not
         negative.
-
-        Parameters
-        ----------
-        time : array-like of shape (n,)
-            Time of the event or of the end of follow-up.
-        event : array-like of shape (n,)
-            True where the event was observed; not used by ``"standardize"``.
-        kind : {None, "standardize", "log", "tobit", "log-tobit"}
-            None for the times as they are; ``"standardize"`` for mean 0 and standard deviation 1
-            over all rows, censored ones included; ``"log"`` for the same on the logarithm, with
-            times of 0 replaced by half the smallest positive time of an event. ``"tobit"`` and
-            ``"log-tobit"`` take mean and standard deviation of the events behind censored rows
-            instead, as the censored normal likelihood estimates them: early censoring then moves
-            neither.
-        mirror : bool, default=False
-            Whether to negate, for left-censored rows.
-        sample_weight : array-like of shape (n,), optional
-            Weights in [0, inf).
-
-        Returns
-        -------
-        transform : TimeTransform
         """
         if kind not in (None, "standardize", "log", "tobit", "log-tobit"):
             raise ValueError(
@@ -144,16 +113,7 @@ class TimeTransform:
         return cls(log=log, floor=floor, center=center, scale=scale, mirror=mirror)
 
     def forward(self, time: ArrayLike) -> NDArray[np.float64]:
-        """Values of times in model units.
-
-        Parameters
-        ----------
-        time : array-like of any shape
-
-        Returns
-        -------
-        z : ndarray of the shape of ``time``
-        """
+        """Values of times in model units."""
         u = np.asarray(time, dtype=np.float64)
         if self.log:
             if self.floor == 0 and np.any(u <= 0):
@@ -169,14 +129,6 @@ class TimeTransform:
 
         The exact inverse of `forward` for times at or above the floor. A value too large for
         the exponential gives a huge finite time, never infinity.
-
-        Parameters
-        ----------
-        z : array-like of any shape
-
-        Returns
-        -------
-        time : ndarray of the shape of ``z``
         """
         values = np.asarray(z, dtype=np.float64)
         with np.errstate(over="ignore"):
@@ -184,16 +136,7 @@ class TimeTransform:
         return np.exp(np.minimum(u, _LARGEST_LOG)) if self.log else u
 
     def graph_inverse(self, z: "Value") -> "Value":
-        """Return the operations of `inverse` in a graph.
-
-        Parameters
-        ----------
-        z : Value
-
-        Returns
-        -------
-        time : Value of the shape of ``z``
-        """
+        """Return the operations of `inverse` in a graph."""
         u = (-z if self.mirror else z) * self.scale + self.center
         return u.minimum(_LARGEST_LOG).exp() if self.log else u
 
@@ -202,43 +145,13 @@ class TimeTransform:
 
         The logarithm of a density in model units plus this is the one in the user's unit. Times
         below the floor have that of the floor.
-
-        Parameters
-        ----------
-        time : array-like of any shape
-
-        Returns
-        -------
-        log_slope : ndarray of the shape of ``time``
-
-        Examples
-        --------
-        >>> from censquant.survival import TimeTransform
-        >>> float(TimeTransform(log=True, floor=0.5).log_slope(1.0))
-        -0.0
         """
         u = np.asarray(time, dtype=np.float64)
         by_log = np.log(np.maximum(u, self.floor)) if self.log else np.zeros_like(u)
         return np.asarray(-np.log(self.scale) - by_log)
 
     def levels(self, taus: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Levels in model units: mirrored times have mirrored levels.
-
-        Parameters
-        ----------
-        taus : ndarray of shape (k,), in (0, 1)
-
-        Returns
-        -------
-        levels : ndarray of shape (k,), increasing if `taus` are
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from censquant.survival import TimeTransform
-        >>> TimeTransform(mirror=True).levels(np.array([0.25, 0.5]))
-        array([0.5 , 0.75])
-        """
+        """Levels in model units: mirrored times have mirrored levels."""
         return 1.0 - taus[::-1] if self.mirror else taus
 
     def to_dict(self) -> dict[str, bool | float]:
@@ -247,17 +160,7 @@ class TimeTransform:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "TimeTransform":
-        """Transform from what `to_dict` gave.
-
-        Parameters
-        ----------
-        values : mapping
-            Every parameter by its name, and nothing else.
-
-        Returns
-        -------
-        transform : TimeTransform
-        """
+        """Transform from what `to_dict` gave."""
         names = [field.name for field in fields(cls)]
         if set(values) != set(names):
             raise ValueError(

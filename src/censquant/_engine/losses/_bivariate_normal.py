@@ -38,17 +38,6 @@ def owens_t(h, a):
     Parameters
     ----------
     h, a : float
-
-    Returns
-    -------
-    probability : float
-
-    Examples
-    --------
-    >>> import math
-    >>> from censquant._engine.losses._bivariate_normal import owens_t
-    >>> round(owens_t(0.0, 1.0) * 2 * math.pi, 12) == round(math.atan(1.0), 12)
-    True
     """
     size, high = abs(a), abs(h)
     if size <= 1.0:
@@ -72,16 +61,6 @@ def both_below(b, sigma):
     ----------
     b : float
     sigma : float above 0
-
-    Returns
-    -------
-    probability : float
-
-    Examples
-    --------
-    >>> from censquant._engine.losses._bivariate_normal import both_below
-    >>> round(both_below(40.0, 1e-12), 9)
-    0.5
     """
     k = sigma / math.sqrt(2.0)
     value = 0.5 * (normal_cdf(b) + normal_cdf(k)) - owens_t(k, (2.0 * b + sigma) / sigma)

@@ -24,16 +24,6 @@ def bound_outputs(output, limits, values, slopes):
         Receives the bounded values.
     slopes : array of shape (n, k)
         Receives their derivatives by ``output``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import bound_outputs
-    >>> output, limits = np.array([[0.5], [2.0], [1e9]]), np.array([[-2.0, -1.0, 1.0, 2.0]])
-    >>> values, slopes = np.empty_like(output), np.empty_like(output)
-    >>> bound_outputs(output, limits, values, slopes)
-    >>> values[:, 0].round(6).tolist(), slopes[:2, 0].tolist()
-    ([0.5, 1.5, 2.0], [1.0, 0.25])
     """
     for i in range(output.shape[0]):
         for j in range(output.shape[1]):
@@ -69,15 +59,6 @@ def limit_rows(gradient, slopes, weight, longest):
     longest : float
         Largest Euclidean length of the gradient of one row of weight 1, before the mean divides it
         by ``n``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import limit_rows
-    >>> gradient = np.array([[30.0, 40.0], [0.3, 0.4]])
-    >>> limit_rows(gradient, np.ones((2, 2)), np.ones(2), 10.0)
-    >>> gradient.round(6).tolist()
-    [[3.0, 4.0], [0.3, 0.4]]
     """
     n, width = gradient.shape
     for i in range(n):

@@ -40,22 +40,10 @@ def calibration_penalty(levels, event, weight, n_bins, sharpness, slopes):
     slopes : array of shape (n,)
         Receives the derivative by ``levels``.
 
-    Returns
-    -------
-    penalty : float
-
     References
     ----------
     .. [1] M. Goldstein, X. Han, A. Puli, A. J. Perotte, R. Ranganath (2020), X-CAL: explicit
        calibration for survival analysis, NeurIPS.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import calibration_penalty
-    >>> levels, slopes = np.array([0.25, 0.75]), np.empty(2)
-    >>> round(calibration_penalty(levels, np.array([True, True]), np.ones(2), 2, 1e4, slopes), 9)
-    0.0
     """
     n = len(levels)
     share, total, width = np.zeros(n_bins), 0.0, 1.0 / n_bins

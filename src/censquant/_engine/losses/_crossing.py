@@ -21,20 +21,6 @@ def add_crossing_penalty(predicted, weight, margin, strength, gradient):
         The factor :math:`\lambda`.
     gradient : array of shape (n, k)
         The derivative by ``predicted`` is added to it.
-
-    Returns
-    -------
-    penalty : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import add_crossing_penalty
-    >>> gradient = np.zeros((1, 3))
-    >>> add_crossing_penalty(np.array([[1.0, 0.5, 2.0]]), np.ones(1), 0.25, 2.0, gradient)
-    1.5
-    >>> gradient
-    array([[ 2., -2.,  0.]])
     """
     n, n_levels = predicted.shape
     smallest = predicted.dtype.type(margin)

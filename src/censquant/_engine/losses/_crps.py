@@ -112,29 +112,12 @@ def log_time_crps(output, time, event, weight, family, unit, mirrored, gradient)
     gradient : array of shape (n, 2)
         Receives the derivative by ``output``.
 
-    Returns
-    -------
-    loss : float
-        In the time that is at 0 in model units, divided by ``unit``: of the order of 1 as a
-        likelihood is, however narrow the times are.
-
     References
     ----------
     .. [1] A. Avati, T. Duan, S. Zhou, K. Jung, N. H. Shah, A. Y. Ng (2019), Countdown regression:
        sharp and calibrated survival predictions, UAI.
     .. [2] S. Baran, S. Lerch (2015), Log-normal distribution based ensemble model output statistics
        models for probabilistic wind-speed forecasting, QJRMS 141.
-
-    Examples
-    --------
-    A prediction of almost no spread has the distance to the event as its score.
-
-    >>> import numpy as np
-    >>> from censquant._engine.losses import NORMAL, log_time_crps
-    >>> output, gradient = np.array([[np.log(2.0), -20.0]]), np.empty((1, 2))
-    >>> time, event = np.log([5.0]), np.array([True])
-    >>> round(log_time_crps(output, time, event, np.ones(1), NORMAL, 1.0, False, gradient), 4)
-    3.0
     """
     n = len(time)
     sign = -unit if mirrored else unit

@@ -23,15 +23,6 @@ def location_scale_levels(output, time, family, levels, slopes):
         Receives the levels.
     slopes : array of shape (n, 2)
         Receives their derivatives by ``output``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import NORMAL, location_scale_levels
-    >>> levels, slopes = np.empty(1), np.empty((1, 2))
-    >>> location_scale_levels(np.array([[3.0, 0.0]]), np.array([3.0]), NORMAL, levels, slopes)
-    >>> levels
-    array([0.5])
     """
     for i in range(len(time)):
         softplus, slope = _softplus(float(output[i, 1]))
@@ -62,15 +53,6 @@ def asymmetric_laplace_levels(output, time, levels, slopes):
         Receives the levels.
     slopes : array of shape (n, 3)
         Receives their derivatives by ``output``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import asymmetric_laplace_levels
-    >>> levels, slopes = np.empty(1), np.empty((1, 3))
-    >>> asymmetric_laplace_levels(np.zeros((1, 3)), np.zeros(1), levels, slopes)
-    >>> levels
-    array([0.5])
     """
     for i in range(len(time)):
         log_scale = min(max(float(output[i, 1]), -LARGEST_LOG), LARGEST_LOG)

@@ -61,19 +61,6 @@ def asymmetric_laplace_crps(output, time, event, weight, gradient):
         Row weights; the mean divides by ``n``, not by their sum.
     gradient : array of shape (n, 3)
         Receives the derivative by ``output``.
-
-    Returns
-    -------
-    loss : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import asymmetric_laplace_crps
-    >>> output, gradient = np.array([[0.0, -14.0, 0.0]]), np.empty((1, 3))
-    >>> time, event = np.array([3.0]), np.array([True])
-    >>> round(asymmetric_laplace_crps(output, time, event, np.ones(1), gradient), 4)
-    3.0
     """
     n = len(time)
     total = 0.0

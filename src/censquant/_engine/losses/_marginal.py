@@ -34,16 +34,6 @@ class MarginalPinball:
         Area under it from the first knot up to each.
     before : ndarray of shape (n_knots + 1,), in [0, 1]
         Its value just before each, and after the last: 0 there if the last row was censored.
-
-    Examples
-    --------
-    Without censoring it is the check loss.
-
-    >>> import numpy as np
-    >>> from censquant._engine.losses import MarginalPinball
-    >>> loss = MarginalPinball.fit([1.0, 2.0, 9.0], [True, True, True])
-    >>> loss(np.array([[3.0]]), np.array([5.0]), np.array([True]), np.array([0.9])).round(6)
-    array([[1.8]])
     """
 
     knots: NDArray[np.float64]

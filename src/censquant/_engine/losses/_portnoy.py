@@ -68,16 +68,6 @@ def levels_of(time, predicted, taus, rule, out):
         A value of ``LEVEL_RULES``.
     out : array of shape (n,)
         Where the levels are written.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import LEVEL_RULES, levels_of
-    >>> predicted, out = np.array([[1.0, 2.0, 3.0]]), np.empty(1)
-    >>> taus = np.array([0.25, 0.5, 0.75])
-    >>> levels_of(np.array([2.5]), predicted, taus, LEVEL_RULES["interpolate"], out)
-    >>> out
-    array([0.625])
     """
     work = np.empty(len(taus), predicted.dtype)
     for i in range(len(time)):

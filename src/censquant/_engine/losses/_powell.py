@@ -26,27 +26,9 @@ def powell(predicted, time, limit, weight, taus, gradient):
     gradient : array of shape (n, k)
         Receives the derivative by ``predicted``.
 
-    Returns
-    -------
-    loss : float
-
     References
     ----------
     .. [1] J. L. Powell (1986), Censored regression quantiles, Journal of Econometrics 32.
-
-    Examples
-    --------
-    The second row was censored at 3, and a prediction of 4 is no worse than one of 3.
-
-    >>> import numpy as np
-    >>> from censquant._engine.losses import powell
-    >>> predicted, gradient = np.array([[2.0], [4.0]]), np.empty((2, 1))
-    >>> time, limit = np.array([1.0, 3.0]), np.array([5.0, 3.0])
-    >>> powell(predicted, time, limit, np.ones(2), np.array([0.5]), gradient)
-    0.25
-    >>> gradient
-    array([[0.25],
-           [0.  ]])
     """
     n, n_levels = predicted.shape
     # In the type of the arrays: a float64 number would widen the inner loop.

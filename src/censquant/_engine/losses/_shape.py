@@ -99,15 +99,6 @@ def shape_log_likelihood(values, time, event, knots, family, out):
     family : int
         ``NORMAL``, ``GUMBEL`` or ``MIRRORED_GUMBEL``.
     out : array of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.losses import NORMAL, shape_log_likelihood
-    >>> knots, event, out = np.array([-1.0, 0.0, 1.0]), np.array([False]), np.empty(1)
-    >>> shape_log_likelihood(3 + knots[None], np.array([3.0]), event, knots, NORMAL, out)
-    >>> np.exp(out)
-    array([0.5])
     """
     for i in range(len(time)):
         out[i] = -_row(values[i], time[i], event[i], knots, family)[0]
@@ -163,25 +154,6 @@ def shape_loss(
     bounded : bool
     gradient : array of shape (n, k)
         Receives the derivative by ``predicted``.
-
-    Returns
-    -------
-    loss : float
-
-    Examples
-    --------
-    A row censored at the median pushes all quantiles up that lie above it.
-
-    >>> import numpy as np
-    >>> from censquant._engine.losses import NORMAL, shape_loss
-    >>> knots, gradient = np.array([-0.6745, 0.0, 0.6745]), np.empty((1, 3))
-    >>> loss = shape_loss(
-    ...     predicted=knots[None], time=np.zeros(1), event=np.array([False]), weight=np.ones(1),
-    ...     taus=np.array([0.25, 0.5, 0.75]), knots=knots, family=NORMAL, likelihood_weight=0.0,
-    ...     check_weight=1.0, limit=10.0, bounded=False, gradient=gradient,
-    ... )
-    >>> gradient
-    array([[-0.25, -0.5 , -0.25]])
     """
     n = len(time)
     total = 0.0

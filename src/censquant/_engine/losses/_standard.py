@@ -70,19 +70,6 @@ def standard_loss(u, event, family, largest):
         ``NORMAL``, ``GUMBEL`` or ``MIRRORED_GUMBEL``.
     largest : float
         Not used by ``NORMAL``.
-
-    Returns
-    -------
-    loss, derivative : float
-
-    Examples
-    --------
-    The derivative of a censored normal row is its hazard.
-
-    >>> from censquant._engine.losses import NORMAL, standard_loss
-    >>> loss, hazard = standard_loss(40.0, False, NORMAL, 0.0)
-    >>> round(loss, 4), round(hazard, 4)
-    (804.6084, 40.025)
     """
     if family == NORMAL:
         if event:

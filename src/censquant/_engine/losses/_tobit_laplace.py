@@ -37,26 +37,10 @@ def tobit_laplace(predicted, time, event, weight, taus, scale, gradient):
     gradient : array of shape (n, k)
         Receives the derivative by ``predicted``.
 
-    Returns
-    -------
-    loss : float
-
     References
     ----------
     .. [1] F. B. Hüttel, I. Peled, F. Rodrigues, F. C. Pereira (2022), Modeling censored mobility
        demand through censored quantile regression neural networks, IEEE T-ITS 23.
-
-    Examples
-    --------
-    A censored row at its predicted median has the probability one half.
-
-    >>> import math
-    >>> import numpy as np
-    >>> from censquant._engine.losses import tobit_laplace
-    >>> row, event, gradient = np.ones((1, 1)), np.array([False]), np.empty((1, 1))
-    >>> loss = tobit_laplace(row, np.ones(1), event, np.ones(1), np.array([0.5]), 1.0, gradient)
-    >>> round(math.exp(-loss), 6)
-    0.5
     """
     n, n_levels = predicted.shape
     total = 0.0

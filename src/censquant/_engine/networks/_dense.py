@@ -39,14 +39,6 @@ class DenseNetwork:
         Share of hidden units dropped in every training step.
     rng : numpy.random.Generator
         Source of the initial parameters and of the dropout masks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.networks import DenseNetwork
-    >>> network = DenseNetwork([3, 10, 2], rng=np.random.default_rng(0))
-    >>> network.predict(np.zeros((5, 3))).shape
-    (5, 2)
     """
 
     def __init__(
@@ -67,13 +59,7 @@ class DenseNetwork:
         self._set_up()
 
     def shrink_last_layer(self, factor: float) -> None:
-        """Scale the weights of the last layer and remove its biases, before training.
-
-        Parameters
-        ----------
-        factor : float
-            At 0 every output is 0.
-        """
+        """Scale the weights of the last layer and remove its biases, before training."""
         n_in, n_out = self.sizes[-2:]
         last = self.parameters[-(n_in + 1) * n_out :]
         last[:-n_out] *= factor

@@ -31,28 +31,7 @@ _NORMAL_TAIL = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.31938153
 
 @singledispatch
 def network_graph(network: Any, x: Value) -> Value:
-    """Return the outputs of a network in a graph.
-
-    Parameters
-    ----------
-    network : Network
-        A compiled one.
-    x : Value of shape (n, n_inputs)
-        Scaled features.
-
-    Returns
-    -------
-    outputs : Value of shape (n, n_outputs)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph
-    >>> from censquant._engine.networks import DenseNetwork, network_graph
-    >>> network = DenseNetwork([2, 8, 3], rng=np.random.default_rng(0))
-    >>> network_graph(network, Graph().numbers(2)).shape
-    (None, 3)
-    """
+    """Return the outputs of a network in a graph."""
     raise TypeError(
         f"{type(network).__name__} cannot be exported: networks of this package can; export a "
         "torch module by torch.onnx."

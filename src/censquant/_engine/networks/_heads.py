@@ -61,15 +61,6 @@ class IncreasingHead:
     ----------
     n_outputs : int
         Number of quantiles.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.networks import IncreasingHead
-    >>> out = np.empty((1, 3))
-    >>> IncreasingHead(3).forward(np.array([[5.0, 0.0, -9.0]]), np.empty(0), out)
-    >>> out.round(3)
-    array([[5.   , 5.693, 5.693]])
     """
 
     n_outputs: int
@@ -113,15 +104,6 @@ class HeadedNetwork:
         Gives the raw outputs.
     head : Head
         Turns them into quantiles.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.networks import DenseNetwork, HeadedNetwork, IncreasingHead
-    >>> dense = DenseNetwork([2, 8, 4], rng=np.random.default_rng(0))
-    >>> quantiles = HeadedNetwork(dense, IncreasingHead(4)).predict(np.ones((1, 2)))
-    >>> bool((np.diff(quantiles) > 0).all())
-    True
     """
 
     def __init__(self, network: Network, head: Head) -> None:

@@ -18,15 +18,6 @@ class Adam:
         Where the network leaves its gradient.
     weight_decay : float
         Strength of the decay.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.networks import Adam
-    >>> parameters, gradient = np.ones(2, dtype="f4"), np.array([1, -1], dtype="f4")
-    >>> Adam(parameters, gradient, weight_decay=0.0).step(learning_rate=0.25)
-    >>> parameters
-    array([0.75, 1.25], dtype=float32)
     """
 
     def __init__(

@@ -36,16 +36,6 @@ class ShapeHead:
         Quantiles of the base at the levels of the outputs, increasing; at least two.
     n_rows : int, optional
         Number of training rows; None for a head that is not trained, without penalties.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.networks import ShapeHead
-    >>> head, out = ShapeHead((-1.0, 0.0, 1.0)), np.empty((1, 3))
-    >>> raw = np.array([[5.0, 0.0, 0.0, 0.0]])
-    >>> head.forward(raw, np.zeros(2), out)
-    >>> out.round(3)
-    array([[3.99, 5.  , 6.01]])
     """
 
     knots: tuple[float, ...]

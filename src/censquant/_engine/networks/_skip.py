@@ -20,16 +20,6 @@ class LinearSkip:
     network : Network
     n_inputs : int
         Number of values per row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.networks import DenseNetwork, LinearSkip
-    >>> network = LinearSkip(DenseNetwork([2, 8, 3], rng=np.random.default_rng(0)), n_inputs=2)
-    >>> before = network.predict(np.ones((1, 2)))
-    >>> network.parameters[:] = 1.0, 2.0
-    >>> (network.predict(np.ones((1, 2))) - before).round(6)
-    array([[3., 0., 0.]])
     """
 
     def __init__(self, network: Network, n_inputs: int) -> None:

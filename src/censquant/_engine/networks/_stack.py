@@ -15,15 +15,6 @@ class StackedNetwork:
     Parameters
     ----------
     networks : sequence of Network
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.networks import DenseNetwork, StackedNetwork
-    >>> rng = np.random.default_rng(0)
-    >>> stack = StackedNetwork([DenseNetwork([2, 1], rng=rng) for _ in range(3)])
-    >>> stack.predict(np.zeros((5, 2))).shape
-    (5, 3)
     """
 
     def __init__(self, networks: Sequence[Network]) -> None:

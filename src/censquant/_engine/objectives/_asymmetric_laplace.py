@@ -35,15 +35,6 @@ class AsymmetricLaplaceDistribution(FormulaDistribution):
         Mean distances :math:`\alpha, \beta` of the times below and above the location.
     log_odds : ndarray of shape (n, n_members)
         :math:`\log\{b / (1 - b)\}`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import AsymmetricLaplaceDistribution
-    >>> one = np.ones((1, 1))
-    >>> laplace = AsymmetricLaplaceDistribution(5 * one, one, one, 0 * one)
-    >>> laplace.cdf(np.array([5.0, 6.0])).round(4)
-    array([[0.5   , 0.8161]])
     """
 
     location: Floats

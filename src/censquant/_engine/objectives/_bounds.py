@@ -22,15 +22,6 @@ class ParameterBounds:
     limits : tuple of (lowest, low, high, highest), one per output
         Outputs between ``low`` and ``high`` are left alone; those outside approach ``lowest`` and
         ``highest``; see :func:`censquant._engine.losses.bound_outputs`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import ParameterBounds
-    >>> bounds = ParameterBounds(((-3.0, -1.0, 1.0, 3.0),))
-    >>> values, slopes = bounds.apply(np.array([[0.5], [3.0], [np.inf]]))
-    >>> values[:, 0].tolist(), slopes[:, 0].tolist()
-    ([0.5, 2.0, 3.0], [1.0, 0.25, 0.0])
     """
 
     limits: tuple[Limits, ...]
@@ -48,16 +39,7 @@ class ParameterBounds:
         return np.array(self.limits, dtype=np.float64)
 
     def apply(self, output: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return bounded outputs, and their derivatives by the outputs.
-
-        Parameters
-        ----------
-        output : float array of shape (n, k)
-
-        Returns
-        -------
-        values, slopes : arrays of the shape and type of ``output``
-        """
+        """Return bounded outputs, and their derivatives by the outputs."""
         values, slopes = np.empty_like(output), np.empty_like(output)
         bound_outputs(output, self._table, values, slopes)
         return values, slopes

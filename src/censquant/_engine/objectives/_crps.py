@@ -26,13 +26,6 @@ class LogNormalCRPS(NormalLikelihood):
         Intervals for the two outputs; :meth:`within` sets them by the training rows.
     calibration : float, default 0.0
         Strength of the penalty on a batch that is not calibrated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import LogNormalCRPS
-    >>> LogNormalCRPS().quantiles(np.array([[2.0, 0.0]]), np.array([0.5]))
-    array([[2.]])
     """
 
     unit: float = 1.0
@@ -57,12 +50,6 @@ class WeibullCRPS(GumbelLikelihood):
         Intervals for the two outputs; :meth:`within` sets them by the training rows.
     calibration : float, default 0.0
         Strength of the penalty on a batch that is not calibrated.
-
-    Examples
-    --------
-    >>> from censquant._engine.objectives import WeibullCRPS
-    >>> WeibullCRPS(unit=0.5).n_outputs
-    2
     """
 
     unit: float = 1.0
@@ -82,12 +69,6 @@ class AsymmetricLaplaceCRPS(AsymmetricLaplaceLikelihood):
         Intervals for the three outputs; :meth:`within` sets them by the training rows.
     calibration : float, default 0.0
         Strength of the penalty on a batch that is not calibrated.
-
-    Examples
-    --------
-    >>> from censquant._engine.objectives import AsymmetricLaplaceCRPS
-    >>> AsymmetricLaplaceCRPS().n_outputs
-    3
     """
 
     def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:

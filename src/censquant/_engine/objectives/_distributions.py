@@ -17,84 +17,29 @@ class FormulaDistribution:
     ``quantile`` and ``cdf`` are inverse to each other, and so are ``inverse_survival`` and
     ``survival``. The latter two are exact where the probability of a later event is so small that
     one minus it rounds to one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import FormulaDistribution, NormalDistribution
-    >>> normal = NormalDistribution(np.zeros(3), np.ones(3))
-    >>> isinstance(normal, FormulaDistribution), len(normal)
-    (True, 3)
-    >>> normal.inverse_survival(normal.survival(np.array([20.0])))[0].round(9)
-    array([20.])
     """
 
     def __len__(self) -> int:
         raise NotImplementedError
 
     def take(self, rows: Any) -> Self:
-        """Return the distributions of some of the individuals.
-
-        Parameters
-        ----------
-        rows : slice or index array
-
-        Returns
-        -------
-        distribution : of the same family
-        """
+        """Return the distributions of some of the individuals."""
         return self._take(rows)
 
     def quantile(self, levels: NDArray[Any]) -> Floats:
-        """Return the times by which the event has happened with given probabilities.
-
-        Parameters
-        ----------
-        levels : array of shape (k,) or (n, k), in [0, 1]
-
-        Returns
-        -------
-        quantiles : ndarray of shape (n, k)
-        """
+        """Return the times by which the event has happened with given probabilities."""
         return self._quantile(np.asarray(levels, dtype=np.float64))
 
     def inverse_survival(self, probabilities: NDArray[Any]) -> Floats:
-        """Return the times that are outlived with given probabilities.
-
-        Parameters
-        ----------
-        probabilities : array of shape (k,) or (n, k), in [0, 1]
-
-        Returns
-        -------
-        times : ndarray of shape (n, k)
-        """
+        """Return the times that are outlived with given probabilities."""
         return self._inverse_survival(np.asarray(probabilities, dtype=np.float64))
 
     def cdf(self, times: NDArray[Any]) -> Floats:
-        """Return the probabilities that the event has happened by given times.
-
-        Parameters
-        ----------
-        times : array of shape (T,) or (n, T)
-
-        Returns
-        -------
-        levels : ndarray of shape (n, T), in [0, 1]
-        """
+        """Return the probabilities that the event has happened by given times."""
         return self._cdf(np.asarray(times, dtype=np.float64))
 
     def survival(self, times: NDArray[Any]) -> Floats:
-        """Return the probabilities of no event until given times.
-
-        Parameters
-        ----------
-        times : array of shape (T,) or (n, T)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, T), in [0, 1]
-        """
+        """Return the probabilities of no event until given times."""
         return self._survival(np.asarray(times, dtype=np.float64))
 
     def _take(self, rows: Any) -> Self:
@@ -125,24 +70,6 @@ def average_of(distributions: Sequence[Family]) -> Family:
 
     The members of an ensemble are averaged this way: their quantiles at each level and not their
     probabilities at each time, so that members which disagree do not make a wider distribution.
-
-    Parameters
-    ----------
-    distributions : sequence of distributions
-        At least one; all of one family and of the same individuals.
-
-    Returns
-    -------
-    distribution : of the same family
-        For normal and Gumbel distributions the one with the mean location and the mean scale.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import NormalDistribution, average_of
-    >>> parts = [NormalDistribution(np.array([m]), np.array([1.0])) for m in (1.0, 3.0)]
-    >>> average_of(parts).quantile(np.array([0.5]))
-    array([[2.]])
     """
     kinds = sorted({type(part).__name__ for part in distributions})
     if len(kinds) != 1:
@@ -189,18 +116,6 @@ class NormalDistribution(_LocationScale):
     Parameters
     ----------
     location, scale : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import NormalDistribution
-    >>> normal = NormalDistribution(np.array([0.0, 5.0]), np.array([1.0, 2.0]))
-    >>> normal.quantile(np.array([0.5]))
-    array([[0.],
-           [5.]])
-    >>> normal.cdf(np.array([5.0])).round(7)
-    array([[0.9999997],
-           [0.5      ]])
     """
 
     def _quantile(self, p: Floats) -> Floats:
@@ -226,16 +141,6 @@ class GumbelDistribution(_LocationScale):
         The location is the quantile at level 1 - 1/e; mirrored, at level 1/e.
     mirrored : bool, default False
         Whether they are maximum Gumbel distributions instead, those of negated logarithms.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import GumbelDistribution
-    >>> gumbel = GumbelDistribution(np.array([2.0]), np.array([1.0]))
-    >>> gumbel.cdf(np.array([2.0])).round(6)
-    array([[0.632121]])
-    >>> gumbel.quantile(gumbel.cdf(np.array([-20.0]))).round(9)
-    array([[-20.]])
     """
 
     mirrored: bool = False

@@ -20,11 +20,6 @@ class FrozenLevels:
     ----------
     objective : Portnoy
         Whose levels, rule and ``frozen_epochs`` are used.
-
-    Examples
-    --------
-    >>> from censquant._engine.objectives import FrozenLevels, Portnoy
-    >>> callback = FrozenLevels(Portnoy(taus=(0.25, 0.5, 0.75), y_star=9.0, frozen_epochs=10))
     """
 
     def __init__(self, objective: Portnoy) -> None:

@@ -68,28 +68,7 @@ class UnitDistribution(Protocol):
 
 @singledispatch
 def distribution_graph(objective: Any, outputs: Sequence[Value]) -> UnitDistribution:
-    """Return the distributions, in model units, that networks' outputs stand for in a graph.
-
-    Parameters
-    ----------
-    objective : Objective
-        One with a ``distribution``.
-    outputs : sequence of Value of shape (n, n_outputs)
-        Of each member of an ensemble, whose quantiles are averaged.
-
-    Returns
-    -------
-    distribution : UnitDistribution
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.export import Graph
-    >>> from censquant._engine.objectives import NormalLikelihood, distribution_graph
-    >>> normal = distribution_graph(NormalLikelihood(), [Graph().numbers(2)])
-    >>> normal.quantile(np.array([0.1, 0.5])).shape
-    (None, 2)
-    """
+    """Return the distributions, in model units, that networks' outputs stand for in a graph."""
     raise TypeError(
         f"Predictions of {type(objective).__name__} cannot be exported: its distribution is not "
         "known to the export."
@@ -167,16 +146,7 @@ def _log1p(x: Value) -> Value:
 
 
 def normal_cdf(x: Value) -> Value:
-    """Return the standard normal distribution function in a graph; error below 1e-14.
-
-    Parameters
-    ----------
-    x : Value
-
-    Returns
-    -------
-    probability : Value of the shape of ``x``
-    """
+    """Return the standard normal distribution function in a graph; error below 1e-14."""
     size = x.abs().minimum(40.0)
     density = (size * size * -0.5).exp()
     near = density * _polynomial(size, _ABOVE) / _polynomial(size, _BELOW)

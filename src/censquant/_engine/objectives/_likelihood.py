@@ -58,17 +58,6 @@ class _Likelihood:
         exp(-4) and exp(2), with an asymmetry between exp(-2) and exp(2). So every quantile has a
         bound, whatever the features. Rows that a model takes for impossible are also kept from
         dominating a training step; see :func:`censquant._engine.losses.limit_rows`.
-
-        Parameters
-        ----------
-        low, high : float
-            Smallest and largest time, in the user's unit.
-        transform : TimeTransform
-            One that standardises.
-
-        Returns
-        -------
-        objective : of the same class
         """
         first, last = (float(value) for value in np.sort(transform.forward([low, high])))
         room = float(np.log(_REACH)) / transform.scale
@@ -116,17 +105,7 @@ class _Likelihood:
         return self.gradient(output, rows, np.empty_like(output))
 
     def distribution(self, output: FloatArray) -> FormulaDistribution:
-        """Return the predicted distributions in model units.
-
-        Parameters
-        ----------
-        output : array of shape (n, n_outputs)
-            The network's.
-
-        Returns
-        -------
-        distribution : FormulaDistribution of n individuals
-        """
+        """Return the predicted distributions in model units."""
         values = np.asarray(output, dtype=np.float64)
         return self._decoded(values if self.bounds is None else self.bounds.apply(values)[0])
 
@@ -194,13 +173,6 @@ class NormalLikelihood(_LocationScale):
     calibration : float, default 0.0
         Strength of the penalty on a batch that is not calibrated, see
         :func:`censquant._engine.losses.calibration_penalty`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import NormalLikelihood
-    >>> NormalLikelihood().quantiles(np.array([[2.0, 0.0]]), np.array([0.5]))
-    array([[2.]])
     """
 
     def _decoded(self, values: NDArray[np.float64]) -> NormalDistribution:
@@ -222,13 +194,6 @@ class GumbelLikelihood(_LocationScale):
     calibration : float, default 0.0
         Strength of the penalty on a batch that is not calibrated, see
         :func:`censquant._engine.losses.calibration_penalty`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import GumbelLikelihood
-    >>> GumbelLikelihood().quantiles(np.array([[2.0, 0.0]]), np.array([1 - np.exp(-1)]))
-    array([[2.]])
     """
 
     mirrored: bool = False
@@ -252,13 +217,6 @@ class AsymmetricLaplaceLikelihood(_Likelihood):
     calibration : float, default 0.0
         Strength of the penalty on a batch that is not calibrated, see
         :func:`censquant._engine.losses.calibration_penalty`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import AsymmetricLaplaceLikelihood
-    >>> AsymmetricLaplaceLikelihood().quantiles(np.array([[2.0, 0.0, 0.0]]), np.array([0.5]))
-    array([[2.]])
     """
 
     _shape_limits = ((-4.0, -3.0, 1.0, 2.0), (-2.0, -1.0, 1.0, 2.0))

@@ -22,15 +22,6 @@ class ObservedPinball(Pinball):
     ----------
     taus : tuple of float
         Increasing levels inside (0, 1).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import ObservedPinball
-    >>> from censquant._engine.training import Rows
-    >>> rows = Rows.from_arrays(np.zeros((2, 1)), time=np.ones(2), event=np.array([True, False]))
-    >>> ObservedPinball(taus=(0.5,)).prepare(rows).weight
-    array([1., 0.], dtype=float32)
     """
 
     def prepare(self, rows: Rows) -> Rows:
@@ -54,16 +45,6 @@ class WeightedPinball(ObservedPinball):
         Smallest probability to divide by; it bounds the weights.
     curve : KaplanMeier, optional
         The censoring curve; :meth:`bind` sets it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import WeightedPinball
-    >>> from censquant._engine.training import Rows
-    >>> time, event = np.array([1.0, 2.0, 3.0]), np.array([True, False, True])
-    >>> rows = Rows.from_arrays(np.zeros((3, 1)), time=time, event=event)
-    >>> WeightedPinball(taus=(0.5,)).bind(rows).prepare(rows).weight
-    array([1., 0., 2.], dtype=float32)
     """
 
     floor: float = SMALLEST_CENSORING_CHANCE

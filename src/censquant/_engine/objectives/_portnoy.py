@@ -55,12 +55,6 @@ class Portnoy(GridObjective):
         where every step updates them.
     judge : Judge, optional
         The loss of validation rows, which :meth:`bind` sets.
-
-    Examples
-    --------
-    >>> from censquant._engine.objectives import Portnoy
-    >>> Portnoy(taus=(0.1, 0.5, 0.9), y_star=12.0).level_rule
-    'nearest'
     """
 
     level_rule: str = "nearest"

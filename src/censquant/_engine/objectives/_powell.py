@@ -21,12 +21,6 @@ class Powell(GridObjective):
     ----------
     taus : tuple of float
         Increasing levels inside (0, 1).
-
-    Examples
-    --------
-    >>> from censquant._engine.objectives import Powell
-    >>> Powell(taus=(0.1, 0.5, 0.9)).n_outputs
-    3
     """
 
     def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:

@@ -33,14 +33,6 @@ class ShapeLikelihood:
     bounded : bool, default False
     cap : float
         Largest value that is predicted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import ShapeLikelihood
-    >>> objective = ShapeLikelihood("normal", n_outputs=3)
-    >>> objective.quantiles(np.array([[1.0, 2.0, 3.0]]), np.array([0.5, 0.75]))
-    array([[2., 3.]])
     """
 
     base: str = "normal"
@@ -95,17 +87,7 @@ class ShapeLikelihood:
         return float(loss)
 
     def distribution(self, output: FloatArray) -> ShapeDistribution:
-        """Return the predicted distributions in model units.
-
-        Parameters
-        ----------
-        output : array of shape (n, n_outputs)
-            The network's.
-
-        Returns
-        -------
-        distribution : ShapeDistribution of n individuals
-        """
+        """Return the predicted distributions in model units."""
         return ShapeDistribution(np.asarray(output, dtype=np.float64), self.base, self.cap)
 
     def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:

@@ -27,25 +27,7 @@ BASES: dict[str, tuple[int, FormulaDistribution]] = {
 
 
 def shape_knots(base: str, n_levels: int) -> Floats:
-    """Return the quantiles of a standard distribution at evenly spaced levels.
-
-    Parameters
-    ----------
-    base : {"normal", "gumbel", "mirrored gumbel"}
-        The minimum Gumbel distribution is that of logarithms of exponential times, the mirrored
-        one that of their negatives.
-    n_levels : int
-
-    Returns
-    -------
-    knots : ndarray of shape (n_levels,)
-
-    Examples
-    --------
-    >>> from censquant._engine.objectives import shape_knots
-    >>> shape_knots("normal", 3).round(4)
-    array([-0.6745,  0.    ,  0.6745])
-    """
+    """Return the quantiles of a standard distribution at evenly spaced levels."""
     return np.ravel(BASES[base][1].quantile(even_grid(n_levels)))
 
 
@@ -63,16 +45,6 @@ class ShapeDistribution(FormulaDistribution):
     base : {"normal", "gumbel", "mirrored gumbel"}
     cap : float, default infinity
         Largest possible value: larger quantiles are moved down to it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.objectives import ShapeDistribution
-    >>> bent = ShapeDistribution(np.array([[-0.5, 0.0, 1.0]]), "normal")
-    >>> bent.quantile(np.array([0.25, 0.5, 0.75, 0.9])).round(3)
-    array([[-0.5,  0. ,  1. ,  1.9]])
-    >>> bent.cdf(bent.quantile(np.array([0.9]))).round(9)
-    array([[0.9]])
     """
 
     values: Floats
@@ -98,15 +70,6 @@ class ShapeDistribution(FormulaDistribution):
 
         The density is smoothed as in training: its logarithm is linear between the middles of the
         segments, where that of the piecewise distribution would jump.
-
-        Parameters
-        ----------
-        time : ndarray of shape (n,)
-        event : bool ndarray of shape (n,)
-
-        Returns
-        -------
-        log_likelihood : ndarray of shape (n,)
         """
         out = np.empty(len(self))
         shape_log_likelihood(self.values, time, event, self._knots, BASES[self.base][0], out)

@@ -24,12 +24,6 @@ class TobitLaplace(GridObjective):
         Of all the distributions, in model units. The larger it is, the longer predictions beyond
         censoring times are pushed further: with 1, upper quantiles of heavily censored data
         run away.
-
-    Examples
-    --------
-    >>> from censquant._engine.objectives import TobitLaplace
-    >>> TobitLaplace(taus=(0.1, 0.5, 0.9)).n_outputs
-    3
     """
 
     scale: float = 0.1

@@ -39,11 +39,6 @@ class ProgressBar:
     ----------
     n_runs : int, default 1
         How many trainings share the bar, side by side or one after the other.
-
-    Examples
-    --------
-    >>> from censquant._engine.training import ProgressBar
-    >>> callbacks = [ProgressBar()]
     """
 
     def __init__(self, n_runs: int = 1) -> None:

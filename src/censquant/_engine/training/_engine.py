@@ -91,18 +91,6 @@ class Run:
         Identifies rows, settings and method where there is a checkpoint.
     is_between_epochs : bool
         False within an epoch and after one that was interrupted: no run could resume from there.
-
-    Examples
-    --------
-    A callback that stops once the loss is low:
-
-    >>> from censquant._engine.training import Run
-    >>> class StopWhenLow:
-    ...     def on_start(self, run: Run) -> None: ...
-    ...     def on_epoch(self, run: Run) -> None:
-    ...         if run.history[-1]["loss"] < 0.1:
-    ...             run.stop()
-    ...     def on_end(self, run: Run) -> None: ...
     """
 
     def __init__(
@@ -216,31 +204,7 @@ class Run:
 
 
 def validation_loss(network: Network, objective: Objective, rows: RowSource) -> float:
-    """Return the mean validation loss of some rows, computed block by block.
-
-    Parameters
-    ----------
-    network : Network
-    objective : Objective
-        Bound to the training rows.
-    rows : RowSource
-        Prepared by the objective.
-
-    Returns
-    -------
-    loss : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.networks import DenseNetwork
-    >>> from censquant._engine.objectives import Pinball
-    >>> from censquant._engine.training import Rows, validation_loss
-    >>> rows = Rows.from_arrays(np.zeros((3, 1)), time=np.ones(3), event=np.ones(3, bool))
-    >>> network = DenseNetwork([1, 4, 1], rng=np.random.default_rng(0))
-    >>> validation_loss(network, Pinball((0.5,)), rows) > 0
-    True
-    """
+    """Return the mean validation loss of some rows, computed block by block."""
     total = 0.0
     for block in rows.blocks(_VALIDATION_ROWS):
         output = network.forward(block.x, training=False)

@@ -20,17 +20,6 @@ def stop_if_asked(stopping: threading.Event | None) -> None:
     """Leave a task, by an exception, if its event is set; None is never set.
 
     Loops that take long call it, so that Ctrl-C ends them within a moment.
-
-    Parameters
-    ----------
-    stopping : threading.Event or None
-        What `side_by_side` hands to a task.
-
-    Examples
-    --------
-    >>> import threading
-    >>> from censquant._engine.training import stop_if_asked
-    >>> stop_if_asked(threading.Event())
     """
     if stopping is not None and stopping.is_set():
         raise StoppedError

@@ -18,15 +18,6 @@ class FeatureMoments:
         Sum of the weights of the rows.
     mean, squares, low, high : ndarray of shape (n_features,)
         Weighted means, weighted sums of squared distances from them, and ends.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.training import FeatureMoments
-    >>> parts = [FeatureMoments.of(np.array(x), np.ones(len(x))) for x in ([[1.0], [2.0]], [[6.0]])]
-    >>> together = FeatureMoments.merged(parts)
-    >>> together.mean, together.variance
-    (array([3.]), array([4.66666667]))
     """
 
     weight: float

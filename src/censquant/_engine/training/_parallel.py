@@ -90,25 +90,6 @@ def side_by_side(
 
     The compiled kernels release the GIL, so threads are enough and nothing is copied. Ctrl-C sets
     the event that every task receives. So does an error in one of them, which is then raised.
-
-    Parameters
-    ----------
-    tasks : sequence of callables
-        Each takes the event that asks it to stop.
-    n_jobs : int, optional
-        Threads; None means 1, -1 uses all cores, as everywhere in scikit-learn.
-    on_interrupt : {"keep", "raise"}, default "keep"
-        What follows Ctrl-C: ``"keep"`` returns the results of the tasks, which end early, as a
-        training does; ``"raise"`` waits for the tasks that run, which call `stop_if_asked` where
-        they take long, and raises KeyboardInterrupt.
-    stopping : threading.Event, optional
-        The event of tasks around these, which asks these to stop too.
-
-    Examples
-    --------
-    >>> from censquant._engine.training import side_by_side
-    >>> side_by_side([lambda stopping: 1, lambda stopping: 2], n_jobs=2)
-    [1, 2]
     """
     stopping = stopping or threading.Event()
     if on_interrupt == "raise":

@@ -23,12 +23,6 @@ class StepDecay:
         Shares of the steps after which the rate is reduced.
     factor : float
         What it is multiplied by at each.
-
-    Examples
-    --------
-    >>> from censquant._engine.training import StepDecay
-    >>> [round(StepDecay()(step, 10), 3) for step in (0, 6, 7, 9)]
-    [1.0, 1.0, 0.1, 0.01]
     """
 
     milestones: tuple[float, ...] = (0.7, 0.9)
@@ -48,12 +42,6 @@ class WarmupCosine:
     ----------
     warmup : int
         Steps of the rise.
-
-    Examples
-    --------
-    >>> from censquant._engine.training import WarmupCosine
-    >>> [round(WarmupCosine(warmup=2)(step, 8), 3) for step in (0, 1, 4, 7)]
-    [0.5, 0.962, 0.5, 0.038]
     """
 
     warmup: int = 20

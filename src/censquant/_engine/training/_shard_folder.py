@@ -38,23 +38,6 @@ class ShardFolder:
     summary : StreamSummary
     center, scale : ndarray of shape (n_features,), or None
         How features were scaled.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from censquant.io import SurvivalBlocks, TargetColumns
-    >>> from censquant.survival import TimeTransform
-    >>> from censquant._engine.training import ShardFolder, write_shards
-    >>> def unchanged(summary):
-    ...     return None, None, lambda x: x
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path, shards = pathlib.Path(folder) / "fleet.csv", pathlib.Path(folder) / "shards"
-    ...     _ = path.write_text("days,failed,load\n3,1,0.5\n5,0,0.7\n")
-    ...     stream = SurvivalBlocks(path, TargetColumns("days", "failed"))
-    ...     _ = write_shards(stream, shards, unchanged)
-    ...     stored = ShardFolder.open(shards)
-    >>> stored.lengths, stored.summary.n_events
-    ((2,), 1)
     """
 
     path: Path

@@ -84,37 +84,6 @@ def write_shards(
     shuffled, scaled and written, so that memory holds one bucket at a time. The folder appears
     under its name when it is complete. A process that was killed is resumed by the next one, and
     the shards are the same to the last bit; after an error nothing is left.
-
-    Parameters
-    ----------
-    stream : BlockStream
-    folder : path
-        Where the shards are, or will be.
-    scaling : callable
-        Given the summary of all rows, how to scale their features.
-    resumable : bool, default True
-        Whether to note from time to time how far the reading is.
-
-    Returns
-    -------
-    shards : ShardFolder
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from censquant.io import SurvivalBlocks, TargetColumns
-    >>> from censquant.survival import TimeTransform
-    >>> from censquant._engine.training import write_shards
-    >>> def unchanged(summary):
-    ...     return None, None, lambda x: x
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path, shards = pathlib.Path(folder) / "fleet.csv", pathlib.Path(folder) / "shards"
-    ...     _ = path.write_text("days,failed,load\n3,1,0.5\n5,0,0.7\n")
-    ...     stream = SurvivalBlocks(path, TargetColumns("days", "failed"))
-    ...     stored = write_shards(stream, shards, unchanged)
-    ...     times = stored.rows(TimeTransform()).sample().time
-    >>> sorted(times.tolist())
-    [3.0, 5.0]
     """
     if (folder / MANIFEST).exists():
         return _opened(stream, folder)

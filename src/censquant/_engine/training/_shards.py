@@ -52,24 +52,6 @@ class ShardRows:
         As in :class:`RowSource`.
     prepare : callable, optional
         What every batch passes; :meth:`prepared` sets it.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from censquant.io import SurvivalBlocks, TargetColumns
-    >>> from censquant.survival import TimeTransform
-    >>> from censquant._engine.training import ShardRows, write_shards
-    >>> def unchanged(summary):
-    ...     return None, None, lambda x: x
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path, shards = pathlib.Path(folder) / "fleet.csv", pathlib.Path(folder) / "shards"
-    ...     _ = path.write_text("days,failed,load\n3,1,0.5\n5,0,0.7\n")
-    ...     stream = SurvivalBlocks(path, TargetColumns("days", "failed"))
-    ...     rows = write_shards(stream, shards, unchanged).rows(TimeTransform(scale=2.0))
-    ...     batches = [batch.time.tolist() for batch in rows.batches(np.random.default_rng(0), 1)]
-    >>> sorted(batches)
-    [[1.5], [2.5]]
     """
 
     digest: str

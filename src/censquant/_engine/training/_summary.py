@@ -27,17 +27,6 @@ class StreamSummary:
     ----------
     n_rows, n_events : int
     moments : FeatureMoments
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._engine.training import StreamSummary
-    >>> summary = StreamSummary(1)
-    >>> for part in (np.array([[1.0], [2.0]]), np.array([[6.0]])):
-    ...     one = np.ones(len(part))
-    ...     summary.add(part, 2.0 * one, one > 0, one, np.random.default_rng(0))
-    >>> summary.moments.mean, summary.n_events
-    (array([3.]), 3)
     """
 
     def __init__(self, n_features: int) -> None:

@@ -61,19 +61,6 @@ class FrameEncoder:
         Of the columns that are encoded.
     rules : tuple
         One per column, None for those that are left out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from censquant._rows._encoding import FrameEncoder
-    >>> frame = pd.DataFrame({"age": [61.0, None, 48.0], "stage": ["II", "III", "I"]})
-    >>> encoder = FrameEncoder.fit(frame)
-    >>> encoder.feature_names_out
-    ['age', 'age (missing)', 'stage=I', 'stage=II', 'stage=III']
-    >>> encoder.transform(frame)
-    array([[61. ,  0. ,  0. ,  1. ,  0. ],
-           [54.5,  1. ,  0. ,  0. ,  1. ],
-           [48. ,  0. ,  1. ,  0. ,  0. ]])
     """
 
     names: tuple[str, ...]
@@ -89,26 +76,7 @@ class FrameEncoder:
         weight: Floats | None = None,
         target: Target | None = None,
     ) -> "FrameEncoder":
-        """Decide what each column becomes; odd columns are named in one warning.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse matrix of shape (n, n_features)
-        names : sequence of str, optional
-            For messages and output names; by default those of the frame, else ``x0``, ``x1``, ...
-        categorical_features : "from_dtype", None or array-like, default "from_dtype"
-            Which columns are categories: those of a categorical type and those with text, none, or
-            those listed by name, by index or by a boolean mask. Text elsewhere is refused.
-        weight : ndarray of shape (n,), optional
-            Rows count as often as their weight says. Weights other than whole numbers are scaled
-            to 1 on average.
-        target : Target, optional
-            Times and events; columns that give them away are named in a warning.
-
-        Returns
-        -------
-        encoder : FrameEncoder
-        """
+        """Decide what each column becomes; odd columns are named in one warning."""
         table = Table(X)
         names = table.names() if names is None else names
         declared = declared_categories(categorical_features, names)
@@ -151,19 +119,7 @@ class FrameEncoder:
         return np.cumsum([0, *widths])
 
     def transform(self, X: Any, *, warn: bool = True) -> Floats:
-        """Return the table as finite numbers.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse matrix of shape (n, n_features)
-        warn : bool, default True
-            Whether to warn of values that the fit did not have.
-
-        Returns
-        -------
-        Z : ndarray of float64 of shape (n, n_columns)
-            ``X`` itself where it is a contiguous array of such numbers and nothing is to be done.
-        """
+        """Return the table as finite numbers."""
         table = Table(X)
         if table.n_columns != len(self.rules):
             raise ValueError(

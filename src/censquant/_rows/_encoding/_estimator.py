@@ -28,21 +28,6 @@ class EncodesFrames:
     ``fit`` calls ``_fit_encoder``, predictions call ``_encode``; both return finite numbers. The
     estimator has a parameter ``categorical_features``, and gets ``n_features_in_`` and, from a
     frame, ``feature_names_in_``. It comes before the estimator's other base classes.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sklearn.base import BaseEstimator
-    >>> from censquant._rows._encoding import EncodesFrames
-    >>> class Width(EncodesFrames, BaseEstimator):
-    ...     def __init__(self, categorical_features="from_dtype"):
-    ...         self.categorical_features = categorical_features
-    ...     def fit(self, X):
-    ...         self.width_ = self._fit_encoder(X).shape[1]
-    ...         return self
-    >>> frame = pd.DataFrame({"age": [61.0, 55.0, 48.0], "stage": ["II", "III", "I"]})
-    >>> Width().fit(frame).width_
-    4
     """
 
     categorical_features: Any = FROM_DTYPE

@@ -20,15 +20,7 @@ from censquant._rows._encoding._values import (
 
 
 def read_objects(values: Sequence[Any], *, as_category: bool | None) -> Column:
-    """Return a column of Python objects as numbers or levels.
-
-    Parameters
-    ----------
-    values : sequence of objects
-        None, NaN and empty text are missing values.
-    as_category : bool or None
-        None means levels where there is text, else numbers.
-    """
+    """Return a column of Python objects as numbers or levels."""
     kinds = _kinds(values)
     if "text" in kinds.values():
         # An empty text says nothing: files of tables and exported models know no other way to say

@@ -11,14 +11,7 @@ FROM_DTYPE = "from_dtype"
 
 
 def declared_categories(categorical_features: Any, names: Sequence[str]) -> list[bool | None]:
-    """Return for each column whether it is a category; None leaves it to the column's type.
-
-    Parameters
-    ----------
-    categorical_features : "from_dtype", None, or an array of names, indices or a boolean mask
-    names : sequence of str
-        Of all columns.
-    """
+    """Return for each column whether it is a category; None leaves it to the column's type."""
     n_columns = len(names)
     if categorical_features is None:
         return [False] * n_columns

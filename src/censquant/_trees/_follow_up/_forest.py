@@ -50,17 +50,6 @@ class FollowUp:
 
     Only the order of a feature's values matters, and another unit of time changes the limits as it
     changes times. Censoring that depends on the event time, given the features, is not detected.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant._trees._follow_up._forest import FollowUp
-    >>> rng = np.random.default_rng(0)
-    >>> x, time = rng.uniform(-1, 1, size=(1000, 2)), rng.exponential(size=1000)
-    >>> end = np.where(x[:, 0] > 0, 0.5, 5.0)
-    >>> follow_up = FollowUp.fit(x, np.minimum(time, end), time <= end, np.ones(1000), rng)
-    >>> follow_up.limit(np.array([[0.5, 0.0], [-0.5, 0.0]]))
-    array([0.5, 5. ])
     """
 
     n_features: int

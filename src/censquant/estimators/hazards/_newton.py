@@ -48,29 +48,7 @@ class Minimum:
 
 
 def minimize(function: Convex, start: Floats) -> Minimum:
-    """Return the minimum of a convex function.
-
-    Parameters
-    ----------
-    function : Convex
-    start : ndarray of shape (p,)
-
-    Returns
-    -------
-    minimum : Minimum
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.hazards._newton import minimize
-    >>> class Square:
-    ...     def value(self, place):
-    ...         return float((place - 3.0) @ (place - 3.0))
-    ...     def derivatives(self, place):
-    ...         return 2.0 * (place - 3.0), 2.0 * np.eye(len(place))
-    >>> minimize(Square(), np.zeros(2)).place
-    array([3., 3.])
-    """
+    """Return the minimum of a convex function."""
     place, value = start, function.value(start)
     for n_steps in range(1, _MOST_STEPS + 1):
         gradient, hessian = function.derivatives(place)

@@ -24,19 +24,6 @@ def tie_sums(
     An event among ``d`` at the same time has the denominator ``R - share * E``: the risk of all
     who are still there less, by Efron's rule, the part ``share = 0, 1/d, ..., (d - 1)/d`` of those
     with the event at that time. Times come from the latest to the earliest.
-
-    Parameters
-    ----------
-    risk, weight, event : arrays of shape (n,)
-        Weighted hazard ratios, weights, and whether the event was observed.
-    ends : array of shape (m,)
-        Where the rows of each distinct time end.
-    efron : bool
-        Otherwise ``share`` is 0, which is Breslow's rule.
-    hazard, own : arrays of shape (m,), out
-        Sums of ``1 / denominator`` and of ``share / denominator``.
-    curve : array of shape (m, 3), out
-        Sums of ``1``, ``share`` and ``share**2`` over the squared denominator.
     """
     total, value, start = 0.0, 0.0, 0
     for k in range(len(ends)):
@@ -84,22 +71,6 @@ def mean_rows(
     The sum over tied events of ``(S - share * E)(S - share * E)'`` over the squared denominator,
     ``S`` and ``E`` being sums of features over those at risk and over the tied events, is that of
     two rows: one along ``S - c E``, and one along ``E`` where there is more than one event.
-
-    Parameters
-    ----------
-    z : array of shape (n, p)
-    risk, event, ends, curve
-        As in :func:`tie_sums`.
-    group : int
-        The first time to go on with.
-    sums : array of shape (2, p)
-        ``S`` up to that time, kept between calls; the second row is work space.
-    out : array of shape (k, p)
-
-    Returns
-    -------
-    n_filled, group : int
-        Rows of ``out``, and the first time that found no room.
     """
     n_filled, p = 0, z.shape[1]
     while group < len(ends) and n_filled + 2 <= len(out):

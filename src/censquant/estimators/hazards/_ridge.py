@@ -68,25 +68,6 @@ def fit_ridge(likelihood: PartialLikelihood, penalty: float) -> RidgeFit:
 
     Without a penalty they are those of the smallest norm where features are collinear, which is
     the limit of small penalties.
-
-    Parameters
-    ----------
-    likelihood : PartialLikelihood
-    penalty : float in [0, inf)
-
-    Returns
-    -------
-    fit : RidgeFit
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
-    >>> from censquant.estimators.hazards._ridge import fit_ridge
-    >>> z, time = np.array([[1.0], [-1.0], [0.5]]), np.array([3.0, 2.0, 1.0])
-    >>> likelihood = PartialLikelihood(z, time, np.ones(3, bool), np.ones(3), "efron")
-    >>> bool(abs(fit_ridge(likelihood, 10.0).coefficients[0]) < 0.1)
-    True
     """
     n, p = likelihood.z.shape
     if p <= n:

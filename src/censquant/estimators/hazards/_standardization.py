@@ -13,25 +13,6 @@ def standardize(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
     Features are the largest array of a fit, so that no second one is made. Constant features
     become zeros and have the scale 1.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n, p)
-    weight : ndarray of shape (n,)
-
-    Returns
-    -------
-    center, scale : ndarray of shape (p,)
-        Weighted mean and standard deviation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.hazards._standardization import standardize
-    >>> x = np.array([[1.0, 7.0], [3.0, 7.0]])
-    >>> center, scale = standardize(x, np.ones(2))
-    >>> x, center, scale
-    (array([[-1.,  0.], [ 1.,  0.]]), array([2., 7.]), array([1., 1.]))
     """
     peak = np.maximum(x.max(axis=0), -x.min(axis=0))
     # Divided by a power of two, which rounds nothing: no square of values overflows then.

@@ -11,13 +11,6 @@ def independent_columns(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the positions of the columns that are no linear combination of columns before them.
 
     Of collinear columns the first are kept, so that the choice follows from the order of the names.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.linear._columns import independent_columns
-    >>> independent_columns(np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]]))
-    array([0, 2])
     """
     n, p = matrix.shape
     directions = np.empty((n, min(n, p)))

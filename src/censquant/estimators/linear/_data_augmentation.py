@@ -34,20 +34,6 @@ def data_augmentation_path(
     next round draws its times from them, and their spread shows the precision of the estimate.
     Rows drawn above the last level are at infinity. The first round draws from Portnoy's fit;
     levels that it does not identify, or fewer than half of the rounds, are left out.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Design of full column rank, with a column of ones for an intercept.
-    y : ndarray of shape (n,)
-        Times, of the order of 1.
-    event : ndarray of shape (n,)
-    taus : ndarray of shape (k,)
-        Increasing levels, close enough to each other to draw times from.
-    weight : ndarray of shape (n,), in (0, inf)
-    rng : Generator
-    n_draws : int, default 100
-        Rounds that count, after some to warm up.
     """
     begun = portnoy_path(X, y, event, taus, weight)
     levels, current = begun.taus, begun.coefficients

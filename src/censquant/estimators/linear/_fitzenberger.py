@@ -21,17 +21,6 @@ def edge_descent(
     letting go of one of its rows leads along an edge. All edges are followed to the lowest point on
     them, beyond local minima too, and the best one is taken; the search ends where no edge leads
     downwards.
-
-    Parameters
-    ----------
-    programme : Programme
-        Design and times.
-    censoring_time : ndarray of shape (n,)
-        Infinite for rows that cannot be censored.
-    beta : ndarray of shape (p,)
-        The search begins at the vertex of the rows nearest to this fit.
-    tau : float
-    weight : ndarray of shape (n,), in (0, inf)
     """
     X, y = programme.X, programme.y
     near = np.argsort(np.abs(y - X @ beta), kind="stable")

@@ -18,12 +18,6 @@ def default_step(method: str, n_rows: int) -> float:
 
     That is 0.001 for up to 1,000 rows, then in proportion to them, but never more than the step of
     R's ``crq``. Data augmentation keeps that one: it passes through all levels in every round.
-
-    Examples
-    --------
-    >>> from censquant.estimators.linear._levels import default_step
-    >>> default_step("portnoy", 200), default_step("peng-huang", 200)
-    (0.001, 0.001)
     """
     step = step_of_crq(method, n_rows)
     if method == "data-augmentation":
@@ -32,29 +26,14 @@ def default_step(method: str, n_rows: int) -> float:
 
 
 def step_of_crq(method: str, n_rows: int) -> float:
-    """Return the distance between levels that R's ``crq`` uses for this number of rows.
-
-    Examples
-    --------
-    >>> from censquant.estimators.linear._levels import step_of_crq
-    >>> round(step_of_crq("portnoy", 200), 4), step_of_crq("peng-huang", 200)
-    (0.0334, 0.01)
-    """
+    """Return the distance between levels that R's ``crq`` uses for this number of rows."""
     if method != "peng-huang":
         return 1.0 / (5.0 + 3.0 * math.pow(n_rows, 0.4))
     return min(0.01, 0.5 * math.pow(n_rows, -0.7))
 
 
 def levels_of_path(taus: Floats, step: float, n_rows: int) -> Floats:
-    """Return 1/n, 1/n + step, ... up to the last requested level, and the requested ones exactly.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.linear._levels import levels_of_path
-    >>> levels_of_path(np.array([0.2, 0.5]), 0.2, n_rows=10)
-    array([0.1, 0.2, 0.3, 0.5])
-    """
+    """Return 1/n, 1/n + step, ... up to the last requested level, and the requested levels."""
     between = np.arange(1.0 / n_rows, taus[-1], step)
     nearest = np.abs(between[:, None] - taus).min(axis=1)
     return np.sort(np.concatenate((taus, between[nearest > _SAME * step])))

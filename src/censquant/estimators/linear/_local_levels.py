@@ -18,30 +18,6 @@ def local_levels(
     weighted censored quantile regression: row :math:`k` counts for row :math:`i` as
 
     .. math:: B_k = w_k \prod_j \max\Big(0, 1 - \Big(\frac{x_{ij} - x_{kj}}{h}\Big)^2\Big)^2
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, p)
-        In units that make one bandwidth right for all of them.
-    y : ndarray of shape (n,)
-    event : ndarray of shape (n,)
-    weight : ndarray of shape (n,), in (0, inf)
-    bandwidth : float above 0
-
-    Returns
-    -------
-    levels : ndarray of shape (n,)
-        NaN for events.
-
-    Examples
-    --------
-    All rows are alike, so that the estimate is Kaplan and Meier's.
-
-    >>> import numpy as np
-    >>> from censquant.estimators.linear._local_levels import local_levels
-    >>> event = np.array([True, False, True])
-    >>> local_levels(np.zeros((3, 1)), np.arange(3.0), event, np.ones(3), 1.0).round(3)
-    array([  nan, 0.333,   nan])
     """
     order = np.argsort(y, kind="stable")
     levels = np.full(len(y), np.nan)

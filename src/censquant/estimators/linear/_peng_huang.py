@@ -22,17 +22,6 @@ def peng_huang_path(
 
     where everybody is at risk before the first level, and rows that a fit passes through still are:
     without features it is the estimator of Nelson and Aalen.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Design of full column rank, with a column of ones for an intercept.
-    y : ndarray of shape (n,)
-        Times, of the order of 1.
-    event : ndarray of shape (n,)
-    taus : ndarray of shape (k,)
-        Increasing levels; who is at risk is determined once per level.
-    weight : ndarray of shape (n,), in (0, inf)
     """
     if len(independent_columns(X[event])) < X.shape[1]:
         return Path.of(taus, [], X.shape[1], stopped_at=float(taus[0]))

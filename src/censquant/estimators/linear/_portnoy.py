@@ -18,17 +18,6 @@ def portnoy_path(
     the share :math:`(\tau - q) / (1 - q)` of it is at its censoring time. The crossing level is
     interpolated between the two levels around it. Censored rows below the first quantile carry
     no information and are left out; one that a fit touches is not passed yet.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Design of full column rank, with a column of ones for an intercept.
-    y : ndarray of shape (n,)
-        Times, of the order of 1.
-    event : ndarray of shape (n,)
-    taus : ndarray of shape (k,)
-        Increasing levels; the closer they are, the more accurate are the crossing levels.
-    weight : ndarray of shape (n,), in (0, inf)
     """
     programme, tolerance = Programme(X, y), touching(y)
     weight, beta = _first_level(programme, event, float(taus[0]), weight)

@@ -41,22 +41,6 @@ def powell_path(
     The estimator is that of Powell (1986), Censored regression quantiles. Its loss is not convex:
     from each of several starts a search goes downwards, and the best result is kept. Starts are the
     plain fit, the previous level, and fits through random rows; no global optimum is guaranteed.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Design of full column rank, with a column of ones for an intercept.
-    y : ndarray of shape (n,)
-        Times, of the order of 1.
-    censoring_time : ndarray of shape (n,)
-        Infinite for rows that cannot be censored.
-    taus : ndarray of shape (k,)
-    weight : ndarray of shape (n,), in (0, inf)
-    rng : Generator
-    near : ndarray of shape (at least k, p), optional
-        Starts that replace the random ones, one per level.
-    descent : callable, default `repeated_regressions`
-        The search: takes programme, censoring times, start, level and weights, and yields fits.
     """
     descent = repeated_regressions if descent is None else descent
     programme = Programme(X, y)

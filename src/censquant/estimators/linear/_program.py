@@ -19,13 +19,6 @@ def touching(y: Floats) -> float:
 
     Tied rows that a fit passes through stay on it where their times are perturbed by much less
     than the typical spread of the times, and so does the path of all later levels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.linear._program import touching
-    >>> bool(np.isclose(touching(np.array([-1.0, 0.0, 1.0])), 1e-7))
-    True
     """
     spread = float(np.median(np.abs(y - np.median(y))))
     return max(_TOUCHING_AT_LEAST, _TOUCHING_SHARE * spread)

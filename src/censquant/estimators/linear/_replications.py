@@ -18,15 +18,7 @@ def n_deleted(n_rows: int) -> int:
 
 
 def row_factors(kind: str, n_rows: int, rng: np.random.Generator) -> Floats:
-    """Return the factors of the rows' weights in a replication.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.linear._replications import row_factors
-    >>> int(row_factors("jackknife", 100, np.random.default_rng(0)).sum())
-    80
-    """
+    """Return the factors of the rows' weights in a replication."""
     if kind == "jackknife":
         factor = np.ones(n_rows)
         factor[rng.choice(n_rows, size=n_deleted(n_rows), replace=False)] = 0.0
@@ -37,13 +29,7 @@ def row_factors(kind: str, n_rows: int, rng: np.random.Generator) -> Floats:
 
 
 def scale_of(kind: str, n_rows: int, n_coefficients: int) -> float:
-    """Return the ratio of the spread of estimates to that of replications.
-
-    Raises
-    ------
-    ValueError
-        If the jackknife would leave fewer rows than coefficients.
-    """
+    """Return the ratio of the spread of estimates to that of replications."""
     if kind != "jackknife":
         return 1.0
     deleted = n_deleted(n_rows)
@@ -63,19 +49,6 @@ def spread_of(coefficients: Floats, replications: Floats, scale: float) -> tuple
     The limits lie :math:`z_{.975} / z_{.75}` quartile distances from the estimate, on each side by
     the quartile of that side, so that a few extreme replications have no effect. Where fewer than
     half of the replications reached a level, both are NaN.
-
-    Parameters
-    ----------
-    coefficients : ndarray of shape (k, p)
-    replications : ndarray of shape (n_replications, k, p)
-        NaN where a replication did not reach the level.
-    scale : float
-        As from `scale_of`.
-
-    Returns
-    -------
-    standard_errors : ndarray of shape (k, p)
-    limits : ndarray of shape (k, p, 2)
     """
     limits = np.full((*coefficients.shape, 2), np.nan)
     for level, values in enumerate(replications.swapaxes(0, 1)):

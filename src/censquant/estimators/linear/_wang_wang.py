@@ -34,20 +34,6 @@ def wang_wang_path(
     below :math:`q`; above it, the share :math:`(\tau - q) / (1 - q)` of it is at its censoring time
     and the rest at infinity. No level depends on the fit of another one. A level is not identified
     if all events lie below its fit.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Design of full column rank, with a column of ones for an intercept.
-    features : ndarray of shape (n, n_features)
-        What makes rows similar, in units that make one bandwidth right for all of them.
-    y : ndarray of shape (n,)
-        Times, of the order of 1.
-    event : ndarray of shape (n,)
-    taus : ndarray of shape (k,)
-    weight : ndarray of shape (n,), in (0, inf)
-    bandwidth : float above 0
-        Distance from which on rows are no neighbours.
     """
     levels = local_levels(features, y, event, weight, bandwidth)
     programme = Programme(X, y)

@@ -14,27 +14,7 @@ _LAST_SEED = 2**31
 
 
 def encoded_features(pool: Pool, X: Any) -> NDArray[np.float64]:
-    """Return rows of a table as the numbers that the candidates of a fitted pool learn from.
-
-    Parameters
-    ----------
-    pool : Pool
-    X : DataFrame or array-like of shape (n, n_features)
-
-    Returns
-    -------
-    features : ndarray of shape (n, n_encoded)
-
-    Examples
-    --------
-    >>> from censquant import CoxQuantileRegressor, PooledQuantileRegressor
-    >>> from censquant.datasets import load_gbsg2
-    >>> from censquant.estimators.meta import encoded_features
-    >>> X, y = load_gbsg2()
-    >>> pool = PooledQuantileRegressor([("cox", CoxQuantileRegressor())], random_state=0).fit(X, y)
-    >>> encoded_features(pool, X[:3]).shape == X[:3].shape
-    True
-    """
+    """Return rows of a table as the numbers that the candidates of a fitted pool learn from."""
     return np.asarray(dense(pool._read_features(X)), dtype=np.float64)
 
 

@@ -106,16 +106,6 @@ def scaled_rows(
     Training shuffles rows by their position, so the position decides what is learned. Scaled
     features are computed twice, for the order and for the rows in it, so that they are never in
     memory twice.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, ...)
-        Of all rows of the user.
-    order : ndarray of int
-        Those that are used, in any order; it is changed.
-    scale : FeatureScale
-    targets : Rows
-        Everything but the features, in that order.
     """
 
     def scaled(rows: slice) -> NDArray[Any]:

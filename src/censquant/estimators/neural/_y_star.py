@@ -14,23 +14,7 @@ _CAP_SHARE = 0.2  # of the range of times: how far beyond it predictions may be 
 
 
 def y_star_factor(y_star: str) -> float:
-    """Factor of the largest time in a ``y_star`` that is written as one.
-
-    Parameters
-    ----------
-    y_star : str
-        Such as ``"1.2max"``; the factor is at least 1.
-
-    Returns
-    -------
-    factor : float
-
-    Examples
-    --------
-    >>> from censquant.estimators.neural import y_star_factor
-    >>> y_star_factor("1.2max")
-    1.2
-    """
+    """Factor of the largest time in a ``y_star`` that is written as one."""
     match = _FACTOR.fullmatch(y_star)
     if match is None or float(match[1]) < 1:
         raise ValueError(

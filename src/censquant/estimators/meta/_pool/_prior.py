@@ -89,18 +89,7 @@ class LikelihoodPrior:
     def __call__(
         self, names: Sequence[str], likelihood: Mapping[str, Floats | None]
     ) -> NDArray[np.float64]:
-        """Return the prior weights.
-
-        Parameters
-        ----------
-        names : sequence of str
-        likelihood : mapping of str to ndarray of shape (n,) or None
-            Log-likelihood of each held-out row.
-
-        Returns
-        -------
-        prior : ndarray of shape (len(names),), positive and with sum 1
-        """
+        """Return the prior weights."""
         stated = {
             name: rows
             for name in names
