@@ -9,7 +9,8 @@ from censquant._calibration import (
     ModelledCensoring,
     Recalibration,
 )
-from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier
 
 LEVELS = np.array(CURVE_QUANTILES)

@@ -128,7 +128,8 @@ class NoEventsError(ValueError):
     Examples
     --------
     >>> from censquant.exceptions import NoEventsError
-    >>> from censquant.survival import read_target, require_events
+    >>> from censquant.survival import read_target
+    >>> from censquant.survival._target import require_events
     >>> try:
     ...     require_events(read_target(([3.0, 4.0], [False, False])))
     ... except NoEventsError as error:

@@ -11,7 +11,7 @@ import pytest
 from censquant import WeibullNN
 from censquant._trees._follow_up import FollowUp
 from censquant.datasets import make_lognorm_8d, make_norm_4d
-from censquant.quantiles import DEFAULT_QUANTILES
+from censquant.quantiles._grid import DEFAULT_QUANTILES
 
 LEVELS = np.asarray(DEFAULT_QUANTILES)
 N_TRAIN, N_NEW, SEEDS = 2_000, 2_000, range(6)

@@ -13,7 +13,7 @@ from censquant._calibration._family_graph import family_graph
 from censquant._calibration._rules import BoundRule, IndexRule
 from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant.export import Graph, Value, count_in_table
-from censquant.quantiles import GridCurve
+from censquant.quantiles._graph_curves import GridCurve
 
 
 class GraphCensoring(Protocol):

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
-from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import CURVE_QUANTILES
 
 LOWEST, HIGHEST = CURVE_QUANTILES[0], CURVE_QUANTILES[-1]
 

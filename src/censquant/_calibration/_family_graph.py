@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from censquant._calibration._family import HIGHEST, LOWEST, BoundFamily
 from censquant.export import Value
-from censquant.quantiles import GridCurve
+from censquant.quantiles._graph_curves import GridCurve
 
 
 def family_graph(curve: GridCurve, indices: NDArray[np.float64]) -> Value:

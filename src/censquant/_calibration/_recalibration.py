@@ -6,7 +6,8 @@ import numpy as np
 
 from censquant._calibration._family import HIGHEST, BoundFamily
 from censquant._typing import Floats
-from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, kaplan_meier
 
 LEVELS: Floats = np.array(CURVE_QUANTILES)

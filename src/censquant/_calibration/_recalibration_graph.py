@@ -3,7 +3,7 @@
 from censquant._calibration._family_graph import family_graph
 from censquant._calibration._recalibration import LEVELS, Recalibration
 from censquant.export import Value, interpolate
-from censquant.quantiles import GridCurve
+from censquant.quantiles._graph_curves import GridCurve
 
 
 def recalibrated_graph(

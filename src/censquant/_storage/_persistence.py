@@ -22,8 +22,8 @@ from censquant._storage._parts import (
 from censquant._storage._sklearn_parts import transformer_from_part, transformer_to_part
 from censquant._validation import check_integer, check_number
 from censquant.exceptions import ModelFileError
-from censquant.quantiles import check_quantiles
-from censquant.survival import TimeTransform
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival._transform import TimeTransform
 
 if TYPE_CHECKING:
     from censquant.estimators._base import BaseQuantileRegressor

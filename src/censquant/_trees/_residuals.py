@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from censquant._typing import Floats
-from censquant.survival import TimeTransform, kaplan_meier
+from censquant.survival import kaplan_meier
+from censquant.survival._transform import TimeTransform
 
 _FURTHEST = 6.0
 _HIGHEST_KNOWN = 0.995  # above it a Kaplan-Meier curve consists of a few rows

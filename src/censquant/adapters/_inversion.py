@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_choice
-from censquant.quantiles import check_levels
-from censquant.survival import read_numbers
+from censquant.quantiles._grid import check_levels
+from censquant.survival._columns import read_numbers
 
 Shape = Literal["linear", "step"]
 

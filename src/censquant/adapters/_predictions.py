@@ -10,14 +10,10 @@ from censquant._validation import check_number
 from censquant.adapters._final_model import final_model
 from censquant.adapters._libraries import Hazardous, Pycox, Reader, ScikitSurvival, accepts
 from censquant.adapters._lifelines import Lifelines
-from censquant.quantiles import (
-    DEFAULT_QUANTILES,
-    QuantileCurve,
-    check_levels,
-    check_quantiles,
-    sorted_rows,
-)
-from censquant.survival import read_numbers
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles
+from censquant.quantiles._interpolation import sorted_rows
+from censquant.survival._columns import read_numbers
 
 # The first that recognises a model reads it: the last one knows a model by a single method.
 _READERS: tuple[type[Reader], ...] = (Pycox, Lifelines, Hazardous, ScikitSurvival)

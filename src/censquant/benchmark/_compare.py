@@ -17,8 +17,10 @@ from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.benchmark._comparison import Comparison, ComparisonRow, ComparisonScore, holm
 from censquant.benchmark._datasets import NINE_LEVELS
-from censquant.quantiles import QuantileCurve, check_quantiles
-from censquant.survival import Surv, Target, default_horizon, read_target
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival import Surv, Target, read_target
+from censquant.survival._kaplan_meier import default_horizon
 
 _FEWEST_ROWS = 5  # of a category with a column of its own
 

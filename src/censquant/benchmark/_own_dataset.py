@@ -15,7 +15,7 @@ from censquant.benchmark._datasets import NINE_LEVELS, TEST_SHARE, BenchmarkData
 from censquant.benchmark._own_name import check_own_name
 from censquant.benchmark._registry import DATASETS
 from censquant.benchmark._train_test import TrainTestData
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Surv, read_target
 
 

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from censquant._typing import Floats
 from censquant.estimators.meta import encoded_features
 from censquant.estimators.neural import number_columns
-from censquant.survival import Target, read_columns, read_target, read_weights, require_durations
+from censquant.survival import Target, read_target
+from censquant.survival._columns import read_weights
+from censquant.survival._target import read_columns, require_durations
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._seeds import RandomState, generator
 from censquant._typing import Floats
 from censquant._validation import check_flag, check_number
-from censquant.survival import Surv, read_columns, read_numbers, read_target
+from censquant.survival import Surv, read_target
+from censquant.survival._columns import read_numbers
+from censquant.survival._target import read_columns
 
 # Logarithm of a hazard at which nobody is left.
 _CERTAIN = 10.0

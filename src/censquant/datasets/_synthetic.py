@@ -18,7 +18,7 @@ from censquant.datasets._info import CatalogueEntry, DatasetInfo
 from censquant.datasets._laws import Law, draw, quantiles_at, shifted
 from censquant.datasets._real import to_frame
 from censquant.datasets._recipes import RECIPES, Recipe
-from censquant.quantiles import check_levels
+from censquant.quantiles._grid import check_levels
 from censquant.survival import Surv
 
 _OFFSET_DRAWS = 10_000

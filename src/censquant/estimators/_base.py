@@ -24,7 +24,8 @@ from censquant.estimators._reading import (
 )
 from censquant.metrics import concordance_index
 from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, SurvivalFunction
-from censquant.survival import default_horizon, read_target
+from censquant.survival import read_target
+from censquant.survival._kaplan_meier import default_horizon
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +144,7 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             data support, ``"warn"`` does so with a warning. ``"limit"`` returns the last supported
             time: the event comes later than that. ``"inf"`` and ``"nan"`` return infinity or NaN.
             No extrapolated median is later than 1.7 times, and no quantile up to level 0.95 later
-            than 9.5 times the last observed time (:class:`~censquant.quantiles.TailLimit`).
+            than 9.5 times the last observed time.
         output : {"array", "frame"}, default "array"
             A frame has the index of ``X`` and one column per level, ``q0.1``, ``q0.5``, ...;
             polars' for polars input, else pandas'.

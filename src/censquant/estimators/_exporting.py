@@ -10,8 +10,8 @@ from censquant._rows._features import feature_names
 from censquant._validation import check_choice
 from censquant.estimators._reading import ReadsCurves
 from censquant.export import Graph, PageModel, Value, page_model, write_onnx
-from censquant.quantiles import GraphCurve
-from censquant.survival import read_numbers
+from censquant.quantiles._graph_curves import GraphCurve
+from censquant.survival._columns import read_numbers
 
 
 class Exports(ReadsCurves):

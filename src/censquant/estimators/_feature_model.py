@@ -14,7 +14,9 @@ from censquant._typing import Floats
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._reading import Ask
 from censquant.export import Value
-from censquant.quantiles import GraphCurve, GridCurve, QuantileCurve, TailLimit
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._distribution_curve import TailLimit
+from censquant.quantiles._graph_curves import GraphCurve, GridCurve
 
 Curve = TypeVar("Curve", QuantileCurve, GraphCurve, GridCurve)
 

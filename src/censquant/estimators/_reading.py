@@ -11,14 +11,10 @@ from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant._warn import warn_once
 from censquant.exceptions import ExtrapolationWarning
-from censquant.quantiles import (
-    DEFAULT_QUANTILES,
-    QuantileCurve,
-    SurvivalFunction,
-    check_levels,
-    cumulative_hazard,
-)
-from censquant.survival import read_numbers
+from censquant.quantiles import QuantileCurve, SurvivalFunction
+from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels
+from censquant.quantiles._survival_function import cumulative_hazard
+from censquant.survival._columns import read_numbers
 
 Ask = Callable[[QuantileCurve, slice], NDArray[Any]]
 """What is read off the curves of some rows; the slice says which rows of ``X`` they are."""

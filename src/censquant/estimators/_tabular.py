@@ -35,20 +35,14 @@ from censquant._validation import check_choice, check_flag
 from censquant.estimators._feature_model import FeatureModel, default_times
 from censquant.exceptions import ModelFileError
 from censquant.export import Value
-from censquant.quantiles import (
-    CURVE_QUANTILES,
-    GraphCurve,
-    GridCurve,
-    QuantileCurve,
-    check_quantiles,
-)
-from censquant.survival import (
-    TimeTransform,
-    default_horizon,
-    read_target,
-    read_weights,
-    require_events,
-)
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._graph_curves import GraphCurve, GridCurve
+from censquant.quantiles._grid import CURVE_QUANTILES, check_quantiles
+from censquant.survival import read_target
+from censquant.survival._columns import read_weights
+from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival._target import require_events
+from censquant.survival._transform import TimeTransform
 
 _FOLLOW_UP = "follow_up."
 _SAME_LEVEL = 1e-9  # levels that differ by less differ by rounding

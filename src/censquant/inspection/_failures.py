@@ -13,7 +13,7 @@ from censquant._validation import check_number
 from censquant.adapters import is_left_censored
 from censquant.estimators import adapt
 from censquant.quantiles import QuantileCurve
-from censquant.survival import read_numbers
+from censquant.survival._columns import read_numbers
 
 # Distributions of parts of the fleet up to this length are multiplied out term by term.
 _SHORT = 64

@@ -15,8 +15,8 @@ from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.adapters import adapted_curve, is_left_censored
 from censquant.inspection._table import FeatureTable, taken
-from censquant.quantiles import check_quantiles
-from censquant.survival import read_numbers, read_weights
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival._columns import read_numbers, read_weights
 
 _ROUNDING = 1e-9
 

@@ -10,7 +10,7 @@ from censquant.io._columns import named
 from censquant.io._error import TableError
 from censquant.io._predict import LEVELS
 from censquant.io._question import Question
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 
 
 def ray_predictor(

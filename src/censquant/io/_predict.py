@@ -23,7 +23,7 @@ from censquant.io._question import LIMITED, Ages, Question
 from censquant.io._stream import STANDARD
 from censquant.io._table import CHUNK_ROWS, frame_of
 from censquant.io._write import check_output, writing
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 

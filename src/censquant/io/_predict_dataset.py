@@ -18,7 +18,7 @@ from censquant.io._predict import LEVELS, PredictedPiece, predicted_pieces
 from censquant.io._question import Ages, Question
 from censquant.io._table import CHUNK_ROWS
 from censquant.io._write import writing
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 
 _PART_ROWS = 1_000_000
 _COMPARED_ROWS = 100

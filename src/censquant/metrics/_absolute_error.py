@@ -10,7 +10,8 @@ from censquant._validation import check_choice
 from censquant.metrics._known_censoring import warn_truncated
 from censquant.metrics._mean_life import MeanLife
 from censquant.metrics._read import censoring_curve, read_times, read_train
-from censquant.survival import KaplanMeier, Target, inverse_censoring_weights
+from censquant.survival import KaplanMeier, Target
+from censquant.survival._kaplan_meier import inverse_censoring_weights
 
 _METHODS = ("pseudo-observation", "margin", "hinge", "uncensored", "ipcw")
 

@@ -6,7 +6,8 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.metrics._read import read_quantile_rows, read_survival
-from censquant.quantiles import QuantileCurve, check_levels
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import check_levels
 from censquant.survival import KaplanMeier, Target, kaplan_meier
 
 # The level of a time that equals a predicted quantile is that quantile's up to rounding.

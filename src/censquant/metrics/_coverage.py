@@ -19,7 +19,8 @@ from censquant.metrics._read import (
     read_train,
 )
 from censquant.quantiles import QuantileCurve
-from censquant.survival import KaplanMeier, Target, as_array, read_target
+from censquant.survival import KaplanMeier, Target, read_target
+from censquant.survival._columns import as_array
 
 Method = Literal["ipcw", "doubly-robust"]
 

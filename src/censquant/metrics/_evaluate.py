@@ -27,8 +27,10 @@ from censquant.metrics._mirror import Mirror
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._read import read_quantile_rows, read_training
 from censquant.metrics._scorers import brier_times
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
-from censquant.survival import Target, censoring_kaplan_meier, default_horizon
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES
+from censquant.survival import Target, censoring_kaplan_meier
+from censquant.survival._kaplan_meier import default_horizon
 
 # A level is the identified one if it differs by rounding only.
 _ROUNDING = 1e-12
@@ -82,7 +84,7 @@ def evaluate(
     taus : array-like of shape (k,), inside (0, 1), optional
         Levels to judge, increasing, at least two. By default those that the model was fitted to
         (where that is one, those that its curves go through), or
-        `censquant.quantiles.DEFAULT_QUANTILES` where it has none. Must be given where quantiles
+        0.05, 0.1, ..., 0.95 where it has none. Must be given where quantiles
         are.
     n_resamples : int, at least 2, default=200
         Number of bootstrap draws.

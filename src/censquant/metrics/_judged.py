@@ -18,8 +18,11 @@ from censquant.adapters import (
 )
 from censquant.metrics._known_censoring import censored_at
 from censquant.metrics._mirror import Mirror
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, sorted_rows
-from censquant.survival import Target, default_horizon, read_target
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES
+from censquant.quantiles._interpolation import sorted_rows
+from censquant.survival import Target, read_target
+from censquant.survival._kaplan_meier import default_horizon
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ from censquant.metrics._read import (
     read_train,
 )
 from censquant.quantiles import QuantileCurve
-from censquant.survival import Target, as_array, read_weights
+from censquant.survival import Target
+from censquant.survival._columns import as_array, read_weights
 
 if TYPE_CHECKING:
     from censquant._engine.losses import MarginalPinball

@@ -6,17 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
-from censquant.quantiles import check_quantiles, sorted_rows
-from censquant.survival import (
-    KaplanMeier,
-    Target,
-    as_array,
-    censoring_kaplan_meier,
-    read_numbers,
-    read_target,
-    read_weights,
-    refuse_nan,
-)
+from censquant.quantiles._grid import check_quantiles
+from censquant.quantiles._interpolation import sorted_rows
+from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier, read_target
+from censquant.survival._columns import as_array, read_numbers, read_weights, refuse_nan
 
 # Probabilities that a float32 model rounds may miss their range and their order by this much.
 _ROUNDING = 1e-6

@@ -16,7 +16,8 @@ from censquant.metrics._concordance import concordance_index, concordance_index_
 from censquant.metrics._judged import Judged
 from censquant.metrics._known_censoring import known_censoring, warn_truncated
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.survival import Target, read_weights
+from censquant.survival import Target
+from censquant.survival._columns import read_weights
 
 # Times of the integrated Brier score, between these quantiles of the times that are judged.
 _N_TIMES, _SPAN = 50, (0.05, 0.95)

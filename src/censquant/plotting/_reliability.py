@@ -11,7 +11,7 @@ from censquant._typing import Floats
 from censquant.metrics import pit_band, pit_curve
 from censquant.plotting._arguments import read_observed, read_quantiles
 from censquant.plotting._axes import axes_or_new, unclutter
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Target
 
 if TYPE_CHECKING:

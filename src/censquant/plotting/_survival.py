@@ -15,7 +15,8 @@ from censquant.inspection import FeatureTable
 from censquant.plotting._arguments import read_labels
 from censquant.plotting._axes import axes_or_new, legend_above, unclutter, with_unit
 from censquant.plotting._palette import series_color
-from censquant.survival import KaplanMeier, Target, kaplan_meier, read_numbers, read_target
+from censquant.survival import KaplanMeier, Target, kaplan_meier, read_target
+from censquant.survival._columns import read_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

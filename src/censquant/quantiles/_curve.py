@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant.quantiles._grid import check_levels, check_quantiles
 from censquant.quantiles._interpolation import (
+    crossed,
     levels_of,
     quantiles_of,
     restricted_mean_of,
+    sorted_rows,
     stored_quantiles,
     tail_remaining,
 )
-from censquant.quantiles._matrix import (
-    read_matrix,
-    require_distribution,
-    sorted_rows,
-    starts_below,
-)
-from censquant.quantiles._reach import Reach
-from censquant.quantiles._tail import TailLimit
+
+if TYPE_CHECKING:
+    from censquant.quantiles._distribution_curve import TailLimit
+
+# A level differs from the reach by more than the rounding of its own computation.
+_LEVEL_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileCurve(Reach):
+class QuantileCurve:
     r"""One predictive distribution per row, known by its quantiles on a common grid of levels.
 
     Everything the library says about an individual (a quantile off the grid, a survival
@@ -76,9 +77,9 @@ class QuantileCurve(Reach):
     lower: float = -np.inf
 
     def __post_init__(self) -> None:
-        values, taus = read_matrix(self.values), check_quantiles(self.taus, name="taus")
+        values, taus = _read_matrix(self.values), check_quantiles(self.taus, name="taus")
         lower = float(self.lower)
-        require_distribution(values, len(taus), lower)
+        _require_distribution(values, len(taus), lower)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "taus", taus)
         object.__setattr__(self, "lower", lower)
@@ -111,8 +112,8 @@ class QuantileCurve(Reach):
         >>> QuantileCurve.from_predictions([[3.0, -1.0]], taus=[0.2, 0.8], lower=0.0).values
         array([[0., 3.]])
         """
-        matrix = sorted_rows(read_matrix(values))
-        if starts_below(matrix, lower):
+        matrix = sorted_rows(_read_matrix(values))
+        if _starts_below(matrix, lower):
             matrix = np.maximum(matrix, lower)
         return cls(matrix, np.asarray(taus), lower)
 
@@ -146,7 +147,7 @@ class QuantileCurve(Reach):
         from censquant.quantiles._row_kernels import sort_rows
 
         sort_rows(values)
-        if starts_below(values, lower):
+        if _starts_below(values, lower):
             np.maximum(values, lower, out=values)
         curve = object.__new__(cls)
         for name, value in (("values", values), ("taus", taus), ("lower", lower)):
@@ -198,7 +199,8 @@ class QuantileCurve(Reach):
 
         Examples
         --------
-        >>> from censquant.quantiles import QuantileCurve, TailLimit
+        >>> from censquant.quantiles import QuantileCurve
+        >>> from censquant.quantiles._distribution_curve import TailLimit
         >>> curve = QuantileCurve([[1.0, 5.0], [1.0, 90.0]], taus=[0.25, 0.75], lower=0.0)
         >>> curve.limited(TailLimit(end=2.0)).values.round(2)
         array([[1.  , 3.98],
@@ -481,3 +483,128 @@ class QuantileCurve(Reach):
         outlived = now[:, 0] >= self.values[:, -1]
         result[outlived] = tail_remaining(self.values[outlived], self.taus, wanted)
         return result
+
+    # Up to which level the data identify each row
+
+    def with_reach(
+        self, reach: ArrayLike | Callable[[Any], ArrayLike], *, lowest: bool = False
+    ) -> Self:
+        """Return the same curve with the level up to which the data speak, for each row."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        known = reach if callable(reach) else self._checked(reach)
+        vars(twin).update(_reach=known, _reach_is_lowest=bool(lowest))
+        return twin
+
+    def _checked(self, reach: ArrayLike) -> Floats:
+        levels = np.asarray(reach, dtype=np.float64)
+        if levels.shape != (len(self),):
+            raise ValueError(f"reach must have shape ({len(self)},), got {levels.shape}.")
+        return levels
+
+    @property
+    def reach(self) -> Floats:
+        """Highest level of each row that the data can speak for, shape (n_samples,).
+
+        1 where nobody said otherwise.
+        """
+        known = vars(self).get("_reach")
+        if known is None:
+            return np.ones(len(self))
+        if callable(known):
+            known = self._checked(known(self))
+            vars(self)["_reach"] = known
+        levels: Floats = known
+        return levels
+
+    @property
+    def reach_is_lowest(self) -> bool:
+        """Whether `reach` is the lowest such level: the data speak for it and those above."""
+        return bool(vars(self).get("_reach_is_lowest", False))
+
+    def is_identified(self, levels: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the data can speak for levels."""
+        asked, reach = np.atleast_1d(np.asarray(levels, dtype=np.float64)), self.reach[:, None]
+        if self.reach_is_lowest:
+            return np.asarray(asked >= reach - _LEVEL_ROUNDING)
+        return np.asarray(asked <= reach + _LEVEL_ROUNDING)
+
+    def identifies_all(self, levels: ArrayLike) -> bool:
+        """Whether the data can speak for all levels of all rows."""
+        asked = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+        # For each row the level farthest out stands for all of them.
+        if self.reach_is_lowest:
+            return bool((asked.min(axis=-1) >= self.reach - _LEVEL_ROUNDING).all())
+        return bool((asked.max(axis=-1) <= self.reach + _LEVEL_ROUNDING).all())
+
+    def conditional_levels(self, elapsed: ArrayLike, levels: ArrayLike) -> Floats:
+        """Levels, from the start, of quantiles of the remaining time."""
+        now = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), (len(self),))[:, None]
+        return self._conditional_levels(now, check_levels(levels))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A rule need not survive pickling; the values it gives do.
+        return {**vars(self), **({"_reach": self.reach} if "_reach" in vars(self) else {})}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+
+def reach_until(curve: QuantileCurve, limit: ArrayLike, *, lowest: bool = False) -> Floats:
+    """Level that each row's curve has at the time up to which rows like it were followed.
+
+    A quantile is learned from individuals who were still under observation when it was reached, so
+    a curve can be trusted up to the level of the last time at which there were some, and no
+    further than its last fitted level.
+    """
+    last, end = np.asarray(limit, dtype=np.float64), curve.taus[0] if lowest else curve.taus[-1]
+    if (last == (-np.inf if lowest else np.inf)).all():
+        return np.full(len(last), end)
+    if curve.is_whole:
+        level = curve.cdf(last)
+    else:  # nothing is known between the levels 0 and 1 but the one that was fitted
+        known = last <= curve.values[:, 0] if lowest else last >= curve.values[:, 0]
+        level = np.where(known, curve.taus[0], 1.0 if lowest else 0.0)
+    return np.asarray(np.maximum(level, end) if lowest else np.minimum(level, end))
+
+
+def _read_matrix(values: ArrayLike) -> Floats:
+    """Return finite predictions as a float matrix, or raise one sentence that says why not."""
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise ValueError(f"values must have shape (n_samples, n_levels), got {matrix.shape}.")
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        rows = ~finite.all(axis=1)
+        raise ValueError(
+            f"values must be finite, got NaN or infinity in {rows.sum()} of {len(matrix)} rows, "
+            f"first in row {int(np.argmax(rows))}."
+        )
+    return matrix
+
+
+def _starts_below(values: Floats, lower: float) -> bool:
+    """Whether some row of a matrix in order begins below the smallest possible time."""
+    return values.size > 0 and bool(values[:, 0].min() < lower)
+
+
+def _require_distribution(values: Floats, n_levels: int, lower: float) -> None:
+    """Raise one sentence unless each row holds `n_levels` quantiles in order and above `lower`."""
+    if values.shape[1] != n_levels:
+        raise ValueError(
+            f"values must have one column for each of the {n_levels} taus, "
+            f"got {values.shape[1]} columns."
+        )
+    if not lower < np.inf:
+        raise ValueError(f"lower must be a number or minus infinity, got {lower}.")
+    if crossed(values):
+        row = int(np.argmax(np.any(values[:, 1:] < values[:, :-1], axis=1)))
+        raise ValueError(
+            f"values must not decrease along a row, but row {row} does; "
+            "use QuantileCurve.from_predictions to sort them."
+        )
+    if _starts_below(values, lower):
+        raise ValueError(
+            f"values must not be below lower={lower}, got a minimum of {values[:, 0].min()}; "
+            "use QuantileCurve.from_predictions to clip them."
+        )

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
 from censquant.export import Value, count_in_rows
+from censquant.quantiles._distribution_curve import TailLimit
 from censquant.quantiles._grid import check_levels
 from censquant.quantiles._interpolation import same_level_only, tail_log
-from censquant.quantiles._tail import TailLimit
 
 
 class GraphCurve(Protocol):

@@ -1,4 +1,4 @@
-"""The predictive distribution behind a quantile grid: three pieces and their inverse, on arrays.
+"""Rows of quantiles in order, and the predictive distribution behind them: three pieces, on arrays.
 
 Below the first level the first segment is prolonged to level 0, but not below the lower bound;
 between levels the distribution function is linear; above the last level the tail is exponential
@@ -21,6 +21,25 @@ _BLOCK_ENTRIES = 1 << 16
 
 # A level asked for is taken as the one of a single-level grid if it differs by rounding only.
 _SAME_LEVEL = 1e-9
+
+
+def crossed(values: Floats) -> bool:
+    """Whether some row decreases somewhere."""
+    return bool(np.any(values[:, 1:] < values[:, :-1]))
+
+
+def sorted_rows(values: Floats) -> Floats:
+    """Rows in increasing order; the array itself where all of them already are.
+
+    Sorting is the rearrangement of crossed quantiles: it never moves them away from the true ones.
+    """
+    if not crossed(values):
+        return values
+    from censquant.quantiles._row_kernels import sort_rows
+
+    result = values.copy()
+    sort_rows(result)
+    return result
 
 
 def quantiles_of(values: Floats, taus: Floats, lower: float, levels: Floats) -> Floats:

@@ -11,7 +11,9 @@ from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.io import UNITS
 from censquant.report._numbers import round_times
-from censquant.survival import Target, default_horizon, read_numbers
+from censquant.survival import Target
+from censquant.survival._columns import read_numbers
+from censquant.survival._kaplan_meier import default_horizon
 
 CLINICAL, RELIABILITY = "clinical", "reliability"
 PRESETS = (CLINICAL, RELIABILITY)

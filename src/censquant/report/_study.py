@@ -10,8 +10,10 @@ from censquant._typing import Floats
 from censquant.adapters import is_left_censored
 from censquant.estimators import BaseQuantileRegressor, ConformalSurvivalRegressor, adapt
 from censquant.inspection import FeatureTable
-from censquant.quantiles import CURVE_QUANTILES, DEFAULT_QUANTILES, QuantileCurve
-from censquant.survival import Target, read_target, require_events
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
+from censquant.survival import Target, read_target
+from censquant.survival._target import require_events
 
 LEVELS: Floats = np.array(CURVE_QUANTILES)
 

@@ -1,13 +1,14 @@
 """The target of every method: a time, and whether it is the time of an observed event."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._validation import check_choice
 from censquant.exceptions import NoEventsError
 from censquant.survival._columns import (
     as_array,
@@ -17,10 +18,13 @@ from censquant.survival._columns import (
     read_events,
     read_times,
 )
-from censquant.survival._kinds import check_accepts, refuse_other_kinds
 
 _MOST_CODES = 10  # a field of larger whole numbers may be times
 _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple"
+
+
+# Kinds of targets that can be read: one time for each row, of its event or its censoring.
+_READABLE = ("right",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +113,7 @@ def read_target(
     >>> read_target([5.0, 2.0]).event
     array([ True,  True])
     """
-    check_accepts(accepts)
+    _check_accepts(accepts)
     if y is None:
         raise ValueError(
             "Censored regression requires y to be passed, but the target y is None: "
@@ -181,7 +185,7 @@ def _from_tuple(y: tuple[Any, ...]) -> Target:
 def _from_table(y: Any, accepts: Sequence[str]) -> Target:
     """Target of a DataFrame or mapping with known column names."""
     there = column_names(y)
-    refuse_other_kinds(there, accepts)
+    _refuse_other_kinds(there, accepts)
     times = [name for name in ("time", "duration") if name in there]
     if len(times) == 2:
         raise ValueError(
@@ -220,7 +224,7 @@ def _from_structured(y: NDArray[Any], accepts: Sequence[str]) -> Target:
     events = [name for name, kind in kinds.items() if kind == "b"]
     times = [name for name, kind in kinds.items() if kind in "iufc"]
     if len(kinds) != 2 or len(events) != 1 or len(times) != 1:
-        refuse_other_kinds(kinds, accepts)
+        _refuse_other_kinds(kinds, accepts)
         for name in _code_fields(y, times):
             read_events(y[name], name=name)  # tells competing risks from another form
         fields = listed(f"{name!r} ({y[name].dtype})" for name in kinds)
@@ -248,3 +252,137 @@ def _warn_column() -> None:
         DataConversionWarning,
         stacklevel=4,
     )
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind that columns of certain names announce, and what to do where it is not accepted."""
+
+    words: str
+    columns: frozenset[str]
+    remedy: str
+
+
+_ANNOUNCED = {
+    "interval": _Kind(
+        "interval censoring",
+        frozenset(
+            f"{prefix}{bound}"
+            for prefix in ("", "time_", "t_")
+            for bound in ("lower", "upper", "left", "right", "lower_bound", "upper_bound")
+        ),
+        "give one time and one event for each row",
+    ),
+    "delayed_entry": _Kind(
+        "delayed entry",
+        frozenset(
+            {"entry", "entry_time", "time_entry", "start", "start_time", "time_start", "tstart"}
+            | {"truncation", "truncation_time", "left_truncation"}
+        ),
+        "drop the column if everybody was followed from time 0",
+    ),
+}
+
+
+def _check_accepts(accepts: Sequence[str]) -> None:
+    """Refuse kinds of targets that cannot be read."""
+    for kind in accepts:
+        check_choice("Every entry of accepts", kind, _READABLE)
+
+
+def _refuse_other_kinds(names: Iterable[Any], accepts: Sequence[str]) -> None:
+    """Raise if columns announce a kind of target that the caller cannot use.
+
+    Reading only the time and the event of such a target would give a plausible and wrong model.
+    """
+    there = list(names)
+    for kind, announced in _ANNOUNCED.items():
+        found = [name for name in there if str(name).lower() in announced.columns]
+        if found and kind not in accepts:
+            raise ValueError(
+                f"y must be a target of kind {' or '.join(map(repr, accepts))}, got one with "
+                f"{announced.words} (by its columns {quoted(found)}): {announced.remedy}."
+            )
+
+
+class Surv:
+    """Constructors of a structured ``y`` that scikit-survival's functions also read.
+
+    The event comes first and the time second, as they expect; scikit-survival itself is not
+    needed.
+
+    Examples
+    --------
+    >>> from censquant.survival import Surv
+    >>> Surv.from_arrays(event=[True, False], time=[5, 2])
+    array([( True, 5.), (False, 2.)], dtype=[('event', '?'), ('time', '<f8')])
+    """
+
+    @staticmethod
+    def from_arrays(
+        event: ArrayLike,
+        time: ArrayLike,
+        name_event: str | None = None,
+        name_time: str | None = None,
+    ) -> NDArray[np.void]:
+        """Structured array of two columns.
+
+        Parameters
+        ----------
+        event : array-like of shape (n,)
+            Booleans, or numbers that are all 0 or 1; True where the event was observed.
+        time : array-like of shape (n,)
+            Finite times.
+        name_event, name_time : str, optional
+            Names of the fields; ``"event"`` and ``"time"`` by default.
+
+        Returns
+        -------
+        y : structured array of shape (n,)
+            A boolean and a float64 field.
+
+        Examples
+        --------
+        >>> from censquant.survival import Surv
+        >>> Surv.from_arrays([1, 0], [5, 2], name_event="died", name_time="days")["died"]
+        array([ True, False])
+        """
+        names = name_event or "event", name_time or "time"
+        if names[0] == names[1]:
+            raise ValueError(f"name_event and name_time must differ, got {names[0]!r} for both.")
+        target = read_columns(time, event)
+        y = np.empty(len(target), dtype=[(names[0], np.bool_), (names[1], np.float64)])
+        y[names[0]] = target.event
+        y[names[1]] = target.time
+        return y
+
+    @staticmethod
+    def from_dataframe(event: str, time: str, data: Any) -> NDArray[np.void]:
+        """Structured array of two columns of a table, which give the fields their names.
+
+        Parameters
+        ----------
+        event, time : str
+            Names of the columns.
+        data : DataFrame or mapping of n rows
+            Any table that gives a column by ``data[name]``.
+
+        Returns
+        -------
+        y : structured array of shape (n,)
+            A boolean and a float64 field.
+
+        Examples
+        --------
+        >>> from censquant.survival import Surv
+        >>> Surv.from_dataframe("died", "days", {"days": [5, 2], "died": [1, 0]})["days"]
+        array([5., 2.])
+        """
+        there = column_names(data)
+        for role, column in (("event", event), ("time", time)):
+            if column not in there:
+                raise ValueError(
+                    f"{role} must name a column of data, got {column!r} where the columns are "
+                    f"{quoted(there)}."
+                )
+        return Surv.from_arrays(data[event], data[time], name_event=str(event), name_time=str(time))

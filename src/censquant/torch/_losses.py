@@ -10,7 +10,7 @@ from torch import Tensor
 
 from censquant._engine.losses import LEVEL_RULES, pinball, portnoy
 from censquant._validation import check_choice, check_number
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 
 
 class _Columns(NamedTuple):

@@ -6,7 +6,8 @@ import pytest
 from censquant.dask._statistics import Statistics, merged
 from censquant.dask._time_sketch import MOST_TIMES, TimeSketch
 from censquant.exceptions import NoEventsError
-from censquant.survival import Target, TimeTransform, kaplan_meier
+from censquant.survival import Target, kaplan_meier
+from censquant.survival._transform import TimeTransform
 
 
 def drawn(n, rng):

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from censquant.inspection import permutation_importance
 from censquant.metrics import pinball_loss_censored
-from censquant.quantiles import DEFAULT_QUANTILES
+from censquant.quantiles._grid import DEFAULT_QUANTILES
 from formula_model import FormulaModel, mixed_frame, of_mixed_frame
 
 

@@ -15,7 +15,7 @@ from censquant._engine.losses import (
     shape_log_likelihood,
     shape_loss,
 )
-from censquant.quantiles import even_grid
+from censquant.quantiles._grid import even_grid
 from oracles import slow_shape_loss
 from strategies import shape_rows
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from censquant.exceptions import NoEventsError, TruncationWarning
 from censquant.metrics._absolute_error import mean_absolute_error_censored as error
-from censquant.survival import Surv, censoring_kaplan_meier, inverse_censoring_weights
+from censquant.survival import Surv, censoring_kaplan_meier
+from censquant.survival._kaplan_meier import inverse_censoring_weights
 from oracles import loop_kaplan_meier, step_value
 from strategies import repetitions, survival_data
 

@@ -21,8 +21,10 @@ from censquant.metrics._evaluate import evaluate
 from censquant.metrics._evaluation import Evaluation, EvaluationRow, Gap, verdict_of
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
-from censquant.survival import Surv, default_horizon
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES
+from censquant.survival import Surv
+from censquant.survival._kaplan_meier import default_horizon
 
 TAUS = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 METRICS = [

@@ -22,7 +22,8 @@ from censquant.metrics._concordance import concordance_index_ipcw
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._scorers import SCORERS, brier_times, get_scorer
 from censquant.quantiles import QuantileCurve
-from censquant.survival import Surv, default_horizon, read_target
+from censquant.survival import Surv, read_target
+from censquant.survival._kaplan_meier import default_horizon
 
 NAMES = sorted(SCORERS)
 ORDER = ("concordance", "concordance_median")

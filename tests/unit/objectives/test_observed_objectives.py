@@ -11,7 +11,7 @@ from lifelines import KaplanMeierFitter
 
 from censquant._engine.objectives import ObservedPinball, Pinball, WeightedPinball
 from censquant._engine.training import Rows, TrainingConfig, train
-from censquant.survival import inverse_censoring_weights
+from censquant.survival._kaplan_meier import inverse_censoring_weights
 from oracles import loop_censoring_kaplan_meier, slow_pinball, step_value
 from strategies import survival_data
 from toys import TAUS, censored_rows, dense

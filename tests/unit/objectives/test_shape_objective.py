@@ -14,7 +14,8 @@ from censquant._engine.objectives import (
     average_of,
     shape_knots,
 )
-from censquant.quantiles import DistributionCurve, even_grid
+from censquant.quantiles._distribution_curve import DistributionCurve
+from censquant.quantiles._grid import even_grid
 from toys import censored_rows
 
 LAWS = {"normal": norm, "gumbel": gumbel_l, "mirrored gumbel": gumbel_r}

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from censquant.plotting import plot_fans
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES
 
 TAUS = [0.1, 0.25, 0.5, 0.75, 0.9]
 VALUES = np.array([[1.0, 2.0, 3.0, 5.0, 8.0], [2.0, 3.0, 4.0, 5.0, 6.0]])

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from censquant.datasets import make_norm_uniform
 from censquant.plotting import plot_quantiles_1d
-from censquant.quantiles import DEFAULT_QUANTILES
+from censquant.quantiles._grid import DEFAULT_QUANTILES
 
 TAUS = [0.1, 0.5, 0.9]
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, even_grid
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES, even_grid
 
 TAUS = np.array([0.25, 0.5, 0.75])
 

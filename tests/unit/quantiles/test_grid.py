@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from censquant.quantiles import DEFAULT_QUANTILES, check_levels, check_quantiles, even_grid
+from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles, even_grid
 
 
 def test_default_levels_are_exact_decimals():

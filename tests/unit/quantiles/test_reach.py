@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from censquant.quantiles import QuantileCurve, reach_until
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._curve import reach_until
 
 TAUS = np.array([0.25, 0.5, 0.75])
 CURVE = QuantileCurve([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], TAUS, 0.0)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from censquant.quantiles import DistributionCurve, QuantileCurve, even_grid
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._distribution_curve import DistributionCurve
+from censquant.quantiles._grid import even_grid
 
 GRID = even_grid(19)
 

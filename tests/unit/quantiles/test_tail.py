@@ -5,13 +5,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import lognorm
 
-from censquant.quantiles import (
-    CURVE_QUANTILES,
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._distribution_curve import (
     DistributionCurve,
     LimitedDistribution,
-    QuantileCurve,
     TailLimit,
 )
+from censquant.quantiles._grid import CURVE_QUANTILES
 
 LEVELS = np.array(CURVE_QUANTILES)
 TAIL = TailLimit(end=2.0)

@@ -10,7 +10,8 @@ from scipy.special import gamma, gammainc
 from censquant import CQRNN, CoxQuantileRegressor
 from censquant.inspection import expected_failures, permutation_importance
 from censquant.metrics import coverage, evaluate, pit_band, pit_curve
-from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.report import report_facts
 from censquant.report._costs import replacement_of
 from censquant.report._risk import RiskRow, risk_check

@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from censquant.survival import read_numbers, read_weights
-from censquant.survival._columns import read_events, read_times
+from censquant.survival._columns import read_events, read_numbers, read_times, read_weights
 
 
 @pytest.mark.parametrize(

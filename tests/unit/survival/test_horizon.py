@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from censquant.survival import default_horizon
+from censquant.survival._kaplan_meier import default_horizon
 
 
 def test_one_in_twenty_is_still_at_risk_at_the_horizon_and_fewer_past_it():

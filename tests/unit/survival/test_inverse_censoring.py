@@ -6,13 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sksurv.nonparametric import CensoringDistributionEstimator
 
-from censquant.survival import (
-    Surv,
-    censoring_kaplan_meier,
-    follow_up_limit,
-    inverse_censoring_weights,
-    kaplan_meier,
-)
+from censquant.survival import Surv, censoring_kaplan_meier, kaplan_meier
+from censquant.survival._kaplan_meier import follow_up_limit, inverse_censoring_weights
 from oracles import loop_censoring_kaplan_meier, step_value
 from strategies import repetitions, survival_data
 

@@ -11,7 +11,8 @@ from censquant.exceptions import (
     NoEventsError,
     TrainingDivergedError,
 )
-from censquant.survival import Surv, Target, read_columns, read_target, require_events
+from censquant.survival import Surv, Target, read_target
+from censquant.survival._target import read_columns, require_events
 
 TIME = np.array([5.0, 2.0, 9.0])
 EVENT = np.array([True, False, True])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from censquant.survival import TimeTransform
+from censquant.survival._transform import TimeTransform
 from strategies import repetitions
 
 few = settings(max_examples=60, deadline=None)

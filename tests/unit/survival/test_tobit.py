@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from censquant.survival import TimeTransform
-from censquant.survival._tobit import _MOST_GROUPS
+from censquant.survival._transform import _MOST_GROUPS, TimeTransform
 
 
 def sample(n=400, seed=0, *, low=0.0, high=18.0):

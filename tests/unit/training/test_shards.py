@@ -11,7 +11,7 @@ from censquant._engine.objectives import ObservedPinball, Pinball, Portnoy
 from censquant._engine.training import Rows, ShardFolder, TrainingConfig, train, write_shards
 from censquant._engine.training import _shard_writer as writer
 from censquant.exceptions import ModelFileError
-from censquant.survival import TimeTransform
+from censquant.survival._transform import TimeTransform
 from toys import dense
 
 UNCHANGED = TimeTransform()

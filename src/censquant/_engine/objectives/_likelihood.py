@@ -30,7 +30,7 @@ from censquant._engine.objectives._distributions import (
     NormalDistribution,
 )
 from censquant._engine.training import Rows
-from censquant.survival import TimeTransform
+from censquant.survival._transform import TimeTransform
 
 # How far a location may lie beyond the times of the training rows: by this factor where their
 # logarithm is modelled, else by one less than it times their range.

@@ -11,7 +11,7 @@ from censquant._engine.losses import shape_loss
 from censquant._engine.networks import FloatArray
 from censquant._engine.objectives._shape_distribution import BASES, ShapeDistribution, shape_knots
 from censquant._engine.training import Rows
-from censquant.quantiles import even_grid
+from censquant.quantiles._grid import even_grid
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from censquant._engine.objectives._distributions import (
     NormalDistribution,
 )
 from censquant._typing import Floats
-from censquant.quantiles import even_grid
+from censquant.quantiles._grid import even_grid
 
 _AT_ZERO, _OF_ONE = np.zeros(1), np.ones(1)
 BASES: dict[str, tuple[int, FormulaDistribution]] = {

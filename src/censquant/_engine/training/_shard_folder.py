@@ -13,7 +13,7 @@ from censquant._engine.training._shards import ShardRows, record_type
 from censquant._engine.training._summary import StreamSummary
 from censquant._files import read_arrays, write_arrays
 from censquant.exceptions import ModelFileError
-from censquant.survival import TimeTransform
+from censquant.survival._transform import TimeTransform
 
 MANIFEST = "shards.safetensors"
 _KIND = "shards"

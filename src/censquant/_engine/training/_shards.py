@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._engine.training._rows import Rows
-from censquant.survival import TimeTransform
+from censquant.survival._transform import TimeTransform
 
 _SAMPLE_ROWS = 200_000
 _SAMPLE_CELLS = 20_000_000  # of wide rows fewer are in a sample

@@ -8,8 +8,8 @@ from censquant._trees._follow_up._reach import TIME_ROUNDING
 from censquant._trees._follow_up._rows import Trees
 from censquant._trees._follow_up._trees import N_BINS
 from censquant.export import TreeArrays, Value, count_in_table
-from censquant.quantiles import GraphCurve, graph_reach
-from censquant.survival import TimeTransform
+from censquant.quantiles._graph_curves import GraphCurve, graph_reach
+from censquant.survival._transform import TimeTransform
 
 
 def followed_graph(

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from censquant._trees._follow_up._forest import FollowUp
 from censquant._trees._follow_up._state import State
 from censquant._typing import Floats
-from censquant.quantiles import QuantileCurve, reach_until
-from censquant.survival import TimeTransform
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._curve import reach_until
+from censquant.survival._transform import TimeTransform
 
 # A curve may jump at the very time at which follow-up ends, which both know up to rounding: the
 # jump is reached, whatever the unit of time rounds it to.

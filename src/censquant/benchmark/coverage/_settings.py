@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import RandomState, generator
 from censquant._typing import Floats
-from censquant.quantiles import check_levels
+from censquant.quantiles._grid import check_levels
 from censquant.survival import Surv
 
 Formula = Callable[[Floats], Floats]

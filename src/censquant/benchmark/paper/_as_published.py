@@ -15,7 +15,8 @@ from censquant._compile import exact
 from censquant._engine.objectives import NormalLikelihood, WeightedPinball
 from censquant._engine.training import Rows
 from censquant.estimators import DeepQuantReg, LogNormalNN
-from censquant.survival import Target, TimeTransform, kaplan_meier
+from censquant.survival import Target, kaplan_meier
+from censquant.survival._transform import TimeTransform
 
 _ADDED_TO_EVENT_CURVE = 0.01
 _ADDED_TO_SURVIVAL = 1e-4

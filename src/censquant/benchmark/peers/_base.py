@@ -12,8 +12,10 @@ from censquant._typing import Floats
 from censquant.adapters import quantiles_from_survival
 from censquant.benchmark.peers._isolation import own_generators
 from censquant.benchmark.peers._times import positive_shift
-from censquant.quantiles import check_quantiles, sorted_rows
-from censquant.survival import Target, read_target, require_events
+from censquant.quantiles._grid import check_quantiles
+from censquant.quantiles._interpolation import sorted_rows
+from censquant.survival import Target, read_target
+from censquant.survival._target import require_events
 
 # Rows whose survival curves are held in memory at a time.
 _CHUNK = 1000

@@ -11,7 +11,8 @@ import numpy as np
 from censquant._typing import Floats
 from censquant.benchmark.peers._base import Peer
 from censquant.benchmark.peers._holdout import held_out
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target
 
 _LEVELS = np.array(DEFAULT_QUANTILES)

@@ -21,7 +21,7 @@ from censquant.estimators.hazards._ridge import RidgeFit, fit_ridge
 from censquant.estimators.hazards._standardization import standardize
 from censquant.exceptions import IdentifiabilityWarning, ModelFileError
 from censquant.export import Value
-from censquant.quantiles import FormulaCurve
+from censquant.quantiles._graph_curves import FormulaCurve
 from censquant.survival import read_target
 
 # Standard deviations from the mean up to which a feature acts, or as far as it went in the fit.

@@ -7,7 +7,7 @@ import numpy as np
 
 from censquant._typing import Floats
 from censquant.estimators.hazards._baseline import Baseline
-from censquant.quantiles import DistributionCurve, LimitedDistribution
+from censquant.quantiles._distribution_curve import DistributionCurve, LimitedDistribution
 
 # Times at which survival is integrated exactly; between them the hazard is taken to be constant.
 _MOST_NODES = 1_000

@@ -36,8 +36,11 @@ from censquant.estimators.linear._path import Path
 from censquant.estimators.linear._path_fitter import PathFitter
 from censquant.estimators.linear._replications import scale_of, spread_of
 from censquant.exceptions import IdentifiabilityWarning
-from censquant.quantiles import check_quantiles
-from censquant.survival import Target, default_horizon, read_target, read_weights, require_events
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival import Target, read_target
+from censquant.survival._columns import read_weights
+from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival._target import require_events
 
 _METHODS = (
     "portnoy",

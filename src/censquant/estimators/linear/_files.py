@@ -10,7 +10,7 @@ from censquant._storage._persistence import fitted_part, own_arrays, restored
 from censquant._trees._follow_up import stored_follow_up
 from censquant._validation import check_flag, check_number
 from censquant.exceptions import ModelFileError
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 
 if TYPE_CHECKING:
     from censquant.estimators.linear._model import LinearModel

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from censquant._typing import Floats
-from censquant.survival import Target, TimeTransform, read_censoring_times
+from censquant.survival import Target
+from censquant.survival._kaplan_meier import read_censoring_times
+from censquant.survival._transform import TimeTransform
 
 _LARGEST = float(np.finfo(np.float64).max)
 

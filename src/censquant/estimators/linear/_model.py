@@ -22,8 +22,9 @@ from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._summary import CoefficientSummary
 from censquant.export import Value
-from censquant.quantiles import GraphCurve, GridCurve, QuantileCurve
-from censquant.survival import TimeTransform
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._graph_curves import GraphCurve, GridCurve
+from censquant.survival._transform import TimeTransform
 
 
 class LinearModel(FeatureModel):

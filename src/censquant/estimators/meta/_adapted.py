@@ -11,8 +11,10 @@ from censquant._frames import unmasked
 from censquant._rows._features import columns_of_fit, refuse_swapped
 from censquant.adapters import adapted_curve, is_supported
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve, even_grid
-from censquant.survival import Surv, default_horizon, read_target
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES, even_grid
+from censquant.survival import Surv, read_target
+from censquant.survival._kaplan_meier import default_horizon
 
 # Survival curves are inverted at so many levels: the curve between two of them is a straight line.
 _N_LEVELS = 99

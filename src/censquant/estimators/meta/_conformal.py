@@ -29,7 +29,7 @@ from censquant.estimators.meta._bounds import (
     without_rows,
 )
 from censquant.quantiles import QuantileCurve
-from censquant.survival import require_events
+from censquant.survival._target import require_events
 
 
 class ConformalSurvivalRegressor(ExportsBounds):

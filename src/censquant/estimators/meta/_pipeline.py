@@ -16,7 +16,8 @@ from censquant.estimators._reading import Ask
 from censquant.estimators.meta._transformer_graphs import transformer_graph
 from censquant.exceptions import ModelFileError
 from censquant.export import Value
-from censquant.quantiles import GraphCurve, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._graph_curves import GraphCurve
 
 
 class QuantilePipeline(BaseQuantileRegressor, Pipeline):

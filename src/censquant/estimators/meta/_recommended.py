@@ -19,8 +19,10 @@ from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default
 from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_plain_features
 from censquant.estimators.meta._pooled import checked_estimators
 from censquant.export import Graph, Value
-from censquant.quantiles import GraphCurve
-from censquant.survival import Target, read_weights, require_durations
+from censquant.quantiles._graph_curves import GraphCurve
+from censquant.survival import Target
+from censquant.survival._columns import read_weights
+from censquant.survival._target import require_durations
 
 
 class CensoredQuantileRegressor(EncodesFrames, Pool):

@@ -14,7 +14,8 @@ from censquant._validation import check_choice, check_integer, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._tasks import History
 from censquant.estimators.neural._y_star import far_times
-from censquant.survival import Target, TimeTransform
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 _KNOWN_CENSORING: dict[str, Callable[[tuple[float, ...]], Objective]] = {
     "powell": Powell,
@@ -66,7 +67,7 @@ class CQRNN(NeuralRegressor):
     standardize : bool, default True
         Whether features are centred and scaled inside ``fit``.
     time_transform : {"standardize", "log", "tobit", "log-tobit", None}, default "standardize"
-        The scale on which times are fitted, see :meth:`censquant.survival.TimeTransform.fit`;
+        The scale on which times are fitted;
         predictions are in the user's unit always.
     learning_rate : float, default 0.01
         Adam's; a tenth of it after 70 % of the epochs and a hundredth after 90 %.

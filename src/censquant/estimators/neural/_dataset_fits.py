@@ -22,7 +22,7 @@ from censquant.estimators.neural._convergence import SHOWN_ROWS
 from censquant.estimators.neural._facts import DataFacts
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._trains_on_rows import TrainsOnRows
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 
 if TYPE_CHECKING:
     from censquant.io import SurvivalBlocks, TextOptions

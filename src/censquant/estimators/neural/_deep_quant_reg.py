@@ -2,7 +2,8 @@
 
 from censquant._engine.objectives import WeightedPinball
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.survival import Target, TimeTransform
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 
 class DeepQuantReg(NeuralRegressor):

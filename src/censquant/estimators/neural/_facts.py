@@ -6,7 +6,9 @@ from typing import Self
 from censquant._typing import Floats
 from censquant.estimators._feature_model import default_times
 from censquant.estimators.neural._preparation import FeatureScale
-from censquant.survival import Target, TimeTransform, default_horizon
+from censquant.survival import Target
+from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival._transform import TimeTransform
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from censquant._engine.objectives import UnitDistribution, distribution_graph
 from censquant._typing import Floats
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.export import Value
-from censquant.quantiles import FormulaCurve, GraphCurve, GridCurve
-from censquant.survival import TimeTransform
+from censquant.quantiles._graph_curves import FormulaCurve, GraphCurve, GridCurve
+from censquant.survival._transform import TimeTransform
 
 CurveGraph = tuple[GraphCurve, Value]
 """Curves, and their reach of shape (n, 1)."""

@@ -40,13 +40,12 @@ from censquant.estimators.neural._trained_model import (
     ensemble_curve,
     ensemble_raw_quantiles,
 )
-from censquant.quantiles import QuantileCurve, check_quantiles
-from censquant.survival import (
-    read_censoring_times,
-    read_target,
-    read_weights,
-    require_events,
-)
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival import read_target
+from censquant.survival._columns import read_weights
+from censquant.survival._kaplan_meier import read_censoring_times
+from censquant.survival._target import require_events
 
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
 

@@ -19,7 +19,8 @@ from censquant._engine.objectives import (
 from censquant._engine.training import Objective, RowSource, TrainingConfig
 from censquant._validation import check_choice, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.survival import Target, TimeTransform
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, AsymmetricLaplaceLikelihood)
 

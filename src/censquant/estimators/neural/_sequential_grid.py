@@ -14,8 +14,9 @@ from censquant._validation import check_choice
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._tasks import History
 from censquant.estimators.neural._y_star import far_times
-from censquant.quantiles import check_quantiles
-from censquant.survival import Target, TimeTransform
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 _CROSSED = ("lower", "upper", "interpolate")
 _BLOCK_ROWS = 65_536

@@ -15,8 +15,9 @@ from censquant._validation import check_choice, check_integer, check_number, che
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._trained_model import ensemble_distribution
 from censquant.estimators.neural._y_star import far_times
-from censquant.quantiles import CURVE_QUANTILES
-from censquant.survival import Target, TimeTransform, read_target
+from censquant.quantiles._grid import CURVE_QUANTILES
+from censquant.survival import Target, read_target
+from censquant.survival._transform import TimeTransform
 
 _FAMILIES = ("normal", "log-normal", "weibull")
 _TAILS = ("family", "bounded")

@@ -21,8 +21,9 @@ from censquant.estimators.neural._facts import DataFacts
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._tasks import History
-from censquant.quantiles import check_quantiles
-from censquant.survival import Target, TimeTransform
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,9 @@ from censquant._rows._features import refuse_overflow
 from censquant._typing import Floats
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._user_times import UserTimes
-from censquant.quantiles import DistributionCurve, QuantileCurve
-from censquant.survival import TimeTransform
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._distribution_curve import DistributionCurve
+from censquant.survival._transform import TimeTransform
 
 
 @dataclass(frozen=True, eq=False)

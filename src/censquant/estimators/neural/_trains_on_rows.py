@@ -26,7 +26,8 @@ from censquant.estimators.neural._members import train_members
 from censquant.estimators.neural._parameters import checked_config
 from censquant.estimators.neural._tasks import History, joined
 from censquant.estimators.neural._trained_model import TrainedModel
-from censquant.survival import Target, TimeTransform
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 
 class TrainsOnRows(FeatureModel):

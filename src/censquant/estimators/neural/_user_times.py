@@ -7,7 +7,7 @@ import numpy as np
 
 from censquant._engine.objectives import FormulaDistribution
 from censquant._typing import Floats
-from censquant.survival import TimeTransform
+from censquant.survival._transform import TimeTransform
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._validation import check_number
-from censquant.survival import Target, TimeTransform
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 _FACTOR = re.compile(r"\s*(\d+(?:\.\d+)?)\s*max\s*")
 _CAP_SHARE = 0.2  # of the range of times: how far beyond it predictions may be pushed without y*

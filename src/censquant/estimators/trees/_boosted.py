@@ -22,8 +22,10 @@ from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._boosted_files import restored_boosters
 from censquant.estimators.trees._boosted_graph import boosters_graph
 from censquant.export import Value
-from censquant.quantiles import GridCurve, QuantileCurve
-from censquant.survival import Target, TimeTransform
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._graph_curves import GridCurve
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 _DEEPEST = 10
 # Predictions end so many standard deviations outside the times of the fit.

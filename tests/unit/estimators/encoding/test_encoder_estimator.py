@@ -14,7 +14,8 @@ from censquant import BaseQuantileRegressor, LinearQuantileRegressor
 from censquant._rows._encoding import EncodesFrames
 from censquant._storage._parts import Part, expect
 from censquant._storage._persistence import from_part, to_part
-from censquant.survival import read_target, read_weights
+from censquant.survival import read_target
+from censquant.survival._columns import read_weights
 
 
 class MessyLinear(EncodesFrames, BaseQuantileRegressor):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
-from sklearn.linear_model import BaseQuantileRegressor
+from sklearn.linear_model import QuantileRegressor
 
 from censquant import LinearQuantileRegressor
 from censquant.estimators.linear._portnoy import portnoy_path
@@ -57,7 +57,7 @@ def test_without_censoring_all_methods_are_quantile_regression(method, intercept
     levels = (0.101, 0.33, 0.5, 0.87)
     model = LinearQuantileRegressor(levels, method=method, fit_intercept=intercept).fit(X, time)
     for level, slopes, constant in zip(levels, model.coef_, model.intercept_, strict=True):
-        plain = BaseQuantileRegressor(
+        plain = QuantileRegressor(
             quantile=level, alpha=0, solver="highs", fit_intercept=intercept
         ).fit(X, time)
         np.testing.assert_allclose(slopes, plain.coef_, rtol=0, atol=1e-8)

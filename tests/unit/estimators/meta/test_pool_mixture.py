@@ -13,7 +13,8 @@ from censquant.estimators.meta._pool._kernels import (
     survival_on_grid,
 )
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
-from censquant.quantiles import QuantileCurve, TailLimit
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._distribution_curve import TailLimit
 
 FAR = TailLimit(1e9)
 

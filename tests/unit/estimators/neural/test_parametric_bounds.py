@@ -10,7 +10,7 @@ from censquant._engine.objectives import (
     NormalLikelihood,
 )
 from censquant.datasets import load_gbsg2, make_lognorm_8d, make_norm_4d
-from censquant.survival import TimeTransform
+from censquant.survival._transform import TimeTransform
 
 ALL = (LogNormalNN, WeibullNN, AsymmetricLaplaceNN)
 

@@ -13,7 +13,8 @@ from censquant._engine.networks import ShapeHead
 from censquant._engine.training import Checkpoint
 from censquant._files import read_arrays
 from censquant.datasets import make_lognorm, make_norm_4d, make_norm_linear, make_weibull
-from censquant.quantiles import CURVE_QUANTILES, DistributionCurve
+from censquant.quantiles._distribution_curve import DistributionCurve
+from censquant.quantiles._grid import CURVE_QUANTILES
 from model_files import refused, rewrite
 from toys import Recorder, stop_after
 

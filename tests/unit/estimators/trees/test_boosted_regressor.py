@@ -10,7 +10,7 @@ import censquant
 from censquant import BoostedQuantileRegressor
 from censquant._engine.training._interrupts import StoppedError
 from censquant._files import read_arrays
-from censquant.estimators.trees import _boosters
+from censquant._trees import _boosters
 from model_files import refused, rewrite
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])

@@ -32,15 +32,12 @@ from censquant.estimators.meta._pool import read_groups
 from censquant.estimators.meta._recommended import CensoredQuantileRegressor
 from censquant.exceptions import CalibrationWarning, FewEventsWarning, IdentifiabilityWarning
 from censquant.metrics import a_calibration
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
-from censquant.survival import (
-    Target,
-    TimeTransform,
-    default_horizon,
-    read_censoring_times,
-    read_target,
-    read_weights,
-)
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES
+from censquant.survival import Target, read_target
+from censquant.survival._columns import read_weights
+from censquant.survival._kaplan_meier import default_horizon, read_censoring_times
+from censquant.survival._transform import TimeTransform
 
 PREFIT = "prefit"
 _AUTO = "auto"

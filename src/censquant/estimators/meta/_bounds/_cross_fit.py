@@ -17,7 +17,8 @@ from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel, adapt
 from censquant.estimators.meta._bounds._shift import numbers_of
 from censquant.estimators.meta._pool import Pool, prepared_copy, release, weight_argument
-from censquant.quantiles import CURVE_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target
 
 LEVELS: Floats = np.array(CURVE_QUANTILES)

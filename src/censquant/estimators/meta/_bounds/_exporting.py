@@ -9,7 +9,7 @@ from censquant._validation import check_choice
 from censquant.estimators.meta._bounds._calibrates import CalibratesBounds
 from censquant.estimators.meta._bounds._graph import add_bounds, conformal_graph, own_graph
 from censquant.export import Graph, PageModel, Value, page_model, write_onnx
-from censquant.quantiles import GraphCurve
+from censquant.quantiles._graph_curves import GraphCurve
 
 
 class ExportsBounds(CalibratesBounds):

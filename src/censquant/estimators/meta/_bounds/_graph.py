@@ -16,7 +16,7 @@ from censquant._validation import check_number
 from censquant.estimators.meta._bounds._calibration import OTHER_SIDE, Group
 from censquant.estimators.meta._bounds._cross_fit import LEVELS
 from censquant.export import Graph, Value
-from censquant.quantiles import GraphCurve, GridCurve
+from censquant.quantiles._graph_curves import GraphCurve, GridCurve
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -14,7 +14,7 @@ from censquant._typing import Floats
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.exceptions import TrainingDivergedError
-from censquant.quantiles import CURVE_QUANTILES
+from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target
 
 LEVELS: Floats = np.array(CURVE_QUANTILES)

@@ -15,7 +15,7 @@ from censquant.estimators.meta._pool._candidates import depends_on_pool
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._table import POOL, CandidateRow, CandidateTable
 from censquant.exceptions import ModelFileError
-from censquant.quantiles import TailLimit
+from censquant.quantiles._distribution_curve import TailLimit
 
 if TYPE_CHECKING:
     from censquant.estimators.meta._pool._model import Pool

@@ -12,7 +12,7 @@ from censquant.estimators.meta._pool._candidates import LEVELS
 from censquant.estimators.meta._pool._kernels import ALMOST_ONE, MOST_STEPS
 from censquant.estimators.meta._pool._mixture import Mixture
 from censquant.export import Graph, Value, count_in_rows, count_in_table
-from censquant.quantiles import GraphCurve, GridCurve
+from censquant.quantiles._graph_curves import GraphCurve, GridCurve
 
 if TYPE_CHECKING:
     from censquant.estimators.meta._pool._model import Pool

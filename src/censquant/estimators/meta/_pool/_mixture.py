@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from censquant._typing import Floats
 from censquant.estimators.meta._pool._candidates import LEVELS, Answer
 from censquant.estimators.meta._pool._kernels import continue_tails, mixture_quantiles
-from censquant.quantiles import TailLimit
+from censquant.quantiles._distribution_curve import TailLimit
 
 
 @dataclass(frozen=True)

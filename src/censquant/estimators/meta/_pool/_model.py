@@ -45,15 +45,15 @@ from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.export import Value
 from censquant.metrics import a_calibration, pit_curve
-from censquant.quantiles import GraphCurve, QuantileCurve, TailLimit, check_quantiles
-from censquant.survival import (
-    Target,
-    TimeTransform,
-    default_horizon,
-    read_target,
-    read_weights,
-    require_events,
-)
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._distribution_curve import TailLimit
+from censquant.quantiles._graph_curves import GraphCurve
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival import Target, read_target
+from censquant.survival._columns import read_weights
+from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival._target import require_events
+from censquant.survival._transform import TimeTransform
 
 Named = Sequence[tuple[str, Any]]
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
-from censquant.survival import Target, TimeTransform
+from censquant.survival import Target
+from censquant.survival._transform import TimeTransform
 
 MOST_COMPARED = 50_000
 """Rows on which candidates are compared at most; those that are used learn from all rows.

@@ -14,7 +14,8 @@ from censquant._html import html_table
 from censquant._typing import Floats
 from censquant.estimators.meta._pool._candidates import LEVELS
 from censquant.metrics import concordance_index, pinball_loss_censored
-from censquant.quantiles import DEFAULT_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target
 
 if TYPE_CHECKING:
