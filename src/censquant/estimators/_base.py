@@ -77,6 +77,29 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             row that the data can speak for.
         """
 
+    # Inside an ensemble, which has checked the features once for all of its members
+
+    _ends_with_its_data = False
+    """Whether the second value of :meth:`_predict_checked` may say where the data end."""
+
+    def _predict_checked(
+        self, x: NDArray[Any], levels: Floats
+    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+        """Return quantiles of checked features, and where the data behind them end.
+
+        Times are right-censored ones: those of ``censoring="left"`` are mirrored. The end is a time
+        and a level per row, past which the model rests on no data of its own; None if it has a rule
+        for all levels.
+        """
+        curve = self._curve_checked(x)
+        if self._left_censored:
+            return -curve.at(1.0 - levels[::-1])[:, ::-1], None
+        return curve.at(levels), None
+
+    def _curve_checked(self, x: NDArray[Any]) -> QuantileCurve:
+        """Return the curves of checked features, in the user's unit of time."""
+        return self.predict_curve(x)
+
     # Predictions
 
     def predict(self, X: Any) -> Floats:

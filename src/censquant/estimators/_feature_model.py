@@ -62,6 +62,9 @@ class FeatureModel(BaseQuantileRegressor):
         """Return the curves of some rows, with their reach, in the user's unit of time."""
         raise NotImplementedError
 
+    def _curve_checked(self, x: NDArray[Any]) -> QuantileCurve:
+        return self._curve_of(x)
+
     def _lowest_time(self) -> float:
         """Return the lowest time that is predicted: where none was negative, none will be."""
         return 0.0 if self.follow_up_[0] >= 0 else -np.inf

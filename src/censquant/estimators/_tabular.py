@@ -112,6 +112,13 @@ class TabularRegressor(FeatureModel):
         """
         return self._model_curve(x).at(levels), None
 
+    _ends_with_its_data = True
+
+    def _predict_checked(
+        self, x: NDArray[Any], levels: Floats
+    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+        return self._quantiles_and_end(np.asarray(x, dtype=np.float64), levels)
+
     def _model_graph(self, x: Value) -> GraphCurve:
         """Return what :meth:`_model_curve` does, in a graph."""
         raise NotImplementedError

@@ -84,6 +84,9 @@ class LinearModel(FeatureModel):
         curve = QuantileCurve.adopt(times, self._curve_levels, self._lowest_time())
         return self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
 
+    def _curve_checked(self, x: NDArray[Any]) -> QuantileCurve:
+        return self._curve_of(np.asarray(x, dtype=np.float64))
+
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         values, left = self._predicted_graph(x), self.time_transform_.mirror
         times = self.time_transform_.graph_inverse(-values if left else values)
