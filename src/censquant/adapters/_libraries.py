@@ -1,4 +1,4 @@
-"""How models of other libraries are recognised and asked for survival curves.
+"""Survival curves of models of other libraries.
 
 Nothing is imported from these libraries: a model is known by its methods, and only the object that
 the user fitted is called.
@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from censquant._typing import Floats
-from censquant.adapters._inversion import Shape
-from censquant.adapters._survival_curves import SurvivalCurves
+from censquant.adapters._curves import Shape, SurvivalCurves
 
 # Rows of the first block, which reveals the number of times, and entries of the later ones: 32 MB.
 _FIRST_ROWS = 64
@@ -22,9 +21,20 @@ _BLOCK_ENTRIES = 1 << 22
 # Losses of scikit-survival's boosters that leave them without a baseline.
 _LOSSES_WITHOUT_CURVES = ("squared", "ipcwls")
 
+# The constant that lifelines adds to the columns of parametric models.
+_INTERCEPT = "Intercept"
+
+# Times at which a smooth curve is evaluated, as multiples of the last training time: close near 0,
+# even up to 1, and on to 100, since the formula continues past the data.
+_GRID = np.unique(
+    np.concatenate(
+        [np.geomspace(1e-5, 1, 200), np.linspace(0, 1, 401)[1:], np.geomspace(1, 100, 200)]
+    )
+)
+
 
 class Reader(ABC):
-    """A fitted model of another library, asked for survival curves block by block."""
+    """A fitted model of another library, whose survival curves are predicted block by block."""
 
     shape: Shape
     """The curve between two times."""
@@ -80,7 +90,6 @@ class ScikitSurvival(Reader):
 
     @staticmethod
     def recognises(model: Any) -> bool:
-        """Whether the model predicts survival functions, with the settings that it has."""
         keeps_curves = (
             getattr(model, "fit_baseline_model", True)
             and not getattr(model, "low_memory", False)
@@ -90,16 +99,13 @@ class ScikitSurvival(Reader):
 
     @property
     def end(self) -> float | None:
-        """Last of the times that the model was fitted to."""
         times = self._times_of_curves()
         return None if times is None else float(times[-1])
 
     def read_rows(self, X: Any) -> Any:
-        """Features as an array, unless they are one or a table already."""
         return X if hasattr(X, "shape") else np.asarray(X)
 
     def table(self, rows: Any) -> tuple[Any, Any]:
-        """Return times and probabilities, as an array where the model can give one."""
         predict, times = self.model.predict_survival_function, self._times_of_curves()
         if times is not None and accepts(predict, "return_array"):
             return times, predict(rows, return_array=True)
@@ -120,18 +126,15 @@ class Hazardous(Reader):
 
     @staticmethod
     def recognises(model: Any) -> bool:
-        """Whether the model predicts incidence on a grid of times."""
         return callable(getattr(model, "predict_cumulative_incidence", None)) and callable(
             getattr(model, "predict_survival_function", None)
         )
 
     @property
     def end(self) -> float | None:
-        """Last time of the grid."""
         return float(np.max(self.model.time_grid_))
 
     def read_rows(self, X: Any) -> Any:
-        """Features as an array, unless they are one or a table already."""
         kinds = np.size(getattr(self.model, "event_ids_", (0, 1))) - 1
         if kinds > 1:
             raise ValueError(
@@ -141,8 +144,7 @@ class Hazardous(Reader):
         return X if hasattr(X, "shape") else np.asarray(X)
 
     def table(self, rows: Any) -> tuple[Any, Any]:
-        """Return the times of the grid, in which tied events repeat, and probabilities at them."""
-        times = np.unique(self.model.time_grid_)
+        times = np.unique(self.model.time_grid_)  # tied events repeat in the grid
         return times, self.model.predict_survival_function(rows, times=times)
 
 
@@ -153,29 +155,109 @@ class Pycox(Reader):
 
     @staticmethod
     def recognises(model: Any) -> bool:
-        """Whether the model predicts tables of survival curves."""
         return callable(getattr(model, "predict_surv_df", None))
 
     @property
     def end(self) -> float | None:
-        """Last time of the discrete grid, if there is one."""
         grid = getattr(self.model, "duration_index", None)
         return None if grid is None else float(np.max(grid))
 
     def read_rows(self, X: Any) -> Any:
-        """Features in single precision, which the networks compute in."""
         if getattr(self.model, "duration_index", self) is None:
             raise ValueError(
                 f"model must know its times, got {type(self.model).__name__} with "
                 "duration_index=None, whose curves are numbered by bin: set "
                 "model.duration_index = labtrans.cuts."
             )
-        return np.ascontiguousarray(X, dtype=np.float32)
+        return np.ascontiguousarray(X, dtype=np.float32)  # as the networks compute
 
     def table(self, rows: Any) -> tuple[Any, Any]:
-        """Return times and probabilities."""
         curves = self.model.predict_surv_df(rows)
         return np.asarray(curves.index, dtype=np.float64), np.asarray(curves).T
+
+
+class Lifelines(Reader):
+    """Curves as a table with times as index: ``predict_survival_function(df, times=...)``.
+
+    Accelerated failure time models have quantiles in closed form, which are used as they are.
+    """
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        # A baseline that is estimated at the event times falls there; all others are smooth.
+        baseline = getattr(model, "baseline_estimation_method", None)
+        is_step = baseline == "breslow" or hasattr(model, "cumulative_hazards_")
+        self.shape = "step" if is_step else "linear"
+
+    @staticmethod
+    def recognises(model: Any) -> bool:
+        methods = ("predict_percentile", "predict_survival_function")
+        return all(callable(getattr(model, method, None)) for method in methods)
+
+    @property
+    def end(self) -> float:
+        """Last time that the model was fitted to; an additive model keeps the event times only."""
+        hazards = getattr(self.model, "cumulative_hazards_", None)
+        return float(np.max(self.model.durations if hazards is None else hazards.index))
+
+    def read_rows(self, X: Any) -> Any:
+        """Table with the columns of the fit, numbered from 0; made of an array where names fit."""
+        names = self._columns()
+        if not hasattr(X, "columns"):
+            return _table(X, names, type(self.model).__name__)
+        frame = X if hasattr(X, "iloc") else X.to_pandas()
+        missing = [name for name in names or () if name not in frame.columns]
+        if missing:
+            raise ValueError(
+                "X must have the columns that the model was fitted to, but lacks "
+                f"{', '.join(map(repr, missing))}."
+            )
+        return frame
+
+    def table(self, rows: Any) -> tuple[Any, Any]:
+        """Return the training times, or a grid for a smooth curve, and probabilities."""
+        if self.shape == "step":
+            return self._predicted(rows, np.unique(np.asarray(self.model.durations, np.float64)))
+        return self._predicted(rows, self.end * _GRID)
+
+    def quantiles(self, X: Any, levels: Floats) -> tuple[Floats, Floats]:
+        """Quantiles by formula where the model has one, otherwise by inversion."""
+        percentile = self.model.predict_percentile
+        values, reach = None, None
+        if accepts(percentile, "ancillary"):
+            rows = self.read_rows(X)
+            # lifelines counts levels from the other end: the share still without the event.
+            columns = [np.asarray(percentile(rows, p=1.0 - level)) for level in levels]
+            values = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns])
+        if values is None or not np.isfinite(values).all():
+            values, reach = super().quantiles(X, levels)
+        if self.shape == "linear":
+            reach = 1.0 - self.survival(X, np.array([self.end]))[:, 0]
+        return values, np.asarray(reach)
+
+    def survival(self, X: Any, times: Floats) -> Floats:
+        """Survival probabilities, at any time where the curve is smooth."""
+        if self.shape == "step" or not (times > 0).all():
+            return super().survival(X, times)
+        return self._predicted(self.read_rows(X), times)[1]
+
+    def _predicted(self, rows: Any, times: Floats) -> tuple[Floats, Floats]:
+        """Return times and probabilities of some rows, in the order of the rows."""
+        numbered = rows.reset_index(drop=True)
+        curves = self.model.predict_survival_function(numbered, times=times)
+        # A model with strata returns the columns stratum by stratum.
+        survival = np.asarray(curves[numbered.index], dtype=np.float64).T
+        # Some models answer at times of their own.
+        return np.asarray(curves.index, dtype=np.float64), survival
+
+    def _columns(self) -> list[Any] | None:
+        """Names that the model was fitted to; None where a formula decides."""
+        mappings = getattr(getattr(self.model, "regressors", None), "mappings", {})
+        lists = [names for names in mappings.values() if isinstance(names, list)]
+        if not lists or getattr(self.model, "strata", None):
+            return None
+        distinct = dict.fromkeys(name for names in lists for name in names)
+        return [name for name in distinct if name != _INTERCEPT]
 
 
 def _of_functions(functions: Any, name: str) -> tuple[Floats, Floats]:
@@ -195,6 +277,20 @@ def _of_functions(functions: Any, name: str) -> tuple[Floats, Floats]:
             np.concatenate(([1.0], row))[place] for row, place in zip(rows, places, strict=True)
         ]
     return times, np.array(rows)
+
+
+def _table(X: Any, names: list[Any] | None, model: str) -> Any:
+    """Array of features as a table with the names of the fit."""
+    array = np.asarray(X)
+    if names is None or array.ndim != 2 or array.shape[1] != len(names):
+        known = "" if names is None else f" {', '.join(map(repr, names))}"
+        raise ValueError(
+            f"X must be a DataFrame with the columns{known} that {model} was fitted to, "
+            f"got an array of shape {array.shape}."
+        )
+    import pandas as pd
+
+    return pd.DataFrame(array, columns=names)
 
 
 def _slice(rows: Any, start: int, stop: int) -> Any:

@@ -1,4 +1,4 @@
-"""What any fitted model predicts, asked in one way: quantiles, survival, restricted means."""
+"""Quantiles, survival and restricted means predicted by any fitted model."""
 
 from typing import Any
 
@@ -7,9 +7,14 @@ from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
 from censquant._validation import check_number
-from censquant.adapters._final_model import final_model
-from censquant.adapters._libraries import Hazardous, Pycox, Reader, ScikitSurvival, accepts
-from censquant.adapters._lifelines import Lifelines
+from censquant.adapters._libraries import (
+    Hazardous,
+    Lifelines,
+    Pycox,
+    Reader,
+    ScikitSurvival,
+    accepts,
+)
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles
 from censquant.quantiles._interpolation import sorted_rows
@@ -17,6 +22,28 @@ from censquant.survival._columns import read_numbers
 
 # The first that recognises a model reads it: the last one knows a model by a single method.
 _READERS: tuple[type[Reader], ...] = (Pycox, Lifelines, Hazardous, ScikitSurvival)
+
+
+def final_model(model: Any, X: Any) -> tuple[Any, Any]:
+    """Model inside scikit-learn's searches and pipelines, with the features that it takes.
+
+    A finished search gives its ``best_estimator_``, a Pipeline its last step with the features
+    transformed by the others. Anything else is returned as it is.
+    """
+    while True:
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "named_steps"):
+            if len(model.steps) > 1 and X is not None:
+                X = model[:-1].transform(X)
+            model = model[-1]
+        else:
+            return model, X
+
+
+def is_left_censored(model: Any) -> bool:
+    """Whether a model was fitted to times before which some events lie."""
+    return bool(getattr(final_model(model, None)[0], "censoring", "right") == "left")
 
 
 def is_supported(model: Any) -> bool:
@@ -28,14 +55,14 @@ def is_supported(model: Any) -> bool:
 def predict_quantiles_of(model: Any, X: Any, quantiles: ArrayLike) -> Floats:
     """Quantiles that a fitted model of any kind predicts.
 
-    Estimators of this library and any object with ``predict_quantiles(X, quantiles)`` are asked
-    directly. Models of scikit-survival, lifelines, pycox and hazardous predict survival curves,
+    Estimators of this library and any object with ``predict_quantiles(X, quantiles)`` predict
+    them. Models of scikit-survival, lifelines, pycox and hazardous predict survival curves,
     which are inverted: the quantile of level tau is the first time at which S(t) <= 1 - tau. The
     curve is a step function for scikit-survival and for lifelines with a baseline estimated at the
     event times, and a straight line between the times of a grid for all others. Parametric models
-    of lifelines answer by their formula at any level. Elsewhere, where a curve does not fall far
+    of lifelines use their formula at any level. Elsewhere, where a curve does not fall far
     enough by its last time, the mean hazard up to that time continues: an extrapolation, which
-    begins at the level that `adapted_curve` returns beside the curve.
+    begins at the model's highest identified level.
 
     Parameters
     ----------
@@ -69,7 +96,7 @@ def predict_quantiles_of(model: Any, X: Any, quantiles: ArrayLike) -> Floats:
 def adapted_curve(
     model: Any, X: Any, taus: ArrayLike, *, lower: float | None = None
 ) -> tuple[QuantileCurve, Floats | None]:
-    """Distributions that a fitted model of any kind predicts, with their identified levels."""
+    """Predict distributions with a fitted model of any kind, with their identified levels."""
     levels = check_quantiles(taus, name="taus")
     values, reach = _quantiles_and_reach(model, X, levels, with_reach=True)
     return _curve_of(values, levels, lower), reach
@@ -78,7 +105,7 @@ def adapted_curve(
 def predicted_curve(
     model: Any, X: Any, taus: ArrayLike, *, lower: float | None = None
 ) -> QuantileCurve:
-    """Distributions that a fitted model of any kind predicts, see `predict_quantiles_of`."""
+    """Predict distributions with a fitted model of any kind, see `predict_quantiles_of`."""
     return adapted_curve(model, X, taus, lower=lower)[0]
 
 
@@ -124,7 +151,7 @@ def survival_of(model: Any, X: Any, times: ArrayLike) -> Floats:
 
 
 def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
-    """Mean time up to a horizon that a fitted model of any kind predicts, E[min(T, h)].
+    """Predict the mean time up to a horizon, E[min(T, h)], with a fitted model of any kind.
 
     Unlike the median it is known where less than half of the individuals have their event during
     the follow-up: it is the value to rank individuals by.
@@ -139,7 +166,7 @@ def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
 
 
 def survival_curves_of(model: Any, X: Any) -> tuple[Floats, Floats]:
-    """Survival curves of a model of another library, at its own times and as it gives them.
+    """Predict survival curves with a model of another library, at its own times.
 
     Smooth curves of lifelines, which are known at any time, are evaluated on a grid.
     """
@@ -164,18 +191,18 @@ def follow_up_end(model: Any) -> float | None:
 def _quantiles_and_reach(
     model: Any, X: Any, levels: Floats, *, with_reach: bool = False
 ) -> tuple[Floats, Floats | None]:
-    """Quantiles of any model, and its reach where that is asked for and known."""
+    """Predict quantiles with any model, and its highest identified level where it has one."""
     final, features = final_model(model, X)
     if not _has_quantiles(final):
         return _reader_of(final).quantiles(features, levels)
-    values = _asked(final, features, levels)
+    values = _predicted_quantiles(final, features, levels)
     if with_reach and hasattr(final, "identified_level"):
         return values, np.asarray(final.identified_level(features), dtype=np.float64)
     return values, None
 
 
-def _asked(model: Any, X: Any, levels: Floats) -> Floats:
-    """Quantiles of a model that predicts them, past its reach as it extrapolates."""
+def _predicted_quantiles(model: Any, X: Any, levels: Floats) -> Floats:
+    """Predict quantiles with a model that has them, extrapolated beyond its identified level."""
     # Some models take increasing levels only.
     distinct, place = np.unique(levels, return_inverse=True)
     options = {"beyond": "extrapolate"} if accepts(model.predict_quantiles, "beyond") else {}
@@ -193,13 +220,13 @@ def _asked(model: Any, X: Any, levels: Floats) -> Floats:
 
 
 def _own_curve(model: Any, X: Any) -> QuantileCurve:
-    """Curve of a model that predicts quantiles, on its own grid of levels."""
+    """Build the curve of a model that predicts quantiles, on its own grid of levels."""
     levels = np.asarray(getattr(model, "quantiles_", DEFAULT_QUANTILES), dtype=np.float64)
-    return _curve_of(_asked(model, X, levels), levels, None)
+    return _curve_of(_predicted_quantiles(model, X, levels), levels, None)
 
 
 def _curve_of(values: Floats, levels: Floats, lower: float | None) -> QuantileCurve:
-    """Curve through quantiles, from 0 on unless one is negative or the start is given."""
+    """Build a curve through quantiles, from 0 on unless one is negative or a start is given."""
     if lower is None:
         lower = 0.0 if (values >= 0).all() else -np.inf
     return QuantileCurve.from_predictions(values, levels, lower)
@@ -211,12 +238,12 @@ def _has_quantiles(model: Any) -> bool:
 
 
 def _find_reader(model: Any) -> Reader | None:
-    """Reader that recognises a model, if any does."""
+    """Find the reader that recognises a model, if any does."""
     return next((reader(model) for reader in _READERS if reader.recognises(model)), None)
 
 
 def _reader_of(model: Any) -> Reader:
-    """Reader that recognises a model, or one sentence about what is needed."""
+    """Find the reader that recognises a model, or raise what a model needs."""
     found = _find_reader(model)
     if found is None:
         raise TypeError(

@@ -153,7 +153,7 @@ def contributions(
     Parameters
     ----------
     model : fitted model
-        Any that `censquant.adapters.is_supported` knows.
+        Any that `censquant.adapters.predict_quantiles_of` takes.
     X : array-like or DataFrame of shape (n, n_features)
         The individuals, as the model takes them.
     background : array-like or DataFrame of shape (n_others, n_features)

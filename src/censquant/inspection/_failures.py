@@ -10,7 +10,7 @@ from censquant._frames import pandas_for
 from censquant._html import html_table
 from censquant._typing import Floats
 from censquant._validation import check_number
-from censquant.adapters import is_left_censored
+from censquant.adapters._predictions import is_left_censored
 from censquant.estimators import adapt
 from censquant.quantiles import QuantileCurve
 from censquant.survival._columns import read_numbers

@@ -13,7 +13,7 @@ from censquant._frames import pandas_for
 from censquant._seeds import seed_sequence
 from censquant._typing import Floats
 from censquant._validation import check_integer
-from censquant.adapters import adapted_curve, is_left_censored
+from censquant.adapters._predictions import adapted_curve, is_left_censored
 from censquant.inspection._table import FeatureTable, taken
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival._columns import read_numbers, read_weights
@@ -115,7 +115,7 @@ def partial_dependence(
     Parameters
     ----------
     model : fitted model
-        Any that `censquant.adapters.is_supported` knows.
+        Any that `censquant.adapters.predict_quantiles_of` takes.
     X : array-like or DataFrame of shape (n, n_features)
         Rows to average over, as the model takes them.
     feature : str or int

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._frames import is_polars, unmasked
-from censquant.adapters import final_model
+from censquant.adapters._predictions import final_model
 
 Places = NDArray[np.intp]
 

@@ -4,12 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from censquant.adapters import (
-    is_left_censored,
-    is_supported,
-    predict_quantiles_of,
-    survival_of,
-)
+from censquant.adapters import predict_quantiles_of, survival_of
+from censquant.adapters._predictions import is_left_censored, is_supported
 
 
 def predictions_for(

@@ -13,7 +13,12 @@ from censquant._progress import Bar
 from censquant._seeds import seed_sequence
 from censquant._typing import Floats
 from censquant._validation import check_integer
-from censquant.adapters import adapted_curve, final_model, is_left_censored, is_supported
+from censquant.adapters._predictions import (
+    adapted_curve,
+    final_model,
+    is_left_censored,
+    is_supported,
+)
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._a_calibration import a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
@@ -70,7 +75,7 @@ def evaluate(
     Parameters
     ----------
     model_or_quantiles : fitted model, or array-like of shape (n, k)
-        Any model that `censquant.adapters.is_supported` knows: an estimator of this library, an
+        Any model for `censquant.adapters.predict_quantiles_of`: an estimator of this library, an
         object with ``predict_quantiles(X, quantiles)``, a model of scikit-survival, lifelines,
         pycox or hazardous, or a Pipeline or search around one of them. Or the quantiles that any
         model predicted for the test rows.

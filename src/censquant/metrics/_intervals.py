@@ -110,7 +110,7 @@ def bootstrap_interval(
         rows of an array as an array, and of all else as a ``(time, event)`` tuple.
     predicted : array-like of n rows, or fitted model
         Predictions as the metric takes them: times, quantiles or survival probabilities. A model
-        that `censquant.adapters.is_supported` knows is asked for them: for quantiles where the
+        for `censquant.adapters.predict_quantiles_of` is asked for them: for quantiles where the
         metric has a parameter ``taus``, for probabilities where it has one called ``survival``,
         otherwise for medians.
     *args : object

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
-from censquant.adapters import (
+from censquant.adapters import predict_quantiles_of, survival_of
+from censquant.adapters._predictions import (
     final_model,
     follow_up_end,
     is_left_censored,
     is_supported,
-    predict_quantiles_of,
     restricted_mean_of,
-    survival_of,
 )
 from censquant.metrics._known_censoring import censored_at
 from censquant.metrics._mirror import Mirror

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
 from censquant._validation import check_choice
-from censquant.adapters import is_supported
+from censquant.adapters._predictions import is_supported
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import integrated_brier_score
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
@@ -90,7 +90,7 @@ def get_scorer(name: str) -> Scorer:
     otherwise of the rows to score.
 
     The estimator may be a Pipeline or a finished search, and of any library that
-    `censquant.adapters.is_supported` knows; for the scores of order and of medians any other
+    `censquant.adapters.predict_quantiles_of` takes; for scores of order and of medians any other
     regressor will do. Left-censored times are scored after they are mirrored. Predictions past the
     identified level are taken as they are. The censoring curve is that of the rows to score, since
     an estimator does not keep its training rows. Rows that were followed for longer than any

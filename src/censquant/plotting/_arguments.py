@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
-from censquant.adapters import adapted_curve, final_model, is_left_censored, is_supported
+from censquant.adapters._predictions import (
+    adapted_curve,
+    final_model,
+    is_left_censored,
+    is_supported,
+)
 from censquant.quantiles._grid import DEFAULT_QUANTILES, check_quantiles
 from censquant.survival import Target, read_target
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
-from censquant.adapters import is_left_censored, is_supported
+from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.metrics import a_calibration, d_calibration, pit_histogram
 from censquant.plotting._arguments import read_observed, read_predictions
 from censquant.plotting._axes import axes_or_new, legend_above, unclutter
@@ -46,7 +46,7 @@ def plot_calibration(
     Parameters
     ----------
     predicted : array-like of shape (n, k), or fitted model
-        Predicted quantiles, or any model that `censquant.adapters.is_supported` knows.
+        Predicted quantiles, or any model that `censquant.adapters.predict_quantiles_of` takes.
     X : array-like or DataFrame of n rows, optional
         Features, where ``predicted`` is a model.
     y : structured array or any other form of target, of n rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from censquant.adapters import final_model
+from censquant.adapters._predictions import final_model
 from censquant.estimators.linear import CoefficientSummary
 from censquant.plotting._axes import axes_or_new, legend_beside, unclutter, with_unit
 from censquant.plotting._palette import SERIES, series_color

@@ -38,7 +38,7 @@ def plot_contributions(
     ----------
     contribution : Contributions, or fitted model
         Outcome of `censquant.inspection.contributions`, or any model that
-        `censquant.adapters.is_supported` knows, whose median is explained.
+        `censquant.adapters.predict_quantiles_of` takes, whose median is explained.
     X : array-like or DataFrame of shape (n, n_features), optional
         Individuals, where a model is given.
     background : array-like or DataFrame of shape (n_others, n_features), optional

@@ -48,7 +48,7 @@ def plot_fans(
     ----------
     values : array-like of shape (n, k), or fitted model
         Finite predicted quantiles; crossed ones are sorted. Or any model that
-        `censquant.adapters.is_supported` knows, which is asked for them.
+        `censquant.adapters.predict_quantiles_of` takes, which is asked for them.
     X : array-like or DataFrame of n rows, optional
         The individuals, where ``values`` is a model.
     taus : array-like of shape (k,), inside (0, 1), optional

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant.adapters import final_model
+from censquant.adapters._predictions import final_model
 from censquant.plotting._axes import axes_or_new, legend_above, unclutter
 from censquant.plotting._palette import OBSERVED, series_color
 

@@ -42,7 +42,7 @@ def plot_partial_dependence(
     ----------
     dependence : PartialDependence, or fitted model
         Outcome of `censquant.inspection.partial_dependence`, or any model that
-        `censquant.adapters.is_supported` knows.
+        `censquant.adapters.predict_quantiles_of` takes.
     X : array-like or DataFrame of shape (n, n_features), optional
         Rows to average over, where a model is given; their values are marked.
     feature : str or int, default=0

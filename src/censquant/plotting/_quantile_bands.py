@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
-from censquant.adapters import is_left_censored, is_supported
+from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.inspection import FeatureTable, partial_dependence
 from censquant.plotting._arguments import read_observed, read_predictions
 from censquant.plotting._axes import axes_or_new, legend_beside, unclutter, with_unit
@@ -50,7 +50,7 @@ def plot_quantile_bands(
     Parameters
     ----------
     predicted : fitted model, or array-like of shape (n, k)
-        Any model that `censquant.adapters.is_supported` knows; or quantiles that were predicted for
+        Any model for `censquant.adapters.predict_quantiles_of`; or quantiles predicted for
         the rows of ``X``, which are then drawn as they are, in the order of the feature.
     X : array-like or DataFrame of shape (n, n_features) or (n,)
         Rows, as the model takes them.

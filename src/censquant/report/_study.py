@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._typing import Floats
-from censquant.adapters import is_left_censored
+from censquant.adapters._predictions import is_left_censored
 from censquant.estimators import BaseQuantileRegressor, ConformalSurvivalRegressor, adapt
 from censquant.inspection import FeatureTable
 from censquant.quantiles import QuantileCurve

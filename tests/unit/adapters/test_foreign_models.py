@@ -27,14 +27,13 @@ from sksurv.ensemble import GradientBoostingSurvivalAnalysis, RandomSurvivalFore
 from sksurv.linear_model import CoxnetSurvivalAnalysis, CoxPHSurvivalAnalysis
 
 from censquant.adapters import _libraries as libraries
-from censquant.adapters import (
+from censquant.adapters import predict_quantiles_of, survival_of
+from censquant.adapters._predictions import (
     adapted_curve,
     follow_up_end,
     is_supported,
-    predict_quantiles_of,
     restricted_mean_of,
     survival_curves_of,
-    survival_of,
 )
 from censquant.survival import Surv
 

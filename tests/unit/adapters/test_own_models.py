@@ -14,18 +14,17 @@ from sklearn.preprocessing import StandardScaler
 
 import censquant.adapters
 from censquant import LinearQuantileRegressor
-from censquant.adapters import (
+from censquant.adapters import predict_quantiles_of, survival_of
+from censquant.adapters._libraries import accepts
+from censquant.adapters._predictions import (
     adapted_curve,
     final_model,
     follow_up_end,
     is_supported,
-    predict_quantiles_of,
     predicted_curve,
     restricted_mean_of,
     survival_curves_of,
-    survival_of,
 )
-from censquant.adapters._libraries import accepts
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Surv
 
@@ -152,7 +151,7 @@ def test_searches_and_pipelines_are_opened():
     scaled = pipeline[0].transform(X)
     expected = pipeline[1].predict_quantiles(scaled, LEVELS, beyond="extrapolate")
     np.testing.assert_array_equal(predict_quantiles_of(pipeline, X, LEVELS), expected)
-    grid = GridSearchCV(pipeline, {"linearcqr__method": ["portnoy"]}, cv=2).fit(X, Y)
+    grid = GridSearchCV(pipeline, {"linearquantileregressor__method": ["portnoy"]}, cv=2).fit(X, Y)
     model, features = final_model(grid, X)
     assert model is grid.best_estimator_[-1]
     np.testing.assert_array_equal(features, scaled)
@@ -197,7 +196,8 @@ LIBRARIES = ("sksurv", "lifelines", "pycox", "hazardous", "torch", "sklearn", "p
 def test_no_other_library_is_loaded_to_recognise_its_models():
     source = str(Path(censquant.adapters.__file__).parents[2])
     code = (
-        "import sys\nfrom censquant.adapters import is_supported, predict_quantiles_of\n"
+        "import sys\n"
+        "from censquant.adapters._predictions import is_supported, predict_quantiles_of\n"
         "class Plain:\n"
         "    def predict_quantiles(self, X, quantiles): return [[1.0]]\n"
         "assert is_supported(Plain()) and not is_supported(object())\n"

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from censquant._typing import Floats
-from censquant.adapters import survival_curves_of
+from censquant.adapters._predictions import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.survival import Target
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from censquant._typing import Floats
-from censquant.adapters import survival_curves_of
+from censquant.adapters._predictions import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer, Peer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.survival import Target

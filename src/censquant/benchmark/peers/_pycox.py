@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._typing import Floats
-from censquant.adapters import survival_curves_of
+from censquant.adapters._predictions import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.benchmark.peers._holdout import held_out

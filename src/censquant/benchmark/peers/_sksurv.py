@@ -8,7 +8,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from censquant._typing import Floats
-from censquant.adapters import survival_curves_of
+from censquant.adapters._predictions import survival_curves_of
 from censquant.benchmark.peers._base import CurvePeer
 from censquant.benchmark.peers._features import Standardizer
 from censquant.benchmark.peers._times import event_grid, rounded_up

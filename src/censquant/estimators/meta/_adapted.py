@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from censquant._frames import unmasked
 from censquant._rows._features import columns_of_fit, refuse_swapped
-from censquant.adapters import adapted_curve, is_supported
+from censquant.adapters._predictions import adapted_curve, is_supported
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES, even_grid
@@ -30,7 +30,7 @@ class AdaptedModel(BaseQuantileRegressor):
     Parameters
     ----------
     model : object
-        A fitted model that :func:`censquant.adapters.is_supported` knows. :meth:`fit` fits a copy
+        A fitted model, see :func:`censquant.adapters.predict_quantiles_of`. :meth:`fit` fits a copy
         of it, for models that take a structured array of event and time as scikit-survival's do.
 
     Attributes
