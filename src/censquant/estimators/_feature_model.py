@@ -20,7 +20,6 @@ from censquant.quantiles._graph_curves import GraphCurve, GridCurve
 
 Curve = TypeVar("Curve", QuantileCurve, GraphCurve, GridCurve)
 
-_MOST_TIMES = 1_000  # default times of survival functions
 # A block's values stay in the processor's cache, and its temporary arrays together stay below what
 # malloc gives back to the system when they are freed: fetching that memory again for every block
 # cost half as much as the matrix products.
@@ -147,11 +146,3 @@ class _Block:
             return answer
         self.out[self.rows] = answer
         return None
-
-
-def default_times(event_times: NDArray[np.float64]) -> Floats:
-    """Return the distinct times, at most a thousand of them, spread evenly and with both ends."""
-    times = np.unique(event_times)
-    if len(times) <= _MOST_TIMES:
-        return times
-    return times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]

@@ -18,6 +18,7 @@ from censquant._rows._features import (
     warn_of_constant_features,
     warn_of_leaking_features,
 )
+from censquant._rows._fit_data import default_times
 from censquant._rows._row_order import arrangement, in_order
 from censquant._seeds import seed_sequence
 from censquant._storage._parts import Arrays, Part, check_arrays
@@ -32,7 +33,7 @@ from censquant._trees._follow_up import (
 )
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_flag
-from censquant.estimators._feature_model import FeatureModel, default_times
+from censquant.estimators._feature_model import FeatureModel
 from censquant.exceptions import ModelFileError
 from censquant.export import Value
 from censquant.quantiles import QuantileCurve

@@ -14,6 +14,7 @@ from censquant._rows._features import (
     refuse_swapped,
     warn_of_leaking_features,
 )
+from censquant._rows._fit_data import default_times
 from censquant._seeds import seed_sequence
 from censquant._trees._follow_up import FollowUp
 from censquant._typing import Floats
@@ -24,7 +25,6 @@ from censquant._validation import (
     check_n_jobs,
     check_number,
 )
-from censquant.estimators._feature_model import default_times
 from censquant.estimators.linear._design import DistinctRows
 from censquant.estimators.linear._inputs import (
     read_censoring_time,

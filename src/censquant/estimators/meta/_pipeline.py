@@ -175,6 +175,6 @@ def make_quantile_pipeline(
     >>> from censquant import LinearQuantileRegressor, make_quantile_pipeline
     >>> pipeline = make_quantile_pipeline(StandardScaler(), LinearQuantileRegressor())
     >>> [name for name, _ in pipeline.steps]
-    ['standardscaler', 'linearcqr']
+    ['standardscaler', 'linearquantileregressor']
     """
     return QuantilePipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)

@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from censquant._rows._features import (
-    feature_names,
-    refuse_swapped,
-    warn_of_leaking_features,
-)
+from censquant._rows._features import feature_names
+from censquant._rows._fit_data import FitData
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.meta._adapted import AdaptedModel
 from censquant.estimators.meta._pool import (
@@ -21,7 +18,6 @@ from censquant.estimators.meta._pool import (
     Prior,
     read_plain_features,
 )
-from censquant.survival import Target, read_target
 
 
 class PooledQuantileRegressor(Pool):
@@ -148,21 +144,20 @@ class PooledQuantileRegressor(Pool):
         self
         """
         self._begin_fit()
-        refuse_swapped(X, y)
         named = checked_estimators(self.estimators, self.censoring)
         allow_nd = any(getattr(estimator, "network", None) is not None for _, estimator in named)
-        features = read_plain_features(self, X, allow_nd=allow_nd)
 
-        def candidates_for(target: Target, n_features: int) -> list[tuple[str, Any]]:
+        def read_features(X: Any) -> NDArray[Any]:
+            return read_plain_features(self, X, allow_nd=allow_nd)
+
+        def candidates_for(rows: FitData) -> list[tuple[str, Any]]:
+            rows.warn_of_leaks(feature_names(self))
             return named
 
         prior: Prior = LikelihoodPrior()
         if self.prior is not None:
             prior = FixedPrior.read(self.prior, [name for name, _ in named])
-        if features.ndim == 2:
-            target = read_target(y, n_samples=len(features))
-            warn_of_leaking_features(features, target, feature_names(self))
-        return self._fit_pool(candidates_for, prior, features, y, sample_weight, groups)
+        return self._fit_pool(candidates_for, prior, read_features, X, y, sample_weight, groups)
 
 
 def checked_estimators(

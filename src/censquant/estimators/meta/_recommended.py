@@ -12,7 +12,7 @@ from censquant._rows._encoding import (
     encoder_graph,
     numbers_graph,
 )
-from censquant._rows._features import refuse_swapped
+from censquant._rows._fit_data import FitData
 from censquant._storage._parts import Part
 from censquant._validation import check_flag
 from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default_candidates
@@ -20,7 +20,6 @@ from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_p
 from censquant.estimators.meta._pooled import checked_estimators
 from censquant.export import Graph, Value
 from censquant.quantiles._graph_curves import GraphCurve
-from censquant.survival import Target
 from censquant.survival._columns import read_weights
 from censquant.survival._target import require_durations
 
@@ -158,22 +157,21 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         self
         """
         self._begin_fit()
-        refuse_swapped(X, y)
         prior: Prior = DEFAULT_PRIOR
         named = None
         if self.candidates is not None:
             named = checked_estimators(self.candidates, self.censoring, argument="candidates")
             prior = LikelihoodPrior()
 
-        def candidates_for(target: Target, n_features: int) -> list[tuple[str, Any]]:
+        def candidates_for(rows: FitData) -> list[tuple[str, Any]]:
             if self.censoring == "right" and not check_flag("allow_negative", self.allow_negative):
-                require_durations(target)
-            return named or default_candidates(target, n_features, self.censoring)
+                require_durations(rows.target)
+            return named or default_candidates(rows.target, rows.x.shape[1], self.censoring)
 
-        # No name is left to the features here, so that the pool can let go of them.
-        return self._fit_pool(
-            candidates_for, prior, self._fit_features(X, y, sample_weight), y, sample_weight, groups
-        )
+        def read_features(X: Any) -> NDArray[Any]:
+            return self._fit_features(X, y, sample_weight)
+
+        return self._fit_pool(candidates_for, prior, read_features, X, y, sample_weight, groups)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

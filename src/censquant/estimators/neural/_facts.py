@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Self
 
+from censquant._rows._fit_data import default_times
 from censquant._typing import Floats
-from censquant.estimators._feature_model import default_times
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.survival import Target
 from censquant.survival._kaplan_meier import default_horizon

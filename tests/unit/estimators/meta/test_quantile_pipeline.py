@@ -86,7 +86,7 @@ def test_a_frame_comes_back_with_the_index_of_the_frame_that_was_passed():
 def test_the_best_of_a_search_predicts_quantiles():
     search = GridSearchCV(
         pipeline(LinearQuantileRegressor(LEVELS), drop="first"),
-        {"linearcqr__time_transform": [None, "log"]},
+        {"linearquantileregressor__time_transform": [None, "log"]},
         cv=3,
     ).fit(TABLE, Y)
     assert isinstance(search.best_estimator_, QuantilePipeline)
@@ -105,7 +105,7 @@ def test_it_is_cloned_and_set_like_any_pipeline():
 def test_weights_reach_the_last_step():
     weight = np.r_[np.ones(75), np.zeros(75)]
     model = pipeline(LinearQuantileRegressor(LEVELS), drop="first")
-    weighted = clone(model).fit(TABLE, Y, linearcqr__sample_weight=weight)[-1].coef_
+    weighted = clone(model).fit(TABLE, Y, linearquantileregressor__sample_weight=weight)[-1].coef_
     assert not np.allclose(weighted, model.fit(TABLE, Y)[-1].coef_)
 
 

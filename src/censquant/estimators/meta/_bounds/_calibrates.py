@@ -11,12 +11,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from censquant._calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
 from censquant._frames import unmasked
 from censquant._rows._features import feature_names, refuse_swapped
+from censquant._rows._fit_data import default_times, read_groups
 from censquant._rows._frames import OUTPUTS, framed
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_n_jobs, check_number
 from censquant._warn import warn_user
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.estimators._feature_model import default_times
 from censquant.estimators._reading import read_elapsed
 from censquant.estimators.meta._bounds._calibration import Calibration
 from censquant.estimators.meta._bounds._censoring_model import (
@@ -28,7 +28,6 @@ from censquant.estimators.meta._bounds._coverage_table import CoverageTable
 from censquant.estimators.meta._bounds._cross_fit import CrossFitted, FitRows, curve_table
 from censquant.estimators.meta._bounds._shift import ShiftTest, numbers_of, shift_between
 from censquant.estimators.meta._bounds._subgroups import subgroup_labels
-from censquant.estimators.meta._pool import read_groups
 from censquant.estimators.meta._recommended import CensoredQuantileRegressor
 from censquant.exceptions import CalibrationWarning, FewEventsWarning, IdentifiabilityWarning
 from censquant.metrics import a_calibration

@@ -3,7 +3,6 @@
 from censquant.estimators.meta._pool._candidates import prepared_copy, release, weight_argument
 from censquant.estimators.meta._pool._model import Pool, read_plain_features
 from censquant.estimators.meta._pool._prior import FixedPrior, LikelihoodPrior, Prior
-from censquant.estimators.meta._pool._rows import read_groups
 from censquant.estimators.meta._pool._table import POOL, CandidateRow, CandidateTable, PoolSummary
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "PoolSummary",
     "Prior",
     "prepared_copy",
-    "read_groups",
     "read_plain_features",
     "release",
     "weight_argument",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from censquant._engine.training import side_by_side
 from censquant._progress import Bar
+from censquant._rows._fit_data import FitData
 from censquant._rows._folds import Folds
 from censquant._typing import Floats
 from censquant.estimators.meta._pool._candidates import (
@@ -22,9 +23,11 @@ from censquant.estimators.meta._pool._candidates import (
     ends_with_its_data,
     is_refitted,
 )
-from censquant.estimators.meta._pool._rows import MOST_COMPARED, PoolRows
 from censquant.estimators.meta._pool._weights import BrierScore
 
+# Rows on which candidates are compared at most; those that are used learn from all rows. More rows
+# would hardly change the weights, and every candidate is fitted once per fold.
+MOST_COMPARED = 50_000
 # A candidate is dropped after the first fold if it is worse than the best by so many standard
 # errors of the paired difference, and by a share of the best one's score: with many rows, small
 # differences are certain too, and a candidate that is a little worse still improves a pool.
@@ -104,7 +107,7 @@ class CrossFit:
 
     Parameters
     ----------
-    rows : PoolRows
+    rows : FitData
     folds : ndarray of int, shape (n,)
     score : BrierScore
         Of all rows, by which candidates race.
@@ -120,7 +123,7 @@ class CrossFit:
         Seconds per row of the last fit of an estimator, known by its identity.
     """
 
-    rows: PoolRows
+    rows: FitData
     folds: Folds
     score: BrierScore
     mirror: bool
@@ -182,13 +185,13 @@ class CrossFit:
 
     def _task(self, candidate: Candidate, fold: int) -> FitTask:
         """Return the fit without a fold; no row is of the fold after the last."""
-        test, weight = np.flatnonzero(self.folds == fold), self.rows.weight
+        test = np.flatnonzero(self.folds == fold)
         return FitTask(
             candidate.estimator,
             candidate.seed_of(fold),
             self.rows.x,
             self.rows.target,
-            None if (weight == weight[0]).all() else weight,
+            None if self.rows.equal_weights else self.rows.weight,
             self.folds != fold if len(test) else slice(None),
             test,
             self.mirror,

@@ -13,27 +13,25 @@ from censquant._progress import Bar
 from censquant._rows._features import (
     check_features,
     dense,
-    feature_range,
     refuse_other_shapes,
     refuse_overflow,
     warn_of_constant_features,
 )
+from censquant._rows._fit_data import FitData
 from censquant._rows._folds import NEVER, given_folds, make_folds, names_rows
-from censquant._rows._row_order import arrangement, in_order
 from censquant._seeds import seed_sequence
 from censquant._storage._parts import Part
 from censquant._trees._follow_up import FollowUp, ReachRule, followed
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_n_jobs
 from censquant._warn import warn_user
-from censquant.estimators._feature_model import FeatureModel, default_times
+from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators.meta._pool._candidates import LEVELS, ask, is_refitted
-from censquant.estimators.meta._pool._cross_fit import Candidate, CrossFit
+from censquant.estimators.meta._pool._cross_fit import MOST_COMPARED, Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
 from censquant.estimators.meta._pool._graph import pool_graph
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
-from censquant.estimators.meta._pool._rows import PoolRows, compared_rows, read_groups
 from censquant.estimators.meta._pool._table import (
     REJECTED,
     WIDE_GAP,
@@ -49,9 +47,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.quantiles._distribution_curve import TailLimit
 from censquant.quantiles._graph_curves import GraphCurve
 from censquant.quantiles._grid import check_quantiles
-from censquant.survival import Target, read_target
-from censquant.survival._columns import read_weights
-from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival import Target
 from censquant.survival._target import require_events
 from censquant.survival._transform import TimeTransform
 
@@ -113,66 +109,60 @@ class Pool(FeatureModel):
 
     def _fit_pool(
         self,
-        candidates_for: Callable[[Target, int], Named],
+        candidates_for: Callable[[FitData], Named],
         prior: Prior,
-        features: NDArray[Any],
+        read_features: Callable[[Any], NDArray[Any]],
+        X: Any,
         y: Any,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
     ) -> Self:
-        """Fit to checked features; ``candidates_for`` is given target and number of features."""
+        """Fit to a user's data; ``candidates_for`` names candidates for its rows."""
         taus = check_quantiles(self.quantiles)
-        target = read_target(y, n_samples=len(features))
-        weight = read_weights(sample_weight, len(features))
-        group_of = None if groups is None else read_groups(groups, len(features))
-        order, weight = arrangement(weight, features, target.time, target.event)
-        labels = None if group_of is None else group_of[order]
-        chosen = compared_rows(len(order), labels)
+        left = self.censoring == "left"
+        data = FitData.read(X, y, sample_weight, groups, read_features=read_features, left=left)
+        rows = data.arranged()
+        chosen = _compared_rows(len(rows), rows.groups)
         folds = None
         if names_rows(self.cv):
-            folds = given_folds(self.cv, features, target, group_of, order[chosen])
-        x, target = in_order(features, order), target.take(order)
-        del features  # the order of a large array is a second one
-        require_events(target)
-        ends = feature_range(x) if x.ndim == 2 else None
-        if ends is not None:
-            warn_of_constant_features(ends, self._column_names(), stacklevel=3)
+            folds = given_folds(self.cv, data.x, data.target, data.groups, rows.source[chosen])
+        del data  # the order of a large array is a second one
+        require_events(rows.target)
+        self._feature_range = rows.feature_range
+        if self._feature_range is not None:
+            warn_of_constant_features(self._feature_range, self._column_names(), stacklevel=3)
 
-        left = self.censoring == "left"
-        transform = TimeTransform(mirror=left)
         self.quantiles_ = taus
-        self.time_transform_ = transform
-        self.follow_up_ = (float(target.time.min()), float(target.time.max()))
-        self.horizon_ = default_horizon(target.time, weight, left=left)
-        self.unique_times_ = default_times(target.time[target.event])
-        self._feature_range = ends
-        self._input_shape = x.shape[1:]
+        self.time_transform_ = TimeTransform(mirror=left)
+        self.follow_up_ = rows.follow_up
+        self.horizon_ = rows.horizon
+        self.unique_times_ = rows.event_times
+        self._input_shape = rows.x.shape[1:]
 
-        named = candidates_for(target, x.shape[1])
+        named = candidates_for(rows)
         fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
         unit = max(abs(end) for end in self.follow_up_) or 1.0
         candidates = [
             Candidate(name, estimator, seed, unit)
             for (name, estimator), seed in zip(named, seeds, strict=True)
         ]
-        rows = PoolRows(x, target, weight, transform)
         compared = rows.take(chosen)
         if folds is None:
             folds = make_folds(
                 self.cv,
                 compared.x,
                 compared.target,
-                None if labels is None else labels[chosen],
+                compared.groups,
                 np.random.default_rng(fold_seed),
             )
-        pooled = self._pool_candidates(candidates, prior, rows, compared, folds, order[chosen])
+        pooled = self._pool_candidates(candidates, prior, rows, compared, folds)
         self._follow_up = None
-        if not target.event.all():
+        if not rows.target.event.all():
             self._follow_up = FollowUp.fit(
-                x.reshape(len(x), -1),
-                transform.forward(target.time),
-                target.event,
-                weight,
+                rows.x.reshape(len(rows), -1),
+                rows.timeline.time,
+                rows.timeline.event,
+                rows.weight,
                 np.random.default_rng(follow_up_seed),
             )
         self.estimators_ = {each.name: each.models for each in pooled}
@@ -182,10 +172,9 @@ class Pool(FeatureModel):
         self,
         candidates: list[Candidate],
         prior: Prior,
-        rows: PoolRows,
-        compared: PoolRows,
+        rows: FitData,
+        compared: FitData,
         folds: NDArray[np.int64],
-        order: NDArray[np.intp],
     ) -> list[Candidate]:
         """Cross-fit and weigh candidates on the rows to compare, then fit those used to all."""
         n_folds, mirror = int(folds.max()) + 1, self.time_transform_.mirror
@@ -227,12 +216,12 @@ class Pool(FeatureModel):
         self.weights_ |= {
             each.name: float(w) for each, w in zip(needed, self._mixture.weights, strict=True)
         }
-        self._keep_held_out(candidates, kept, mixture, score, held, order)
+        self._keep_held_out(candidates, kept, mixture, score, held, compared.source)
         return needed
 
-    def _bounds(self, rows: PoolRows) -> Bounds:
+    def _bounds(self, rows: FitData) -> Bounds:
         """Return the times at which candidates must agree with each other."""
-        first, last = rows.span
+        first, last = float(rows.timeline.time.min()), float(rows.timeline.time.max())
         tail = TailLimit.of(first, last)
         if self.time_transform_.mirror or self.follow_up_[0] < 0:
             return Bounds(-np.inf, first - _ROOM * tail.length, tail)
@@ -406,6 +395,25 @@ def _weighed(
     if not (weights[~whole] > 0).any():  # nothing has to be continued
         reference = np.zeros(len(kept))
     return Mixture(weights, reference, bounds)
+
+
+def _compared_rows(
+    n_rows: int, groups: NDArray[Any] | None, most: int = MOST_COMPARED
+) -> NDArray[np.intp]:
+    """Return the rows on which candidates are compared: all, or the first whole groups.
+
+    Rows come in an order that is a hash of their content, so that the first of them are a random
+    sample that does not depend on how a file was sorted.
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    if groups is None:
+        return np.arange(most)
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(np.argsort(first))[group]
+    size = np.bincount(by_appearance)
+    n_groups = max(1, int(np.searchsorted(np.cumsum(size), most, side="right")))
+    return np.flatnonzero(by_appearance < n_groups)
 
 
 def read_plain_features(pool: Pool, X: Any, *, allow_nd: bool) -> NDArray[Any]:
