@@ -11,8 +11,7 @@ import numpy as np
 
 from censquant import CQRNN, UncensoredOnlyNN
 from censquant.datasets import make_lognorm
-from censquant.engine import GridObjective
-from censquant.engine import NeuralRegressor
+from censquant.engine import GridObjective, NeuralRegressor
 from censquant.survival import censoring_kaplan_meier
 
 LEVELS = (0.1, 0.25, 0.5)

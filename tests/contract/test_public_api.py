@@ -40,7 +40,8 @@ PUBLIC = {
         Callback Checkpoint GridObjective Head Network NeuralRegressor Objective ParametricRegressor
         RowSource Rows TrainingConfig pinball portnoy train
     """,
-    "censquant.estimators": ESTIMATORS + "AdaptedModel NeuralRegressor ParametricRegressor load_notes",
+    "censquant.estimators": ESTIMATORS
+    + "AdaptedModel NeuralRegressor ParametricRegressor load_notes",
     "censquant.exceptions": """
         CalibrationWarning ConstantFeatureWarning ExtrapolationWarning FeatureWarning
         FewEventsWarning IdentifiabilityWarning LeakageWarning ModelFileError NoEventsError

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from censquant.inspection import MethodRanks, rank_methods
-from censquant.plotting._axes import axes_or_new, name_rows
-from censquant.plotting._palette import MEDIAN, NARROW
+from censquant.plotting._parts import MEDIAN, NARROW, axes_or_new, name_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

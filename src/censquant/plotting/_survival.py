@@ -10,14 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_number
-from censquant.adapters import predict_quantiles_of, survival_of
-from censquant.adapters._predictions import final_model
+from censquant.adapters import final_model, predict_quantiles_of, survival_of
 from censquant.inspection import FeatureTable
-from censquant.plotting._arguments import read_labels
-from censquant.plotting._axes import axes_or_new, legend_above, unclutter, with_unit
-from censquant.plotting._palette import series_color
-from censquant.survival import KaplanMeier, Target, kaplan_meier, read_target
-from censquant.survival._columns import read_numbers
+from censquant.plotting._parts import (
+    axes_or_new,
+    legend_above,
+    read_labels,
+    series_color,
+    unclutter,
+    with_unit,
+)
+from censquant.survival import KaplanMeier, Target, kaplan_meier, read_numbers, read_target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +63,7 @@ def plot_survival(
     groups : array-like of shape (n,), optional
         Group of each row, its colour and line of the table; missing values are a group.
     model : fitted model, optional
-        Any that `censquant.adapters.predict_quantiles_of` takes.
+        Any that `censquant.adapters.is_supported` knows.
     X : array-like or DataFrame of n rows, optional
         Features of the rows, where there is a model.
     labels : sequence of n str, optional
