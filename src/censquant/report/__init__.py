@@ -1,7 +1,7 @@
 """Reports on a model and its data: one HTML file with figures, tables and the model itself."""
 
 from censquant.report._facts import ReportFacts, report_facts
-from censquant.report._settings import PRESETS
+from censquant.report._study import PRESETS
 from censquant.report._write import MOST_BYTES, WrittenReport, write_report
 
 __all__ = [

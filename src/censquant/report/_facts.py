@@ -1,5 +1,6 @@
 """All numbers of a report, computed before anything is drawn or written."""
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,21 +11,269 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._version import __version__
+from censquant.estimators import CQRNN, ConformalSurvivalRegressor
+from censquant.estimators.meta import CandidateRow, CoverageRow
 from censquant.exceptions import ExtrapolationWarning, TruncationWarning
 from censquant.inspection import PermutationImportance, permutation_importance
 from censquant.metrics import Evaluation, evaluate
-from censquant.report._calibration import LevelRow, level_rows
-from censquant.report._cohort import Cohort, cohort_of
-from censquant.report._costs import CostRow, cost_rows, replacement_for
-from censquant.report._coverage import CoverageFact, coverage_facts
-from censquant.report._described_model import DescribedModel, described_model
-from censquant.report._fleet import Fleet, fleet_of
-from censquant.report._individuals import Individual, individuals_of
-from censquant.report._risk import RiskCheck, RiskRow, risk_check, risk_rows
-from censquant.report._settings import RELIABILITY, Settings, read_settings
-from censquant.report._study import Study
-from censquant.report._verdict import page_verdict
-from censquant.survival import read_target
+from censquant.report._accuracy import (
+    FEWEST,
+    SHOWN,
+    CoverageFact,
+    LevelRow,
+    RiskCheck,
+    RiskRow,
+    coverage_facts,
+    level_rows,
+    lower_bound,
+    page_verdict,
+    risk_check,
+    risk_rows,
+)
+from censquant.report._fleet import CostRow, Fleet, cost_rows, fleet_of, replacement_for
+from censquant.report._numbers import round_times
+from censquant.report._study import RELIABILITY, Settings, Study, read_settings
+from censquant.survival import kaplan_meier, read_target
+
+_N_TIMES = 6
+
+
+@dataclass(frozen=True)
+class SurvivalRow:
+    """One line of the Kaplan-Meier table.
+
+    Parameters
+    ----------
+    time : float
+    at_risk : int
+        Individuals under observation just before the time.
+    events : int
+        Observed up to the time.
+    survival, low, high : float
+        Kaplan-Meier estimate and its 95 % limits.
+    """
+
+    time: float
+    at_risk: int
+    events: int
+    survival: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Counts and follow-up.
+
+    Parameters
+    ----------
+    n_rows, n_events : int
+    end : float
+        Time up to which at least ten individuals were under observation, rounded down to two
+        digits: the longest times themselves would tell of individuals.
+    median_follow_up : float
+        By Kaplan-Meier of the censoring times; infinite if it is not reached.
+    median_survival : float
+        By Kaplan-Meier; infinite if it is not reached.
+    table : tuple of SurvivalRow
+    """
+
+    n_rows: int
+    n_events: int
+    end: float
+    median_follow_up: float
+    median_survival: float
+    table: tuple[SurvivalRow, ...]
+
+
+def private_end(time: NDArray[np.float64]) -> float:
+    """Return the time up to which ten or more rows were observed, rounded down to two digits."""
+    last = float(np.sort(time)[-min(FEWEST, len(time))])
+    if not last > 0:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(last)) - 1)
+    return float(f"{math.floor(last / step + 1e-9) * step:.12g}")
+
+
+def cohort_of(study: Study, settings: Settings) -> Cohort:
+    """Return what is known of the rows without a model."""
+    time, event = study.y
+    end = private_end(time)
+    curve = kaplan_meier(time, event)
+    # Follow-up is what censoring leaves: the roles of event and censoring are swapped.
+    followed = kaplan_meier(time, ~event).quantile(0.5) if not event.all() else np.max(time)
+    asked = sorted({*round_times(end, _N_TIMES), *(one for one in settings.horizons if one <= end)})
+    survival, (low, high) = curve(asked), curve.limits(asked)
+    table = tuple(
+        SurvivalRow(
+            at,
+            int((time >= at).sum()),
+            int((event & (time <= at)).sum()),
+            float(survival[k]),
+            float(low[k]),
+            float(high[k]),
+        )
+        for k, at in enumerate(asked)
+    )
+    return Cohort(
+        len(study),
+        int(event.sum()),
+        end,
+        float(followed),
+        float(curve.quantile(0.5)),
+        table,
+    )
+
+
+@dataclass(frozen=True)
+class DescribedModel:
+    """What a model says of itself.
+
+    Parameters
+    ----------
+    name : str
+        Its class, with the one inside if it is around another.
+    sentences : tuple of str
+        Its summary and its choices.
+    candidates : tuple of CandidateRow
+        Of a pool; empty for others.
+    promises : tuple of CoverageRow
+        Coverage on rows held out of the fit, of a calibrated model; empty for others.
+    is_calibrated : bool
+    n_features : int
+    uses_cqrnn : bool
+        Whether it is a CQRNN, or a pool with one.
+    """
+
+    name: str
+    sentences: tuple[str, ...]
+    candidates: tuple[CandidateRow, ...]
+    promises: tuple[CoverageRow, ...]
+    is_calibrated: bool
+    n_features: int
+    uses_cqrnn: bool
+
+
+def described_model(study: Study) -> DescribedModel:
+    """Return what the model of a study says of itself."""
+    model: Any = study.model
+    inner = getattr(model, "estimator_", model)
+    name = type(model).__name__
+    sentences: list[str] = []
+    promises: tuple[CoverageRow, ...] = ()
+    if isinstance(model, ConformalSurvivalRegressor):
+        name += f" around {type(inner).__name__}"
+        sentences.append(f"Bounds are calibrated by {model.method_}.")
+        promises = tuple(row for row in model.coverage_ if row.estimate == row.estimate)
+    candidates: tuple[CandidateRow, ...] = ()
+    if hasattr(inner, "candidates_"):
+        summary = inner.summary()
+        sentences = [*filter(_is_private, summary.sentences), *sentences]
+        candidates = tuple(summary.table)
+    else:
+        changed = ", ".join(f"{key}={value!r}" for key, value in _own_settings(inner).items())
+        sentences.insert(0, f"{type(inner).__name__} with {changed or 'its default settings'}.")
+    members = [inner, *(one for models in _pooled(inner).values() for one in models)]
+    return DescribedModel(
+        name,
+        tuple(sentences),
+        candidates,
+        promises,
+        study.is_calibrated,
+        study.table.n_columns,
+        any(isinstance(one, CQRNN) for one in members),
+    )
+
+
+def _is_private(sentence: str) -> bool:
+    """Whether a sentence tells of no single row: the first and last times of the fit do."""
+    return not sentence.startswith("Times from ")
+
+
+def _pooled(model: Any) -> dict[str, list[Any]]:
+    """Return the fitted candidates of a pool by name; none of any other model."""
+    return model.estimators_ if hasattr(model, "candidates_") else {}
+
+
+def _own_settings(model: Any) -> dict[str, Any]:
+    """Return parameters of an estimator that are short and differ from their defaults."""
+    try:
+        defaults = type(model)().get_params(deep=False)
+    except TypeError:  # a pipeline, or a model of another library
+        return {}
+    given = model.get_params(deep=False)
+    plain = (str, int, float, bool, tuple)
+    return {
+        key: value
+        for key, value in given.items()
+        if isinstance(value, plain) and value != defaults[key]
+    }
+
+
+@dataclass(frozen=True)
+class Individual:
+    """One individual.
+
+    Parameters
+    ----------
+    row : int
+    label : str
+    features : dict of str to str
+    quantiles : tuple of float
+        Times at the levels 0.1, 0.25, 0.5, 0.75 and 0.9; NaN where the data cannot speak.
+    lower_bound : float
+        With the confidence of the settings.
+    bound_is_limited : bool
+        Whether follow-up ends the bound.
+    identified : float
+        Highest level that the data can speak for.
+    risks : tuple of float
+        By each horizon.
+    time : float
+    event : bool
+        What was observed.
+    """
+
+    row: int
+    label: str
+    features: dict[str, str]
+    quantiles: tuple[float, ...]
+    lower_bound: float
+    bound_is_limited: bool
+    identified: float
+    risks: tuple[float, ...]
+    time: float
+    event: bool
+
+
+def individuals_of(study: Study, settings: Settings) -> tuple[Individual, ...]:
+    """Return the individuals that were asked for."""
+    rows = settings.individuals
+    if not rows:
+        return ()
+    part = study.take(rows)
+    quantiles = part.known_quantiles(SHOWN)
+    bound, limited = lower_bound(part, settings.confidence)
+    risks = np.empty((len(rows), 0))
+    if settings.horizons:
+        risks = 1.0 - part.curve.survival(settings.horizons)
+    texts = [part.table.texts(column) for column in range(part.table.n_columns)]
+    return tuple(
+        Individual(
+            row,
+            settings.labels[row],
+            {name: texts[column][k] for column, name in enumerate(part.table.names)},
+            tuple(quantiles[k].tolist()),
+            float(bound[k]),
+            bool(limited[k]),
+            float(part.curve.reach[k]),
+            tuple(risks[k].tolist()),
+            float(part.target.time[k]),
+            bool(part.target.event[k]),
+        )
+        for k, row in enumerate(rows)
+    )
+
 
 _MOST_SHUFFLED = 1_000
 _N_SHUFFLES = 3

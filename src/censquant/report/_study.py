@@ -1,19 +1,251 @@
-"""A model with the rows that a report is about, and its predictions of them."""
+"""What a report is about: settings that were checked, a model, its rows and predictions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
-from censquant.adapters._predictions import is_left_censored
+from censquant._validation import check_choice, check_integer, check_number
+from censquant.adapters import is_left_censored
 from censquant.estimators import BaseQuantileRegressor, ConformalSurvivalRegressor, adapt
 from censquant.inspection import FeatureTable
-from censquant.quantiles import QuantileCurve
-from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
-from censquant.survival import Target, read_target
-from censquant.survival._target import require_events
+from censquant.io import UNITS
+from censquant.quantiles import CURVE_QUANTILES, DEFAULT_QUANTILES, QuantileCurve
+from censquant.report._numbers import round_times
+from censquant.survival import Target, default_horizon, read_numbers, read_target, require_events
+
+CLINICAL, RELIABILITY = "clinical", "reliability"
+PRESETS = (CLINICAL, RELIABILITY)
+"""The kinds of report."""
+
+CONFIDENCE = 0.9
+"""Of the lower bounds of individuals; those of units follow from the accepted risk."""
+
+RUNNING = "running"
+"""Stands for all units without an event in place of row numbers."""
+
+_TITLES = {CLINICAL: "Time to event: a clinical report", RELIABILITY: "Reliability of a fleet"}
+_N_HORIZONS = 4
+# Times ahead at which failures of a fleet are counted, by the unit of time; days by default.
+_AHEAD = {
+    "hours": (720.0, 2160.0, 4320.0, 8760.0),
+    "days": (30.0, 90.0, 180.0, 365.0),
+    "weeks": (4.0, 13.0, 26.0, 52.0),
+    "months": (1.0, 3.0, 6.0, 12.0),
+    "years": (0.25, 0.5, 1.0, 2.0),
+}
+_DAY_NANOSECONDS = UNITS["days"]
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Checked settings of a report.
+
+    Parameters
+    ----------
+    preset : {"clinical", "reliability"}
+    title, unit : str
+    horizons : tuple of float
+        Increasing times at which risks are told.
+    ahead : tuple of float
+        Increasing times from now within which failures of running units are counted; the fleet is
+        ordered by the risk within the first.
+    individuals : tuple of int
+        Places of the rows that the page shows one by one.
+    listed : tuple of int
+        Places of the rows in the table of the fleet.
+    labels : tuple of str
+        Names of all rows.
+    age : ndarray of shape (n,)
+        Time that each row has lasted.
+    age_is_given : bool
+        Whether the ages are others than the observed times.
+    risk : float
+        Chance of a failure before replacement that is accepted.
+    early_cost, late_cost : float or None
+    as_of : date or None
+        Day to which the ages belong.
+    n_resamples : int
+    seed : int
+    """
+
+    preset: str
+    title: str
+    unit: str
+    horizons: tuple[float, ...]
+    ahead: tuple[float, ...]
+    individuals: tuple[int, ...]
+    listed: tuple[int, ...]
+    labels: tuple[str, ...]
+    age: Floats
+    age_is_given: bool
+    risk: float
+    early_cost: float | None
+    late_cost: float | None
+    as_of: date | None
+    n_resamples: int
+    seed: int
+
+    @property
+    def who(self) -> str:
+        """What individuals are called."""
+        return "units" if self.preset == RELIABILITY else "individuals"
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the lower bounds of individuals and units."""
+        return round(1.0 - self.risk, 12) if self.preset == RELIABILITY else CONFIDENCE
+
+    def date_after(self, time: float) -> str:
+        """Return the day that lies so long after the day of the ages; empty if there is none."""
+        if self.as_of is None or not np.isfinite(time):
+            return ""
+        try:
+            days = timedelta(days=time * UNITS[self.unit] / _DAY_NANOSECONDS)
+            return (self.as_of + days).isoformat()
+        except OverflowError:
+            return ""
+
+
+def read_settings(
+    target: Target,
+    *,
+    preset: str,
+    title: str | None,
+    unit: str,
+    horizons: ArrayLike | None,
+    ahead: ArrayLike | None,
+    individuals: Sequence[int] | str | None,
+    labels: Sequence[object] | None,
+    age: ArrayLike | None,
+    risk: float,
+    early_cost: float | None,
+    late_cost: float | None,
+    as_of: str | date | None,
+    n_resamples: int,
+    random_state: int,
+) -> Settings:
+    """Return checked settings for the rows of a target."""
+    check_choice("preset", preset, PRESETS)
+    asked, listed = _read_individuals(individuals, target, preset)
+    costs = [
+        None if cost is None else check_number(name, cost, minimum=0.0, exclude_minimum=True)
+        for name, cost in (("early_cost", early_cost), ("late_cost", late_cost))
+    ]
+    if (costs[0] is None) != (costs[1] is None):
+        name = "late_cost" if costs[1] is None else "early_cost"
+        raise ValueError(f"early_cost and late_cost must be given together, got no {name}.")
+    return Settings(
+        preset,
+        title or _TITLES[preset],
+        unit,
+        _read_horizons(horizons, target),
+        _read_ahead(ahead, target, unit),
+        asked,
+        listed,
+        _read_labels(labels, len(target)),
+        _read_age(age, target),
+        age is not None,
+        check_number("risk", risk, minimum=0.0, below=1.0, exclude_minimum=True),
+        costs[0],
+        costs[1],
+        _read_date(as_of, unit),
+        check_integer("n_resamples", n_resamples, minimum=2),
+        check_integer("random_state", random_state, minimum=0),
+    )
+
+
+def _read_individuals(
+    given: Sequence[int] | str | None, target: Target, preset: str
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the rows with a fan of their own, and those in the table of the fleet."""
+    running = tuple(np.flatnonzero(~target.event).tolist())
+    if given is None:
+        # Whoever asks for a report on a fleet asks for its table.
+        return (), running if preset == RELIABILITY else ()
+    if isinstance(given, str):
+        check_choice("individuals", given, (RUNNING,))
+        if preset == RELIABILITY:
+            return (), running
+        raise ValueError(
+            f"individuals must be row numbers in a report with preset={preset!r}, got {given!r}."
+        )
+    places = []
+    for one in given:
+        place = check_integer("individuals", one, minimum=0)
+        if place >= len(target):
+            raise ValueError(
+                f"individuals must be row numbers from 0 to {len(target) - 1}, got {place}."
+            )
+        places.append(place)
+    asked = tuple(dict.fromkeys(places))
+    return asked, asked if preset == RELIABILITY else ()
+
+
+def _read_horizons(horizons: ArrayLike | None, target: Target) -> tuple[float, ...]:
+    if horizons is None:
+        return round_times(default_horizon(target.time), _N_HORIZONS)
+    found = np.unique(read_numbers(np.atleast_1d(np.asarray(horizons)), name="horizons"))
+    if not found.size or not np.isfinite(found).all() or found[0] <= 0:
+        raise ValueError(f"horizons must be positive times, got {np.ravel(horizons).tolist()}.")
+    if found[-1] > target.time.max():
+        raise ValueError(
+            f"horizons must not lie past the longest follow-up, {target.time.max():g}, got "
+            f"{found[-1]:g}."
+        )
+    return tuple(found.tolist())
+
+
+def _read_ahead(ahead: ArrayLike | None, target: Target, unit: str) -> tuple[float, ...]:
+    longest = float(target.time.max())
+    if ahead is None:
+        usual = tuple(time for time in _AHEAD.get(unit, ()) if time <= longest)
+        return usual or round_times(default_horizon(target.time) / 2.0, _N_HORIZONS)
+    found = np.unique(read_numbers(np.atleast_1d(np.asarray(ahead)), name="ahead"))
+    if not found.size or not np.isfinite(found).all() or found[0] <= 0:
+        raise ValueError(f"ahead must be positive times, got {np.ravel(ahead).tolist()}.")
+    return tuple(found.tolist())
+
+
+def _read_labels(labels: Sequence[object] | None, n_rows: int) -> tuple[str, ...]:
+    if labels is None:
+        return tuple(f"row {place}" for place in range(n_rows))
+    if len(labels) != n_rows:
+        raise ValueError(f"labels must have one name per row, got {len(labels)} for {n_rows}.")
+    return tuple(str(label) for label in labels)
+
+
+def _read_age(age: ArrayLike | None, target: Target) -> Floats:
+    """Return the age of each row: by default the time up to which it was observed."""
+    if age is None:
+        return target.time
+    given = np.broadcast_to(np.asarray(age, dtype=np.float64), (len(target),))
+    wrong = np.flatnonzero(~np.isfinite(given) | (given < 0))
+    if wrong.size:
+        raise ValueError(
+            f"age must be a time of 0 or more, got {given[wrong[0]]:g} in row {wrong[0]}."
+        )
+    return given
+
+
+def _read_date(as_of: str | date | None, unit: str) -> date | None:
+    if as_of is None:
+        return None
+    if unit not in UNITS:
+        raise ValueError(
+            f"as_of needs a unit of calendar time, one of {', '.join(UNITS)}, got unit={unit!r}."
+        )
+    if isinstance(as_of, date):
+        return as_of
+    try:
+        return date.fromisoformat(as_of)
+    except ValueError:
+        raise ValueError(f"as_of must be a date such as 2024-06-30, got {as_of!r}.") from None
+
 
 LEVELS: Floats = np.array(CURVE_QUANTILES)
 

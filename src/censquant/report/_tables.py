@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from censquant.report._calibration import SHOWN
+from censquant.report._accuracy import SHOWN
 from censquant.report._facts import ReportFacts
 from censquant.report._fleet import LATER, Unit
 from censquant.report._numbers import fixed, percent, shown, time_text

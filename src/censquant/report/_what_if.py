@@ -12,11 +12,10 @@ from sklearn.utils import get_tags
 
 from censquant.estimators import ConformalSurvivalRegressor
 from censquant.export import PageModel
-from censquant.report._calibration import SHOWN
-from censquant.report._cohort import private_end
+from censquant.report._accuracy import SHOWN
+from censquant.report._facts import private_end
 from censquant.report._numbers import rounded
-from censquant.report._settings import Settings
-from censquant.report._study import Study
+from censquant.report._study import Settings, Study
 
 COVERAGE = 0.8
 """Of the interval of the panel."""

@@ -2,9 +2,8 @@
 
 import math
 
-from censquant.report._costs import OWN_AGE
 from censquant.report._facts import ReportFacts
-from censquant.report._fleet import B_LEVELS, MOST_UNITS
+from censquant.report._fleet import B_LEVELS, MOST_UNITS, OWN_AGE
 from censquant.report._numbers import NO_BREAK, p_text, percent, shown, time_text
 
 _RANKING = "concordance_restricted_mean"

@@ -13,9 +13,8 @@ from censquant.metrics import coverage, evaluate, pit_band, pit_curve
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.report import report_facts
-from censquant.report._costs import replacement_of
-from censquant.report._risk import RiskRow, risk_check
-from censquant.report._verdict import page_verdict
+from censquant.report._accuracy import RiskRow, page_verdict, risk_check
+from censquant.report._fleet import replacement_of
 from censquant.survival import kaplan_meier
 from report_rows import calibrated, new_rows, plain
 
