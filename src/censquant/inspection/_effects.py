@@ -14,11 +14,11 @@ from censquant._progress import Bar
 from censquant._seeds import seed_sequence
 from censquant._typing import Floats
 from censquant._validation import check_integer
-from censquant.adapters import adapted_curve, is_left_censored
+from censquant.adapters._predictions import adapted_curve, is_left_censored
 from censquant.inspection._table import FeatureTable, taken
 from censquant.metrics import get_scorer
-from censquant.quantiles import check_quantiles
-from censquant.survival import read_numbers, read_weights
+from censquant.quantiles._grid import check_quantiles
+from censquant.survival._columns import read_numbers, read_weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
-from censquant.adapters import is_left_censored, is_supported
+from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.metrics import a_calibration, d_calibration, pit_band, pit_curve, pit_histogram
 from censquant.plotting._parts import (
     NARROW,
@@ -22,7 +22,7 @@ from censquant.plotting._parts import (
     read_quantiles,
     unclutter,
 )
-from censquant.quantiles import check_quantiles
+from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Target
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
 from censquant._validation import check_integer
-from censquant.adapters import final_model
+from censquant.adapters._predictions import final_model
 from censquant.estimators.linear import CoefficientSummary
 from censquant.inspection import (
     Contributions,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant.adapters import final_model
+from censquant.adapters._predictions import final_model
 from censquant.metrics import BootstrapInterval, Evaluation
 from censquant.plotting._parts import (
     OBSERVED,

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_number
-from censquant.adapters import final_model, predict_quantiles_of, survival_of
+from censquant.adapters import predict_quantiles_of, survival_of
+from censquant.adapters._predictions import final_model
 from censquant.inspection import FeatureTable
 from censquant.plotting._parts import (
     axes_or_new,
@@ -20,7 +21,8 @@ from censquant.plotting._parts import (
     unclutter,
     with_unit,
 )
-from censquant.survival import KaplanMeier, Target, kaplan_meier, read_numbers, read_target
+from censquant.survival import KaplanMeier, Target, kaplan_meier, read_target
+from censquant.survival._columns import read_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

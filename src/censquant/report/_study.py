@@ -10,13 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
-from censquant.adapters import is_left_censored
+from censquant.adapters._predictions import is_left_censored
 from censquant.estimators import BaseQuantileRegressor, ConformalSurvivalRegressor, adapt
 from censquant.inspection import FeatureTable
 from censquant.io import UNITS
-from censquant.quantiles import CURVE_QUANTILES, DEFAULT_QUANTILES, QuantileCurve
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
 from censquant.report._numbers import round_times
-from censquant.survival import Target, default_horizon, read_numbers, read_target, require_events
+from censquant.survival import Target, read_target
+from censquant.survival._columns import read_numbers
+from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival._target import require_events
 
 CLINICAL, RELIABILITY = "clinical", "reliability"
 PRESETS = (CLINICAL, RELIABILITY)
