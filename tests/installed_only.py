@@ -28,7 +28,6 @@ NEEDS = {
 # Files, folders of files and tests that reach a package in another way than by an import of their
 # own.
 REACHES = {
-    "_converters": "skl2onnx",
     "_onnx": "onnx",
     "peers": "lifelines",
     "test_a_row_has_the_papers_scores_and_the_unbiased_ones": "torch",

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         adapt,
         load_model,
         make_quantile_pipeline,
-        register_onnx_converters,
     )
+    from censquant.export import register_onnx_converters
     from censquant.survival import Surv
 
 _HOME = {
@@ -59,7 +59,7 @@ _HOME = {
     "adapt": "censquant.estimators",
     "load_model": "censquant.estimators",
     "make_quantile_pipeline": "censquant.estimators",
-    "register_onnx_converters": "censquant.estimators",
+    "register_onnx_converters": "censquant.export",
 }
 _SUBPACKAGES = (
     "adapters",

@@ -4,12 +4,6 @@ from importlib import import_module
 from typing import Any
 
 from censquant._calibration._aipcw import Aipcw
-from censquant._calibration._bounds_graph import (
-    CommonCensoringGraph,
-    GraphCensoring,
-    ModelledCensoringGraph,
-    bounds_graph,
-)
 from censquant._calibration._candes import Candes
 from censquant._calibration._censoring import CensoringCurves, CommonCensoring, ModelledCensoring
 from censquant._calibration._chance import chance_before
@@ -23,7 +17,6 @@ from censquant._calibration._km_pit import KmPit
 from censquant._calibration._methods import METHODS
 from censquant._calibration._miscoverage import MiscoverageCurve
 from censquant._calibration._recalibration import Recalibration
-from censquant._calibration._recalibration_graph import recalibrated_graph
 from censquant._calibration._rows import CalibrationRows
 from censquant._calibration._rules import (
     FEWEST_EVENTS,
@@ -53,27 +46,22 @@ __all__ = [
     "Candes",
     "CensoringCurves",
     "CommonCensoring",
-    "CommonCensoringGraph",
     "ConformalSurvivalRegressor",
     "DrCosarc",
-    "GraphCensoring",
     "Gui",
     "IndexRule",
     "Ipcw",
     "KmPit",
     "MiscoverageCurve",
     "ModelledCensoring",
-    "ModelledCensoringGraph",
     "Recalibration",
     "Side",
     "Split",
-    "bounds_graph",
     "censoring_dependence",
     "chance_before",
     "consistent_bounds",
     "end_of_follow_up",
     "estimated_coverage",
-    "recalibrated_graph",
     "trivial_rule",
 ]
 

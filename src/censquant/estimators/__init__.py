@@ -2,7 +2,6 @@
 
 from censquant._storage._persistence import load_model, load_notes
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.estimators._converters import register_onnx_converters
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearQuantileRegressor
 from censquant.estimators.meta import (
@@ -55,5 +54,4 @@ __all__ = [
     "load_model",
     "load_notes",
     "make_quantile_pipeline",
-    "register_onnx_converters",
 ]

@@ -9,8 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 from censquant._rows._features import feature_names
 from censquant._validation import check_choice
 from censquant.estimators._reading import ReadsCurves
-from censquant.export import Graph, PageModel, Value, page_model, write_onnx
-from censquant.quantiles._graph_curves import GraphCurve
+from censquant.export._graph import Graph, Value
+from censquant.export._graphs_curves import GraphCurve
+from censquant.export._javascript import PageModel, page_model
+from censquant.export._onnx import write_onnx
 from censquant.survival._columns import read_numbers
 
 

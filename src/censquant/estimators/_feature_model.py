@@ -13,10 +13,10 @@ from censquant._rows._features import dense, feature_names, note_of_far_features
 from censquant._typing import Floats
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._reading import Ask
-from censquant.export import Value
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import GraphCurve, GridCurve
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._distribution_curve import TailLimit
-from censquant.quantiles._graph_curves import GraphCurve, GridCurve
 
 Curve = TypeVar("Curve", QuantileCurve, GraphCurve, GridCurve)
 

@@ -23,21 +23,15 @@ from censquant._rows._row_order import arrangement, in_order
 from censquant._seeds import seed_sequence
 from censquant._storage._parts import Arrays, Part, check_arrays
 from censquant._storage._persistence import fitted_part, own_arrays, restored
-from censquant._trees._follow_up import (
-    FollowUp,
-    ReachRule,
-    followed,
-    followed_graph,
-    reach_graph,
-    stored_follow_up,
-)
+from censquant._trees._follow_up import FollowUp, ReachRule, followed, stored_follow_up
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_flag
 from censquant.estimators._feature_model import FeatureModel
 from censquant.exceptions import ModelFileError
-from censquant.export import Value
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import GraphCurve, GridCurve
+from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._graph_curves import GraphCurve, GridCurve
 from censquant.quantiles._grid import CURVE_QUANTILES, check_quantiles
 from censquant.survival import read_target
 from censquant.survival._columns import read_weights

@@ -1,27 +1,7 @@
 """Fitted models outside of Python: one description of a model, written as ONNX or JavaScript."""
 
 from censquant.export._graph import Graph
-from censquant.export._javascript import PageModel, page_model
-from censquant.export._onnx import OPSET, GraphNodes, onnx_model, write_onnx
-from censquant.export._searches import (
-    TreeArrays,
-    count_in_rows,
-    count_in_table,
-    interpolate,
-)
-from censquant.export._value import Value
+from censquant.export._javascript import page_model
+from censquant.export._onnx import onnx_model, register_onnx_converters
 
-__all__ = [
-    "OPSET",
-    "Graph",
-    "GraphNodes",
-    "PageModel",
-    "TreeArrays",
-    "Value",
-    "count_in_rows",
-    "count_in_table",
-    "interpolate",
-    "onnx_model",
-    "page_model",
-    "write_onnx",
-]
+__all__ = ["Graph", "onnx_model", "page_model", "register_onnx_converters"]

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.export._constants import narrowed
-from censquant.export._graph import Graph, used_constants
-from censquant.export._value import Block
+from censquant.export._graph import Block, Graph, narrowed, used_constants
 
 _TYPES = {
     np.dtype(np.float32): "f4",

@@ -12,7 +12,7 @@ from censquant.quantiles._curve import QuantileCurve
 from censquant.quantiles._interpolation import levels_of
 
 if TYPE_CHECKING:
-    from censquant.export import Graph, Value
+    from censquant.export._graph import Graph, Value
 
 # Nodes of the rule that integrates a quantile function; its error is far below that of any fit.
 _NODES = 64

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from censquant.estimators import ConformalSurvivalRegressor
-from censquant.export import PageModel
+from censquant.export._javascript import PageModel
 from censquant.report._accuracy import SHOWN
 from censquant.report._facts import private_end
 from censquant.report._numbers import rounded

@@ -13,7 +13,7 @@ from censquant.survival._columns import quoted, read_weights
 from censquant.survival._target import read_columns
 
 if TYPE_CHECKING:
-    from censquant.export import Value
+    from censquant.export._graph import Value
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 # exp of it is 1e304: far above any time, and finite in float64.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from censquant import _files
-from censquant.estimators import _parts, _sklearn_parts
+from censquant._storage import _parts, _sklearn_parts
 
 PAGE = (Path(__file__).parents[3] / "docs" / "model-files.md").read_text(encoding="utf-8")
 

@@ -16,8 +16,8 @@ from censquant import (
     PooledQuantileRegressor,
     make_quantile_pipeline,
 )
-from censquant._engine.networks import network_graph
-from censquant.export import Graph
+from censquant.export._graph import Graph
+from censquant.export._graphs_networks import network_graph
 from censquant.quantiles import QuantileCurve
 from exported_models import data, fitted
 

@@ -12,7 +12,7 @@ from censquant import (
     CoxQuantileRegressor,
 )
 from censquant._calibration import METHODS
-from censquant.export import Graph
+from censquant.export._graph import Graph
 from exported_models import NODE, data, new_rows, onnx_answers, script_answers
 
 # Some rows are too few for upper bounds of high confidence: infinity is then compared as well.

@@ -1,7 +1,6 @@
 """Networks: dense ones compiled with numba, heads on top, and the protocol any other must keep."""
 
 from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
-from censquant._engine.networks._graphs import network_graph
 from censquant._engine.networks._heads import Head, HeadedNetwork, IncreasingHead
 from censquant._engine.networks._network import FloatArray, Network, Optimizer, State
 from censquant._engine.networks._optimizer import Adam
@@ -23,5 +22,4 @@ __all__ = [
     "ShapeHead",
     "StackedNetwork",
     "State",
-    "network_graph",
 ]

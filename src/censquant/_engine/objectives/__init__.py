@@ -10,7 +10,6 @@ from censquant._engine.objectives._distributions import (
     average_of,
 )
 from censquant._engine.objectives._frozen_levels import FrozenLevels
-from censquant._engine.objectives._graphs import UnitDistribution, distribution_graph
 from censquant._engine.objectives._grid import GridObjective
 from censquant._engine.objectives._likelihood import (
     AsymmetricLaplaceLikelihood,
@@ -45,10 +44,8 @@ __all__ = [
     "ShapeDistribution",
     "ShapeLikelihood",
     "TobitLaplace",
-    "UnitDistribution",
     "WeibullCRPS",
     "WeightedPinball",
     "average_of",
-    "distribution_graph",
     "shape_knots",
 ]

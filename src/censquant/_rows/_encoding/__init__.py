@@ -2,6 +2,5 @@
 
 from censquant._rows._encoding._encoder import FrameEncoder
 from censquant._rows._encoding._estimator import EncodesFrames
-from censquant._rows._encoding._graph import encoder_graph, numbers_graph
 
-__all__ = ["EncodesFrames", "FrameEncoder", "encoder_graph", "numbers_graph"]
+__all__ = ["EncodesFrames", "FrameEncoder"]

@@ -15,13 +15,13 @@ from censquant._validation import check_choice, check_integer, check_number
 from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.hazards._baseline import Baseline, PiecewiseHazard
 from censquant.estimators.hazards._distribution import HazardCurve, ProportionalHazards
-from censquant.estimators.hazards._graph import HazardsGraph
 from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
 from censquant.estimators.hazards._ridge import RidgeFit, fit_ridge
 from censquant.estimators.hazards._standardization import standardize
 from censquant.exceptions import IdentifiabilityWarning, ModelFileError
-from censquant.export import Value
-from censquant.quantiles._graph_curves import FormulaCurve
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import FormulaCurve
+from censquant.export._graphs_distributions import HazardsGraph
 from censquant.survival import read_target
 
 # Standard deviations from the mean up to which a feature acts, or as far as it went in the fit.

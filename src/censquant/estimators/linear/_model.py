@@ -10,20 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from censquant._frames import pandas_for
 from censquant._rows._features import check_features, feature_names, refuse_overflow
 from censquant._storage._parts import Part
-from censquant._trees._follow_up import (
-    FollowUp,
-    ReachRule,
-    followed,
-    followed_graph,
-    reach_graph,
-)
+from censquant._trees._follow_up import FollowUp, ReachRule, followed
 from censquant._typing import Floats
 from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._summary import CoefficientSummary
-from censquant.export import Value
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import GraphCurve, GridCurve
+from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._graph_curves import GraphCurve, GridCurve
 from censquant.survival._transform import TimeTransform
 
 

@@ -13,11 +13,11 @@ from censquant._storage._parts import Part
 from censquant._storage._persistence import parameters_of, restored_parameters
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._reading import Ask
-from censquant.estimators.meta._transformer_graphs import transformer_graph
 from censquant.exceptions import ModelFileError
-from censquant.export import Value
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import GraphCurve
+from censquant.export._graphs_features import transformer_graph
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._graph_curves import GraphCurve
 
 
 class QuantilePipeline(BaseQuantileRegressor, Pipeline):

@@ -6,20 +6,16 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from censquant._rows._encoding import (
-    EncodesFrames,
-    FrameEncoder,
-    encoder_graph,
-    numbers_graph,
-)
+from censquant._rows._encoding import EncodesFrames, FrameEncoder
 from censquant._rows._fit_data import FitData
 from censquant._storage._parts import Part
 from censquant._validation import check_flag
 from censquant.estimators.meta._default_candidates import DEFAULT_PRIOR, default_candidates
 from censquant.estimators.meta._pool import LikelihoodPrior, Pool, Prior, read_plain_features
 from censquant.estimators.meta._pooled import checked_estimators
-from censquant.export import Graph, Value
-from censquant.quantiles._graph_curves import GraphCurve
+from censquant.export._graph import Graph, Value
+from censquant.export._graphs_curves import GraphCurve
+from censquant.export._graphs_features import encoder_graph, numbers_graph
 from censquant.survival._columns import read_weights
 from censquant.survival._target import require_durations
 

@@ -25,11 +25,10 @@ from censquant._rows._features import (
 )
 from censquant._rows._row_order import arrangement
 from censquant._storage._parts import Part
-from censquant._trees._follow_up import ReachRule, followed, followed_graph, reach_graph
+from censquant._trees._follow_up import ReachRule, followed
 from censquant.estimators.neural._convergence import SHOWN_ROWS
 from censquant.estimators.neural._dataset_fits import FitsDatasets
 from censquant.estimators.neural._facts import DataFacts
-from censquant.estimators.neural._graph import CurveGraph, ensemble_graph, scaled_graph
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._preparation import (
     FeatureScale,
@@ -40,6 +39,8 @@ from censquant.estimators.neural._trained_model import (
     ensemble_curve,
     ensemble_raw_quantiles,
 )
+from censquant.export._graphs_networks import CurveGraph, ensemble_graph, scaled_graph
+from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import read_target

@@ -20,10 +20,10 @@ from censquant._validation import (
 )
 from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._boosted_files import restored_boosters
-from censquant.estimators.trees._boosted_graph import boosters_graph
-from censquant.export import Value
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import GridCurve
+from censquant.export._graphs_trees import boosters_graph
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._graph_curves import GridCurve
 from censquant.survival import Target
 from censquant.survival._transform import TimeTransform
 

@@ -22,10 +22,10 @@ from censquant._validation import (
 )
 from censquant.estimators._tabular import TableRows, TabularRegressor
 from censquant.estimators.trees._forest_files import forest_arrays, restored_forest
-from censquant.estimators.trees._forest_graph import beran_graph, leaf_numbers
-from censquant.export import Value
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import GridCurve
+from censquant.export._graphs_trees import beran_graph, leaf_numbers
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._graph_curves import GridCurve
 
 _N_COARSE = 400  # steps up to the last time in pages that hold no times of training rows
 

@@ -7,9 +7,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from censquant._validation import check_choice
 from censquant.estimators.meta._bounds._calibrates import CalibratesBounds
-from censquant.estimators.meta._bounds._graph import add_bounds, conformal_graph, own_graph
-from censquant.export import Graph, PageModel, Value, page_model, write_onnx
-from censquant.quantiles._graph_curves import GraphCurve
+from censquant.export._graph import Graph, Value
+from censquant.export._graphs_bounds import add_bounds, conformal_graph, own_graph
+from censquant.export._graphs_curves import GraphCurve
+from censquant.export._javascript import PageModel, page_model
+from censquant.export._onnx import write_onnx
 
 
 class ExportsBounds(CalibratesBounds):

@@ -29,7 +29,6 @@ from censquant.estimators._feature_model import FeatureModel
 from censquant.estimators.meta._pool._candidates import LEVELS, ask, is_refitted
 from censquant.estimators.meta._pool._cross_fit import MOST_COMPARED, Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
-from censquant.estimators.meta._pool._graph import pool_graph
 from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.estimators.meta._pool._prior import Prior
 from censquant.estimators.meta._pool._table import (
@@ -41,11 +40,12 @@ from censquant.estimators.meta._pool._table import (
 )
 from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
-from censquant.export import Value
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import GraphCurve
+from censquant.export._graphs_pool import pool_graph
 from censquant.metrics import a_calibration, pit_curve
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._distribution_curve import TailLimit
-from censquant.quantiles._graph_curves import GraphCurve
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Target
 from censquant.survival._target import require_events

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant._trees._follow_up import followed_graph, reach_graph
 from censquant._typing import Floats
-from censquant.estimators.meta._pool._candidates import LEVELS
-from censquant.estimators.meta._pool._kernels import ALMOST_ONE, MOST_STEPS
-from censquant.estimators.meta._pool._mixture import Mixture
-from censquant.export import Graph, Value, count_in_rows, count_in_table
-from censquant.quantiles._graph_curves import GraphCurve, GridCurve
+from censquant.export._graph import Graph, Value, count_in_rows, count_in_table
+from censquant.export._graphs_curves import GraphCurve, GridCurve
+from censquant.export._graphs_trees import followed_graph, reach_graph
+from censquant.quantiles._grid import CURVE_QUANTILES
 
 if TYPE_CHECKING:
+    from censquant.estimators.meta._pool._mixture import Mixture
     from censquant.estimators.meta._pool._model import Pool
 
 
+LEVELS = np.array(CURVE_QUANTILES)
+# Those of the kernels of the mixture.
+ALMOST_ONE, MOST_STEPS = 1.0 - 1e-9, 30
 # Relative to a time: far below what single precision shows.
 _TOLERANCE = 1e-10
 
@@ -77,7 +79,7 @@ def _mean(values: Sequence[Value]) -> Value:
     return total if len(values) == 1 else total / float(len(values))
 
 
-def mixture_graph(mixture: Mixture, answers: Sequence[AnswerGraph], wanted: Floats) -> Value:
+def mixture_graph(mixture: "Mixture", answers: Sequence[AnswerGraph], wanted: Floats) -> Value:
     """Return what ``Mixture.quantiles`` does, in a graph, up to the order of equal quantiles."""
     graph = answers[0].values.graph
     continued = _continued(mixture, answers)
@@ -91,7 +93,7 @@ def mixture_graph(mixture: Mixture, answers: Sequence[AnswerGraph], wanted: Floa
     return _Inversion(graph, stacked, weights, bounds.lower).quantiles(wanted)
 
 
-def _continued(mixture: Mixture, answers: Sequence[AnswerGraph]) -> list[Value]:
+def _continued(mixture: "Mixture", answers: Sequence[AnswerGraph]) -> list[Value]:
     """Return the quantiles of each candidate, continued where its data end."""
     values = [answer.values for answer in answers]
     if not mixture.reference.any():

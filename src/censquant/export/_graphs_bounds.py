@@ -1,19 +1,31 @@
-"""Calibrated bounds in a graph: what a `BoundRule` computes from curves, as operations."""
+"""Calibrated models in a graph: recalibrated curves and bounds."""
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from censquant._calibration._candes import CutoffRule
 from censquant._calibration._censoring import CommonCensoring
 from censquant._calibration._drcosarc import SmallerOfTwo
-from censquant._calibration._family_graph import family_graph
-from censquant._calibration._rules import BoundRule, IndexRule
+from censquant._calibration._family import HIGHEST, LOWEST, BoundFamily
+from censquant._calibration._recalibration import LEVELS, Recalibration
+from censquant._calibration._rules import BoundRule, IndexRule, Side
 from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
-from censquant.export import Graph, Value, count_in_table
-from censquant.quantiles._graph_curves import GridCurve
+from censquant._validation import check_number
+from censquant.export._graph import Graph, Value, count_in_table, interpolate
+from censquant.export._graphs_curves import GraphCurve, GridCurve
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from censquant.estimators.meta._bounds._calibrates import CalibratesBounds
+    from censquant.estimators.meta._bounds._calibration import Group
+
+
+_SIDES: tuple[tuple[Side, Side], ...] = (("lower", "upper"), ("upper", "lower"))
 
 
 class GraphCensoring(Protocol):
@@ -137,3 +149,91 @@ def _own(curve: GridCurve, index: float) -> Value:
 def _not_below(times: Value, lower: float) -> Value:
     """Return times that are not below the smallest possible one."""
     return times if lower == -np.inf else times.maximum(lower)
+
+
+def family_graph(curve: GridCurve, indices: NDArray[np.float64]) -> Value:
+    """Return times of shape (n, k) at finite indices ``(k,)`` of the family of each row's curve."""
+    # The indices are constants, and so is how far times are stretched past the outermost levels.
+    times = curve.at(np.clip(indices, LOWEST, HIGHEST))
+    stretch = BoundFamily.stretch(indices, is_anchored=np.isfinite(curve.lower))
+    if (stretch == 1.0).all():
+        return times
+    anchor = curve.lower if np.isfinite(curve.lower) else curve.at([0.5])
+    flags = times.graph.constant(stretch != 1.0)
+    return flags.where((times - anchor) * stretch + anchor, times)
+
+
+def recalibrated_graph(
+    recalibration: Recalibration, curve: GridCurve, reach: Value
+) -> tuple[GridCurve, Value]:
+    """Return recalibrated curves of a graph, with the reach that is left of theirs."""
+    times = family_graph(curve, recalibration.index_at(LEVELS))
+    result = GridCurve.of_predictions(times, LEVELS, curve.lower)
+    left = interpolate(reach, *recalibration.level_steps).minimum(recalibration.highest)
+    return result, (reach >= 1.0).where(recalibration.highest, left)
+
+
+def own_graph(
+    model: "CalibratesBounds", curve: GraphCurve, reach: Value
+) -> tuple[GridCurve, Value]:
+    """Return right-censored curves on the common levels, and their reach; see ``curve_table``."""
+    if model._left_censored:
+        values, lower = -curve.at(1.0 - LEVELS[::-1]).reversed(), -np.inf
+        reach = 1.0 - reach
+    else:
+        values, lower = curve.at(LEVELS), float(getattr(curve, "lower", model._lowest))
+    return GridCurve.of_predictions(values, LEVELS, lower), reach
+
+
+def conformal_graph(
+    model: "CalibratesBounds", own: GridCurve, reach: Value
+) -> tuple[GraphCurve, Value]:
+    """Return what ``predict_curve`` of a calibrated model makes of the curves of `own_graph`."""
+    new, reach = recalibrated_graph(_group(model).recalibration, own, reach)
+    if not model._left_censored:
+        return new, reach
+    turned = GridCurve.of_predictions(-new.values.reversed(), 1.0 - LEVELS[::-1], model._lowest)
+    return turned, 1.0 - reach
+
+
+def add_bounds(
+    model: "CalibratesBounds",
+    graph: Graph,
+    own: GridCurve,
+    recalibrated: GraphCurve,
+    confidence: "ArrayLike",
+) -> None:
+    """Make the calibrated bounds of some confidences outputs of a graph, one column each."""
+    promised = [
+        check_number("confidence", one, minimum=0.0, below=1.0, exclude_minimum=True)
+        for one in np.atleast_1d(confidence).tolist()
+    ]
+    group, censoring, mirror = _group(model), _censoring(model, graph), model._left_censored
+    for side, other in _SIDES:
+        found = []
+        for one in promised:
+            missed = round(1.0 - one, 12)
+            rule = group.rule(missed, other if mirror else side)
+            quantile = recalibrated.at([missed if side == "lower" else 1.0 - missed])
+            found.append(bounds_graph(rule, own, censoring, -quantile if mirror else quantile))
+        bounds, limited = (graph.concat(list(each)) for each in zip(*found, strict=True))
+        graph.outputs[f"{side}_bound"] = -bounds if mirror else bounds
+        graph.outputs[f"{side}_bound_limited"] = limited.as_float()
+    graph.facts["confidence"] = promised
+
+
+def _group(model: "CalibratesBounds") -> "Group":
+    if model.by is not None:
+        raise TypeError(
+            f"{type(model).__name__} cannot be exported with by={model.by!r}: the export knows one "
+            "calibration for all individuals."
+        )
+    (group,) = model._calibration.groups.values()
+    return group
+
+
+def _censoring(model: "CalibratesBounds", graph: Graph) -> GraphCensoring:
+    censoring = model._censoring
+    if censoring.curve is not None:
+        return CommonCensoringGraph(CommonCensoring(censoring.curve, 1), graph)
+    return ModelledCensoringGraph(own_graph(model, *censoring.model._graph_curve(graph))[0])

@@ -1,12 +1,14 @@
-"""Networks in a graph: the operations of their predictions.
+"""Trained networks in a graph: from features to curves.
 
 Activations and heads are the rational forms of the compiled kernels, constants of single precision
 included, so that an exported network says the same to the last digits.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import singledispatch
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +18,14 @@ from censquant._engine.networks._heads import HeadedNetwork, IncreasingHead
 from censquant._engine.networks._shape import SMALLEST_GAP, ShapeHead
 from censquant._engine.networks._skip import LinearSkip
 from censquant._engine.networks._stack import StackedNetwork
-from censquant.export import Value
+from censquant._typing import Floats
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import FormulaCurve, GraphCurve, GridCurve
+from censquant.export._graphs_distributions import UnitDistribution, distribution_graph
+from censquant.survival._transform import TimeTransform
+
+if TYPE_CHECKING:
+    from censquant.estimators.neural._trained_model import TrainedModel
 
 _EXPONENTIAL = (
     1.9875691500e-4,
@@ -156,3 +165,61 @@ _ACTIVATIONS = {"relu": _relu, "gelu": _gelu, "silu": _silu, "tanh": _tanh}
 
 def _single(number: float) -> float:
     return float(np.float32(number))
+
+
+CurveGraph = tuple[GraphCurve, Value]
+"""Curves, and their reach of shape (n, 1)."""
+
+
+def ensemble_graph(
+    models: Sequence["TrainedModel"], x: Value, levels: Floats | None = None
+) -> GraphCurve:
+    """Return what ``ensemble_curve`` does, in a graph."""
+    first = models[0]
+    outputs = [network_graph(model.network, scaled_graph(model, x)) for model in models]
+    objective: Any = first.objective
+    if hasattr(objective, "distribution"):
+        times = UserTimesGraph(distribution_graph(objective, outputs), first.time_transform)
+        return FormulaCurve(times, first.quantiles if levels is None else levels, first.lower)
+    values = outputs[0]
+    if len(models) > 1:
+        # Crossed quantiles are put in order before they are averaged.
+        members = [GridCurve.of_predictions(out, first.quantiles).values for out in outputs]
+        values = members[0]
+        for member in members[1:]:
+            values = values + member
+        values = values / float(len(members))
+    times_of_levels = first.time_transform.graph_inverse(values)
+    if first.time_transform.mirror:
+        times_of_levels = times_of_levels.reversed()
+    return GridCurve.of_predictions(times_of_levels, first.quantiles, first.lower)
+
+
+def scaled_graph(model: "TrainedModel", x: Value) -> Value:
+    """Return centred and scaled features."""
+    scale = model.feature_scale
+    return x if scale.center is None else (x - scale.center) / scale.scale
+
+
+@dataclass(frozen=True, eq=False)
+class UserTimesGraph:
+    """See ``UserTimes``: a distribution in model units, asked in the user's unit of time."""
+
+    inner: UnitDistribution
+    transform: TimeTransform
+
+    def quantile(self, levels: Floats) -> Value:
+        """Return quantiles in the user's unit."""
+        inner = self.inner
+        mirror = self.transform.mirror
+        z = inner.inverse_survival(levels) if mirror else inner.quantile(levels)
+        return self.transform.graph_inverse(z)
+
+    def cdf(self, times: Value) -> Value:
+        """Return the levels of times in the user's unit."""
+        u = times
+        if self.transform.log:
+            positive = times > 0.0
+            u = positive.where(positive.where(times, 1.0).log(), -np.inf)
+        z = (u - self.transform.center) / self.transform.scale
+        return self.inner.survival(-z) if self.transform.mirror else self.inner.cdf(z)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from censquant._engine.objectives._likelihood import (
 from censquant._engine.objectives._shape import ShapeLikelihood
 from censquant._engine.objectives._shape_distribution import BASES, shape_knots
 from censquant._typing import Floats
-from censquant.export import Value, count_in_rows
+from censquant.export._graph import Value, count_in_rows, interpolate
+
+if TYPE_CHECKING:
+    from censquant.estimators.hazards._baseline import Baseline
 
 # Halvings of an interval of log-odds: the last is shorter than rounding.
 _HALVINGS = 60
@@ -307,3 +310,25 @@ def _log_odds_of_one(
     near = (1.0 - tail.maximum(-1.0).exp()).log()
     size = tail - (tail < -1.0).where(far, near)
     return below.where(size, -size)
+
+
+@dataclass(frozen=True, eq=False)
+class HazardsGraph:
+    """See ``ProportionalHazards``; ``risk`` has the shape (n, 1)."""
+
+    risk: Value
+    baseline: Baseline
+
+    def quantile(self, levels: Floats) -> Value:
+        """Return quantiles ``(n, k)`` at levels ``(k,)``."""
+        known = self.baseline
+        hazard: Value = -np.log1p(-levels) / self.risk
+        tail = (hazard - float(known.hazard[-1])).maximum(0.0) / known.tail_rate
+        return interpolate(hazard, known.hazard, known.time) + tail
+
+    def cdf(self, times: Value) -> Value:
+        """Return levels ``(n, T)`` of times ``(n, T)``."""
+        known = self.baseline
+        inside = interpolate(times, known.time, known.hazard)
+        tail = (times - float(known.time[-1])).maximum(0.0) * known.tail_rate
+        return 1.0 - (-self.risk * (inside + tail)).exp()
