@@ -20,22 +20,13 @@ from censquant.inspection._table import FeatureTable, Places
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """Orders in which an individual's features replace those of each row of the background.
+    """Orders in which an individual's features replace those of each row of the background."""
 
-    Parameters
-    ----------
-    table : FeatureTable
-        The individuals, and below them the rows that they are compared with.
-    codes : ndarray of shape (n_rows, n_features)
-        Equal where the values of a column are equal.
-    n_individuals : int
-    orders : ndarray of shape (n_others, 2, n_features)
-        A random order of the features for each row of the background, and its reverse.
-    """
-
-    table: FeatureTable
-    codes: Places
+    table: FeatureTable  # the individuals, and below them the rows that they are compared with
+    codes: Places  # shape (n_rows, n_features); equal where the values of a column are equal
     n_individuals: int
+    # shape (n_others, 2, n_features); a random order of the features for each row of the
+    # background, and its reverse
     orders: Places
 
     @classmethod

@@ -22,18 +22,6 @@ _SHORT = 64
 class ExpectedFailuresRow(NamedTuple):
     """One line of `ExpectedFailures`.
 
-    Parameters
-    ----------
-    horizon : float
-        Time from now.
-    expected : float
-        Mean number of failures by then.
-    low, high : int
-        Limits of the number of failures.
-    supported : float
-        Share of the units that follow-up supports until then; the risk of the others is
-        extrapolated.
-
     Examples
     --------
     >>> from censquant.inspection import ExpectedFailuresRow
@@ -41,10 +29,13 @@ class ExpectedFailuresRow(NamedTuple):
     16
     """
 
-    horizon: float
-    expected: float
+    horizon: float  # time from now
+    expected: float  # mean number of failures by then
+    # Limits of the number of failures
     low: int
     high: int
+    # Share of the units that follow-up supports until then; the risk of the others is
+    # extrapolated
     supported: float
 
 

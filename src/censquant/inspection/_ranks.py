@@ -20,21 +20,6 @@ class MethodRanks:
 
     Made by `rank_methods`.
 
-    Parameters
-    ----------
-    methods : tuple of str
-        Names, in the order given.
-    mean_ranks : ndarray of shape (n_methods,)
-        1 is best.
-    n_sets : int
-        Number of data sets.
-    critical_difference : float
-        Two mean ranks that differ by less are not told apart (Nemenyi's test).
-    p_value : float
-        Of Friedman's test that all methods are equally good, for two methods of Wilcoxon's.
-    alpha : float in (0, 1)
-        Level of the tests.
-
     Examples
     --------
     >>> import numpy as np
@@ -44,12 +29,14 @@ class MethodRanks:
     [('a', 'b')]
     """
 
-    methods: tuple[str, ...]
-    mean_ranks: Floats
-    n_sets: int
+    methods: tuple[str, ...]  # names, in the order given
+    mean_ranks: Floats  # shape (n_methods,); 1 is best
+    n_sets: int  # number of data sets
+    # Two mean ranks that differ by less are not told apart (Nemenyi's test)
     critical_difference: float
+    # Of Friedman's test that all methods are equally good, for two methods of Wilcoxon's
     p_value: float
-    alpha: float
+    alpha: float  # level of the tests
 
     @property
     def order(self) -> NDArray[np.intp]:

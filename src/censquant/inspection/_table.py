@@ -22,12 +22,6 @@ class FeatureTable:
     The type of the frame and of its columns is kept, since models read text, categories and
     missing values by it. Made by `FeatureTable.read`.
 
-    Parameters
-    ----------
-    X : ndarray, or DataFrame of pandas or polars, of shape (n, n_features)
-    names : tuple of n_features str
-        Names of the columns.
-
     Examples
     --------
     >>> import pandas as pd
@@ -39,8 +33,8 @@ class FeatureTable:
     ['m', 'm']
     """
 
-    X: Any
-    names: tuple[str, ...]
+    X: Any  # shape (n, n_features)
+    names: tuple[str, ...]  # names of the columns
 
     @classmethod
     def read(cls, X: Any, model: Any = None, *, name: str = "X") -> FeatureTable:

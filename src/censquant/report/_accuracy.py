@@ -26,24 +26,15 @@ FEWEST = 10
 
 @dataclass(frozen=True)
 class LevelRow:
-    """One predicted level beside what happened.
+    """One predicted level beside what happened."""
 
-    Parameters
-    ----------
-    level : float
-        Predicted share of events by the quantile.
-    observed, low, high : float
-        Share by Kaplan-Meier of the levels of all times, and its 95 % limits; NaN where
-        follow-up does not reach.
-    identified : float
-        Share of individuals whose quantile of this level the data can speak for.
-    """
-
-    level: float
+    level: float  # predicted share of events by the quantile
+    # Share by Kaplan-Meier of the levels of all times, and its 95 % limits; NaN where follow-up
+    # does not reach
     observed: float
     low: float
     high: float
-    identified: float
+    identified: float  # share of individuals whose quantile of this level the data can speak for
 
 
 def level_rows(study: Study) -> tuple[LevelRow, ...]:
@@ -83,35 +74,22 @@ _INTERVALS = (0.5, 0.8)
 
 @dataclass(frozen=True)
 class CoverageFact:
-    """What happened to one promise.
+    """What happened to one promise."""
 
-    Parameters
-    ----------
-    kind : {"lower bound", "interval"}
-    promised : float
-    estimate, low, high : float
-        Share of events that keep the promise, estimated under censoring, and its 95 % limits.
-    sure, possible : float
-        Shares whatever the censored rows hide.
-    n_past, n_kept : int
-        Observed events, and those that kept the promise; events that censoring hid are missing.
-    finite : float
-        Share of individuals with an upper end; 1 for lower bounds, which need none.
-    note : str
-        Why the estimate is not to be trusted, if so.
-    """
-
-    kind: str
+    kind: str  # {"lower bound", "interval"}
     promised: float
+    # Share of events that keep the promise, estimated under censoring, and its 95 % limits
     estimate: float
     low: float
     high: float
+    # Shares whatever the censored rows hide
     sure: float
     possible: float
+    # Observed events, and those that kept the promise; events that censoring hid are missing
     n_past: int
     n_kept: int
-    finite: float
-    note: str
+    finite: float  # share of individuals with an upper end; 1 for lower bounds, which need none
+    note: str  # why the estimate is not to be trusted, if so
 
 
 def coverage_facts(study: Study, settings: Settings) -> tuple[CoverageFact, ...]:
@@ -200,36 +178,22 @@ _N_HALVINGS = 40
 
 @dataclass(frozen=True)
 class RiskRow:
-    """Risk by one time, of everybody or of one of the groups by predicted risk.
-
-    Parameters
-    ----------
-    horizon : float
-    group : str
-        "all", or which part of the individuals by their predicted risk.
-    n_rows : int
-    predicted : float
-        Mean predicted risk.
-    lowest, highest : float
-        Predicted risk that one in ten individuals are below, and above.
-    observed, low, high : float
-        By Kaplan-Meier, with its 95 % limits.
-    identified : float
-        Share of individuals who were followed so long that the data can speak for the risk.
-    p_value : float
-        Smallest level at which the limits of the observed risk leave out the predicted one.
-    """
+    """Risk by one time, of everybody or of one of the groups by predicted risk."""
 
     horizon: float
-    group: str
+    group: str  # "all", or which part of the individuals by their predicted risk
     n_rows: int
-    predicted: float
+    predicted: float  # mean predicted risk
+    # Predicted risk that one in ten individuals are below, and above
     lowest: float
     highest: float
+    # By Kaplan-Meier, with its 95 % limits
     observed: float
     low: float
     high: float
+    # Share of individuals who were followed so long that the data can speak for the risk
     identified: float
+    # Smallest level at which the limits of the observed risk leave out the predicted one
     p_value: float
 
     @property
@@ -240,25 +204,15 @@ class RiskRow:
 
 @dataclass(frozen=True)
 class RiskCheck:
-    """What the table of risks says of the calibration.
+    """What the table of risks says of the calibration."""
 
-    Parameters
-    ----------
-    n_cells, n_outside : int
-        Predicted risks, and those outside of the 95 % limits of the observed one.
-    n_rejected : int
-        Those that remain after correction for the number of cells (Holm).
-    worst : RiskRow or None
-        Of these the one with the largest gap, if that reaches 3 percentage points.
-    p_value : float
-        Smallest p-value, corrected for the number of cells; NaN without cells.
-    """
-
+    # Predicted risks, and those outside of the 95 % limits of the observed one
     n_cells: int
     n_outside: int
-    n_rejected: int
+    n_rejected: int  # those that remain after correction for the number of cells (Holm)
+    # Of these the one with the largest gap, if that reaches 3 percentage points
     worst: RiskRow | None
-    p_value: float
+    p_value: float  # smallest p-value, corrected for the number of cells; NaN without cells
 
 
 def risk_check(rows: tuple[RiskRow, ...]) -> RiskCheck:

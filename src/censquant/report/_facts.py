@@ -40,22 +40,12 @@ _N_TIMES = 6
 
 @dataclass(frozen=True)
 class SurvivalRow:
-    """One line of the Kaplan-Meier table.
-
-    Parameters
-    ----------
-    time : float
-    at_risk : int
-        Individuals under observation just before the time.
-    events : int
-        Observed up to the time.
-    survival, low, high : float
-        Kaplan-Meier estimate and its 95 % limits.
-    """
+    """One line of the Kaplan-Meier table."""
 
     time: float
-    at_risk: int
-    events: int
+    at_risk: int  # individuals under observation just before the time
+    events: int  # observed up to the time
+    # Kaplan-Meier estimate and its 95 % limits
     survival: float
     low: float
     high: float
@@ -63,26 +53,15 @@ class SurvivalRow:
 
 @dataclass(frozen=True)
 class Cohort:
-    """Counts and follow-up.
-
-    Parameters
-    ----------
-    n_rows, n_events : int
-    end : float
-        Time up to which at least ten individuals were under observation, rounded down to two
-        digits: the longest times themselves would tell of individuals.
-    median_follow_up : float
-        By Kaplan-Meier of the censoring times; infinite if it is not reached.
-    median_survival : float
-        By Kaplan-Meier; infinite if it is not reached.
-    table : tuple of SurvivalRow
-    """
+    """Counts and follow-up."""
 
     n_rows: int
     n_events: int
+    # Time up to which at least ten individuals were under observation, rounded down to two
+    # digits: the longest times themselves would tell of individuals
     end: float
-    median_follow_up: float
-    median_survival: float
+    median_follow_up: float  # by Kaplan-Meier of the censoring times; infinite if it is not reached
+    median_survival: float  # by Kaplan-Meier; infinite if it is not reached
     table: tuple[SurvivalRow, ...]
 
 
@@ -127,31 +106,16 @@ def cohort_of(study: Study, settings: Settings) -> Cohort:
 
 @dataclass(frozen=True)
 class DescribedModel:
-    """What a model says of itself.
+    """What a model says of itself."""
 
-    Parameters
-    ----------
-    name : str
-        Its class, with the one inside if it is around another.
-    sentences : tuple of str
-        Its summary and its choices.
-    candidates : tuple of CandidateRow
-        Of a pool; empty for others.
-    promises : tuple of CoverageRow
-        Coverage on rows held out of the fit, of a calibrated model; empty for others.
-    is_calibrated : bool
-    n_features : int
-    uses_cqrnn : bool
-        Whether it is a CQRNN, or a pool with one.
-    """
-
-    name: str
-    sentences: tuple[str, ...]
-    candidates: tuple[CandidateRow, ...]
+    name: str  # its class, with the one inside if it is around another
+    sentences: tuple[str, ...]  # its summary and its choices
+    candidates: tuple[CandidateRow, ...]  # of a pool; empty for others
+    # Coverage on rows held out of the fit, of a calibrated model; empty for others
     promises: tuple[CoverageRow, ...]
     is_calibrated: bool
     n_features: int
-    uses_cqrnn: bool
+    uses_cqrnn: bool  # whether it is a CQRNN, or a pool with one
 
 
 def described_model(study: Study) -> DescribedModel:
@@ -212,38 +176,19 @@ def _own_settings(model: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Individual:
-    """One individual.
-
-    Parameters
-    ----------
-    row : int
-    label : str
-    features : dict of str to str
-    quantiles : tuple of float
-        Times at the levels 0.1, 0.25, 0.5, 0.75 and 0.9; NaN where the data cannot speak.
-    lower_bound : float
-        With the confidence of the settings.
-    bound_is_limited : bool
-        Whether follow-up ends the bound.
-    identified : float
-        Highest level that the data can speak for.
-    risks : tuple of float
-        By each horizon.
-    time : float
-    event : bool
-        What was observed.
-    """
+    """One individual."""
 
     row: int
     label: str
     features: dict[str, str]
+    # Times at the levels 0.1, 0.25, 0.5, 0.75 and 0.9; NaN where the data cannot speak
     quantiles: tuple[float, ...]
-    lower_bound: float
-    bound_is_limited: bool
-    identified: float
-    risks: tuple[float, ...]
+    lower_bound: float  # with the confidence of the settings
+    bound_is_limited: bool  # whether follow-up ends the bound
+    identified: float  # highest level that the data can speak for
+    risks: tuple[float, ...]  # by each horizon
     time: float
-    event: bool
+    event: bool  # what was observed
 
 
 def individuals_of(study: Study, settings: Settings) -> tuple[Individual, ...]:

@@ -34,26 +34,13 @@ OWN_AGE, AT_FAILURE = "each unit at its own cheapest age", "only at failure"
 
 @dataclass(frozen=True, eq=False)
 class Replacement:
-    """The cheapest age at which each unit of some rows is replaced, counted from new.
+    """The cheapest age at which each unit of some rows is replaced, counted from new."""
 
-    Parameters
-    ----------
-    age : ndarray of shape (n,)
-        Infinite where no replacement before failure pays within follow-up.
-    level : ndarray of shape (n,)
-        Risk of a failure before that age; 1 where the unit runs to failure.
-    service : ndarray of shape (n,)
-        Mean time in service per cycle.
-    supported : ndarray of shape (n,)
-        Age up to which follow-up supports the search.
-    is_rising : ndarray of bool, shape (n,)
-        Whether the hazard still rises where follow-up ends, so that a cheapest age may lie beyond.
-    """
-
-    age: Floats
-    level: Floats
-    service: Floats
-    supported: Floats
+    age: Floats  # shape (n,); infinite where no replacement before failure pays within follow-up
+    level: Floats  # shape (n,); risk of a failure before that age; 1 where the unit runs to failure
+    service: Floats  # shape (n,); mean time in service per cycle
+    supported: Floats  # shape (n,); age up to which follow-up supports the search
+    # Whether the hazard still rises where follow-up ends, so that a cheapest age may lie beyond
     is_rising: NDArray[np.bool_]
 
     def take(self, rows: NDArray[np.intp]) -> "Replacement":
@@ -69,34 +56,18 @@ class Replacement:
 
 @dataclass(frozen=True)
 class CostRow:
-    """A rule of replacement for all units of the report, over whole cycles from new.
-
-    Parameters
-    ----------
-    rule : str
-    risk : float
-        Mean share of units that fail before their replacement, by the model.
-    late, late_low, late_high : float
-        The same share of past units, estimated under censoring, with its 95 % limits.
-    service : float
-        Mean time in service per cycle, from new to replacement or failure.
-    identified : float
-        Share of units whose age of replacement lies within follow-up.
-    cost : float
-        Mean cost of a cycle; NaN without costs.
-    rate : float
-        Mean cost per unit of time in service; NaN without costs.
-    """
+    """A rule of replacement for all units of the report, over whole cycles from new."""
 
     rule: str
-    risk: float
+    risk: float  # mean share of units that fail before their replacement, by the model
+    # The same share of past units, estimated under censoring, with its 95 % limits
     late: float
     late_low: float
     late_high: float
-    service: float
-    identified: float
-    cost: float
-    rate: float
+    service: float  # mean time in service per cycle, from new to replacement or failure
+    identified: float  # share of units whose age of replacement lies within follow-up
+    cost: float  # mean cost of a cycle; NaN without costs
+    rate: float  # mean cost per unit of time in service; NaN without costs
 
 
 def replacement_of(curve: QuantileCurve, early_cost: float, late_cost: float) -> Replacement:
@@ -280,105 +251,63 @@ DUE, NEVER, LATER = "due now", "at failure", "not before"
 
 @dataclass(frozen=True)
 class Unit:
-    """One unit of the fleet. Times are NaN where follow-up does not reach.
-
-    Parameters
-    ----------
-    row : int
-    label : str
-    age : float
-    risks : tuple of float
-        Probability to fail within each time ahead, given the age; where follow-up ends before, that
-        until its end; NaN where the unit is older than follow-up.
-    risk_is_least : tuple of bool
-        Whether follow-up ends before, so that the risk is at least that.
-    remaining_bound : float
-        Time that is left with a confidence of 1 - risk; NaN where none but 0 is supported.
-    bound_is_limited : bool
-        Whether follow-up ends the bound: at least that much is left.
-    bound_date : str
-        Day of it, if the day of the ages is known.
-    remaining50 : float
-        Time left until half of such units that have reached this age will have failed.
-    replace_at : float
-        Age of the cheapest replacement; infinite where none pays within follow-up, NaN without
-        costs.
-    replace_in : float
-        Time until then, 0 for a unit that is due; NaN where `replace_at` is not finite.
-    replace_date : str
-    advice : str
-        "due now", "at failure", or "not before", where a cheapest age may lie beyond follow-up.
-    supported : float
-        Age up to which follow-up supports the search for the cheapest one; NaN without costs.
-    """
+    """One unit of the fleet. Times are NaN where follow-up does not reach."""
 
     row: int
     label: str
     age: float
+    # Probability to fail within each time ahead, given the age; where follow-up ends before, that
+    # until its end; NaN where the unit is older than follow-up
     risks: tuple[float, ...]
+    # Whether follow-up ends before, so that the risk is at least that
     risk_is_least: tuple[bool, ...]
+    # Time that is left with a confidence of 1 - risk; NaN where none but 0 is supported
     remaining_bound: float
-    bound_is_limited: bool
-    bound_date: str
+    bound_is_limited: bool  # whether follow-up ends the bound: at least that much is left
+    bound_date: str  # day of it, if the day of the ages is known
+    # Time left until half of such units that have reached this age will have failed
     remaining50: float
+    # Age of the cheapest replacement; infinite where none pays within follow-up, NaN without
+    # costs
     replace_at: float
+    # Time until then, 0 for a unit that is due; NaN where `replace_at` is not finite
     replace_in: float
     replace_date: str
+    # "due now", "at failure", or "not before", where a cheapest age may lie beyond follow-up
     advice: str
+    # Age up to which follow-up supports the search for the cheapest one; NaN without costs
     supported: float
 
 
 @dataclass(frozen=True)
 class NewLife:
-    """Life of a new unit: the age by which a share of such units has failed.
+    """Life of a new unit: the age by which a share of such units has failed."""
 
-    Parameters
-    ----------
-    level : float
-        Share of failures: 0.1 for B10.
-    typical, low, high : float
-        Median over the units of the report, and of its 95 % limits; NaN or infinite where follow-up
-        does not reach.
-    shortest, longest : float
-        Age that one in ten units of the report is below, and above.
-    """
-
-    level: float
+    level: float  # share of failures: 0.1 for B10
+    # Median over the units of the report, and of its 95 % limits; NaN or infinite where follow-up
+    # does not reach
     typical: float
     low: float
     high: float
+    # Age that one in ten units of the report is below, and above
     shortest: float
     longest: float
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """Units by their risk within the first time ahead, the highest first.
-
-    Parameters
-    ----------
-    units : tuple of Unit
-    n_asked : int
-        Units that were asked for; the table has the most urgent of them.
-    confidence : float
-        Of the lower bound.
-    new_life : tuple of NewLife
-        B10 and B50 of new units.
-    limits : tuple of (float, float)
-        Nominal levels between which B10 and B50 may lie, by the rows of the report.
-    failures : ExpectedFailures or None
-        Among all running units; None where these are too few to be shown as a total.
-    n_due, n_never, n_running : int
-        Running units that are due for replacement, those for which no replacement pays within
-        follow-up, and all; the first two are 0 without costs.
-    """
+    """Units by their risk within the first time ahead, the highest first."""
 
     units: tuple[Unit, ...]
-    n_asked: int
-    confidence: float
-    new_life: tuple[NewLife, ...]
+    n_asked: int  # units that were asked for; the table has the most urgent of them
+    confidence: float  # of the lower bound
+    new_life: tuple[NewLife, ...]  # B10 and B50 of new units
+    # Nominal levels between which B10 and B50 may lie, by the rows of the report
     limits: tuple[tuple[float, float], ...]
+    # Among all running units; None where these are too few to be shown as a total
     failures: ExpectedFailures | None
+    # Running units that are due for replacement, those for which no replacement pays within
+    # follow-up, and all; the first two are 0 without costs
     n_due: int
     n_never: int
     n_running: int

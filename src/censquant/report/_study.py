@@ -47,50 +47,24 @@ _DAY_NANOSECONDS = UNITS["days"]
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Checked settings of a report.
+    """Checked settings of a report."""
 
-    Parameters
-    ----------
-    preset : {"clinical", "reliability"}
-    title, unit : str
-    horizons : tuple of float
-        Increasing times at which risks are told.
-    ahead : tuple of float
-        Increasing times from now within which failures of running units are counted; the fleet is
-        ordered by the risk within the first.
-    individuals : tuple of int
-        Places of the rows that the page shows one by one.
-    listed : tuple of int
-        Places of the rows in the table of the fleet.
-    labels : tuple of str
-        Names of all rows.
-    age : ndarray of shape (n,)
-        Time that each row has lasted.
-    age_is_given : bool
-        Whether the ages are others than the observed times.
-    risk : float
-        Chance of a failure before replacement that is accepted.
-    early_cost, late_cost : float or None
-    as_of : date or None
-        Day to which the ages belong.
-    n_resamples : int
-    seed : int
-    """
-
-    preset: str
+    preset: str  # {"clinical", "reliability"}
     title: str
     unit: str
-    horizons: tuple[float, ...]
+    horizons: tuple[float, ...]  # increasing times at which risks are told
+    # Increasing times from now within which failures of running units are counted; the fleet is
+    # ordered by the risk within the first
     ahead: tuple[float, ...]
-    individuals: tuple[int, ...]
-    listed: tuple[int, ...]
-    labels: tuple[str, ...]
-    age: Floats
-    age_is_given: bool
-    risk: float
+    individuals: tuple[int, ...]  # places of the rows that the page shows one by one
+    listed: tuple[int, ...]  # places of the rows in the table of the fleet
+    labels: tuple[str, ...]  # names of all rows
+    age: Floats  # shape (n,); time that each row has lasted
+    age_is_given: bool  # whether the ages are others than the observed times
+    risk: float  # chance of a failure before replacement that is accepted
     early_cost: float | None
     late_cost: float | None
-    as_of: date | None
+    as_of: date | None  # day to which the ages belong
     n_resamples: int
     seed: int
 
@@ -256,24 +230,13 @@ LEVELS: Floats = np.array(CURVE_QUANTILES)
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What all numbers of a report are computed from; every row is predicted once.
-
-    Parameters
-    ----------
-    model : BaseQuantileRegressor
-    table : FeatureTable of n rows
-    target : Target of n rows
-    train : Target
-        Rows that say how individuals are censored.
-    curve : QuantileCurve of n rows
-        As the model predicts them.
-    """
+    """What all numbers of a report are computed from; every row is predicted once."""
 
     model: BaseQuantileRegressor
     table: FeatureTable
     target: Target
-    train: Target
-    curve: QuantileCurve
+    train: Target  # rows that say how individuals are censored
+    curve: QuantileCurve  # as the model predicts them
 
     @classmethod
     def of(cls, model: Any, X: Any, y: object, y_train: object) -> "Study":

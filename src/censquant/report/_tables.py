@@ -28,16 +28,10 @@ _SCORE_NAMES = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell.
-
-    Parameters
-    ----------
-    text : str
-    value : float or str
-        What it is sorted by; NaN for nothing, infinity for what lies past all numbers.
-    """
+    """One cell."""
 
     text: str
+    # What it is sorted by; NaN for nothing, infinity for what lies past all numbers
     value: float | str
 
     @property
@@ -64,18 +58,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table with a caption.
+    """A table with a caption."""
 
-    Parameters
-    ----------
-    key : str
-        Name of the file that it is downloaded as.
-    caption : str
-    columns : tuple of str
-    rows : tuple of tuple of Cell
-    """
-
-    key: str
+    key: str  # name of the file that it is downloaded as
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]

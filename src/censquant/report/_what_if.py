@@ -30,46 +30,26 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Control:
-    """One feature that can be moved.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"number", "category"}
-    start : float or str or None
-        Of a typical individual: the median or the most frequent level.
-    low, high, step : float
-        Of the slider of a number.
-    may_miss : bool
-        Whether a number may be left empty.
-    levels : tuple of str
-        Of a category that the model distinguishes; empty text for a missing value.
-    """
+    """One feature that can be moved."""
 
     name: str
-    kind: str
-    start: float | str | None
+    kind: str  # {"number", "category"}
+    start: float | str | None  # of a typical individual: the median or the most frequent level
+    # Of the slider of a number
     low: float = 0.0
     high: float = 0.0
     step: float = 0.0
-    may_miss: bool = False
+    may_miss: bool = False  # whether a number may be left empty
+    # Of a category that the model distinguishes; empty text for a missing value
     levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class LiveBounds:
-    """Promises that the panel shows for the individual of its controls.
+    """Promises that the panel shows for the individual of its controls."""
 
-    Parameters
-    ----------
-    confidence : float
-        Of the lower bound, the first one that the model in the page returns.
-    coverage : float
-        Of the interval, whose ends are the second bounds.
-    """
-
-    confidence: float
-    coverage: float = COVERAGE
+    confidence: float  # of the lower bound, the first one that the model in the page returns
+    coverage: float = COVERAGE  # of the interval, whose ends are the second bounds
 
     @property
     def exported(self) -> tuple[float, float]:
@@ -79,29 +59,18 @@ class LiveBounds:
 
 @dataclass(frozen=True, eq=False)
 class WhatIf:
-    """A model for the page, its controls, and the individuals to start from.
-
-    Parameters
-    ----------
-    model : PageModel
-    controls : tuple of Control
-    starts : tuple of (str, dict)
-        Names of individuals with the values of their features: a typical one, then those that were
-        asked for.
-    who, unit : str
-        What individuals are called, and the unit of time.
-    bounds : LiveBounds or None
-        What is promised for each; None for a model that is not calibrated.
-    without_bounds : str
-        Why the bounds of a calibrated model are missing; empty if they are not.
-    """
+    """A model for the page, its controls, and the individuals to start from."""
 
     model: PageModel
     controls: tuple[Control, ...]
+    # Names of individuals with the values of their features: a typical one, then those that were
+    # asked for
     starts: tuple[tuple[str, dict[str, Any]], ...]
+    # What individuals are called, and the unit of time
     who: str
     unit: str
-    bounds: LiveBounds | None
+    bounds: LiveBounds | None  # what is promised for each; None for a model that is not calibrated
+    # Why the bounds of a calibrated model are missing; empty if they are not
     without_bounds: str = ""
 
     @property
