@@ -13,7 +13,7 @@ from censquant._trees._follow_up import FollowUp
 ROOT = Path(__file__).parents[3]
 PLACES = {
     "docs/methods.md": lambda: (ROOT / "docs/methods.md").read_text(encoding="utf-8"),
-    "ARCHITECTURE.md": lambda: (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"),
+    "decisions.md": lambda: (ROOT / "docs/research/decisions.md").read_text(encoding="utf-8"),
     "identified_level": lambda: BaseQuantileRegressor.identified_level.__doc__,
 }
 
