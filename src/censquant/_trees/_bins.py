@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from censquant._compile import exact
 from censquant._typing import Floats
@@ -15,8 +16,15 @@ _ABOVE_MIDDLE = 2.0**-30
 def edges_of(x: Floats, n_bins: int) -> Floats:
     """Return the edges between the bins of each column, infinite where there are fewer values."""
     edges = np.full((x.shape[1], n_bins - 1), np.inf)
-    bin_edges(np.sort(np.ascontiguousarray(x.T)), edges)
+    _write_edges(np.sort(np.ascontiguousarray(x.T)), edges)
     return edges
+
+
+def assign_bins(x: Floats, edges: Floats, n_spare: int = 0) -> NDArray[np.uint8]:
+    """Return the bins of all values, and room for further columns."""
+    codes = np.zeros((len(x), x.shape[1] + n_spare), np.uint8)
+    _write_bins(np.ascontiguousarray(x), edges, codes)
+    return codes
 
 
 def stride(n: int, most: int) -> int:
@@ -25,7 +33,7 @@ def stride(n: int, most: int) -> int:
 
 
 @exact
-def bin_edges(values: Any, edges: Any) -> None:
+def _write_edges(values: Any, edges: Any) -> None:
     """Write edges between the sorted values of each feature, with equal counts between them.
 
     An edge is a hair above the middle of two neighbours. Repeated values make fewer edges; others
@@ -48,7 +56,7 @@ def bin_edges(values: Any, edges: Any) -> None:
 
 
 @exact
-def bin_values(x: Any, edges: Any, codes: Any) -> None:
+def _write_bins(x: Any, edges: Any, codes: Any) -> None:
     """Write how many edges of its feature each value exceeds; bins are a power of 2 in number."""
     n, p = x.shape
     half = np.uintp((edges.shape[1] + 1) // 2)

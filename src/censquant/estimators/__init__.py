@@ -2,6 +2,8 @@
 
 from censquant._storage._persistence import load_model, load_notes
 from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._boosted import BoostedQuantileRegressor
+from censquant.estimators._forest import CensoredQuantileForest
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.linear import LinearQuantileRegressor
 from censquant.estimators.meta import (
@@ -26,7 +28,6 @@ from censquant.estimators.neural import (
     UncensoredOnlyNN,
     WeibullNN,
 )
-from censquant.estimators.trees import BoostedQuantileRegressor, CensoredQuantileForest
 
 __all__ = [
     "CQRNN",

@@ -5,15 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._trees._beran import PRIOR_HAZARD, ROUNDING, TAIL_FROM
-from censquant._trees._boosters import Boosters
-from censquant._trees._censored_normal import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE
-from censquant._trees._feature_units import FeatureUnits
+from censquant._trees._boosting import Boosters
+from censquant._trees._boosting_kernels import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE
 from censquant._trees._follow_up._forest import FollowUp
 from censquant._trees._follow_up._reach import TIME_ROUNDING
 from censquant._trees._follow_up._rows import Trees
 from censquant._trees._follow_up._trees import N_BINS
-from censquant._trees._leaves import Leaves
+from censquant._trees._forest import PRIOR_HAZARD, ROUNDING, TAIL_FROM, FeatureUnits, Leaves
 from censquant._typing import Floats
 from censquant.export._graph import TreeArrays, Value, count_in_rows, count_in_table
 from censquant.export._graphs_curves import GraphCurve, graph_reach

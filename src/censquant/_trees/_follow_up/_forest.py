@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._follow_up_share import LAST_FOLLOWED_SHARE
+from censquant._trees._bins import assign_bins
 from censquant._trees._follow_up._leaves import (
     censoring_curve,
     leaf_curves,
@@ -20,7 +21,6 @@ from censquant._trees._follow_up._rows import (
     Growth,
     TrainingTable,
     Trees,
-    bins_of,
     take_columns,
 )
 from censquant._trees._follow_up._state import FORESTS, State, checked_forests, forest_state
@@ -125,7 +125,7 @@ class FollowUp:
             raise ValueError(
                 f"x must have {self.n_features} features as in fit, got {flat.shape[1]}."
             )
-        return bins_of(take_columns(flat, self.columns), self.edges)
+        return assign_bins(take_columns(flat, self.columns), self.edges, 1)
 
     def describe(self) -> dict[str, Any]:
         """Return what the model consists of as plain data."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._trees._bins import bin_values, edges_of, stride
+from censquant._trees._bins import assign_bins, edges_of, stride
 from censquant._trees._follow_up._trees import (
     MOST_ROWS_PER_TREE,
     N_BINS,
@@ -118,7 +118,7 @@ class TrainingTable:
         columns = _columns(x, order, keys)
         x = take_columns(x[order], columns)
         edges = edges_of(x[:: stride(len(x), _ROWS_FOR_BINS)], N_BINS)
-        codes, weight = bins_of(x, edges), weight[order].astype(np.float64)
+        codes, weight = assign_bins(x, edges, 1), weight[order].astype(np.float64)
         return cls(columns, edges, codes, time, keys, weight, *_moments(codes))
 
     def grow(self, growth: Growth, rng: np.random.Generator) -> Trees:
@@ -184,13 +184,6 @@ def take_columns(x: NDArray[Any], columns: NDArray[np.int64]) -> Floats:
     return np.ascontiguousarray(taken, dtype=np.float64)
 
 
-def bins_of(x: Floats, edges: Floats) -> NDArray[np.uint8]:
-    """Return the bins of all values, and a last column for scores."""
-    codes = np.zeros((len(x), x.shape[1] + 1), np.uint8)
-    bin_values(x, edges, codes)
-    return codes
-
-
 def _drawn(weight: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw rows by weight, one from each of equally heavy strata."""
     cumulative = np.cumsum(weight, dtype=np.float64)
@@ -234,7 +227,7 @@ def _columns(
     for start in range(0, p, _FEATURES_AT_A_TIME):
         block = slice(start, start + _FEATURES_AT_A_TIME)
         values = np.ascontiguousarray(x[order[some], block], dtype=np.float64)
-        bins = bins_of(values, edges_of(values, N_BINS))[:, :-1].astype(np.float64)
+        bins = assign_bins(values, edges_of(values, N_BINS)).astype(np.float64)
         spread = np.maximum(bins.std(axis=0), 1e-9)
         strength[:, block] = np.abs(residuals @ (bins - bins.mean(axis=0))) / spread
     strongest = np.argsort(-strength, axis=1, kind="stable")[:, : _MOST_FEATURES // 2]

@@ -3,10 +3,11 @@
 from typing import Any
 
 from censquant._warn import warn_user
+from censquant.estimators._boosted import BoostedQuantileRegressor
+from censquant.estimators._forest import CensoredQuantileForest
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.meta._pool import LikelihoodPrior
 from censquant.estimators.neural import ShapeNN
-from censquant.estimators.trees import BoostedQuantileRegressor, CensoredQuantileForest
 from censquant.exceptions import FewEventsWarning
 from censquant.survival import Target
 

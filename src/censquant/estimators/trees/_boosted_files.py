@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from censquant._storage._parts import Arrays, check_arrays
-from censquant._trees._boosters import Boosters, BoostingRule
-from censquant._trees._histogram_tree import N_BINS
+from censquant._trees._boosting import Boosters, BoostingRule
+from censquant._trees._boosting_kernels import N_BINS
 from censquant._typing import Floats
 from censquant.exceptions import ModelFileError
 

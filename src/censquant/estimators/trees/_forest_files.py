@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._storage._parts import Arrays, check_arrays
-from censquant._trees._feature_units import FeatureUnits
-from censquant._trees._leaves import Leaves
-from censquant._trees._time_bins import MOST_BINS, TimeBins
+from censquant._trees._forest import MOST_BINS, FeatureUnits, Leaves, TimeBins
 from censquant.exceptions import ModelFileError
 
 _LEAVES = ("root", "children", "feature", "threshold", "start", "codes", "weights")

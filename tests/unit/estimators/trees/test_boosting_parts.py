@@ -6,11 +6,25 @@ from scipy.stats import norm
 from sklearn.tree import DecisionTreeRegressor
 
 from censquant._trees._bins import edges_of
-from censquant._trees._boosters import BoostingRule, codes_of, cross_fitted
-from censquant._trees._censored_normal import total_loss, write_derivatives
-from censquant._trees._histogram_tree import N_BINS, NO_CUT, add_tree, grow_tree
-from censquant._trees._residuals import residual_quantiles
-from censquant._trees._rounds import _draw
+from censquant._trees._boosting import (
+    BoostingRule,
+    assign_bins,
+    cross_fit_boosters,
+    residual_quantiles,
+)
+from censquant._trees._boosting_kernels import (
+    N_BINS,
+    NO_CUT,
+    Newton,
+    Rows,
+    Trees,
+    Work,
+    add_tree,
+    draw_rows,
+    grow_tree,
+    total_loss,
+    write_derivatives,
+)
 
 RNG = np.random.default_rng(0)
 RULE = BoostingRule(
@@ -19,13 +33,9 @@ RULE = BoostingRule(
 
 
 def one_row(z, event, location, log_scale, weight=1.0):
-    return (
-        np.array([z]),
-        np.array([event]),
-        np.array([weight]),
-        np.array([[location], [log_scale]]),
-        np.zeros(1, np.int32),
-    )
+    codes = np.zeros((1, 1), np.uint8)
+    rows = Rows(codes, np.array([z]), np.array([event]), np.array([weight]))
+    return rows, np.array([[location], [log_scale]]), np.zeros(1, np.int32)
 
 
 def derivatives(row, part):
@@ -78,27 +88,17 @@ def test_no_row_pulls_without_bounds(event, z):
 def grown(x, slope, curvature, depth=3, penalty=0.0, min_leaf=5, rate=1.0):
     n, n_features = x.shape
     edges = edges_of(x, N_BINS)
-    codes, n_leaves = codes_of(x, edges), 2**depth
-    feature, cut = np.empty(n_leaves - 1, np.int32), np.empty(n_leaves - 1, np.uint8)
-    value = np.empty(n_leaves)
-    grow_tree(
-        codes,
-        np.arange(n + 1, dtype=np.int32),
-        n,
-        np.column_stack((slope, curvature)),
-        penalty,
-        min_leaf,
-        rate,
-        np.empty(n + 1, np.int32),
-        np.empty((depth + 1, 6), np.int64),
-        np.empty((depth, 2, n_features, N_BINS, 3)),
-        feature,
-        cut,
-        value,
+    codes, n_leaves = assign_bins(x, edges), 2**depth
+    tree = Trees(
+        np.empty(n_leaves - 1, np.int32), np.empty(n_leaves - 1, np.uint8), np.empty(n_leaves)
     )
+    slopes = np.column_stack((slope, curvature))
+    work = Work.make(n, n, n_features, depth)._replace(slopes=slopes)
+    work.order[:n] = np.arange(n)
+    grow_tree(codes, n, Newton(1.0, penalty, min_leaf, np.array([rate])), 0, work, tree)
     out = np.zeros(n)
-    add_tree(codes, feature, cut, value, out)
-    return out, (feature, cut, value)
+    add_tree(codes, tree, out)
+    return out, tree
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
@@ -115,7 +115,7 @@ def test_a_tree_is_that_of_scikit_learn_where_all_curvatures_are_equal(depth):
 def test_a_value_in_the_middle_of_two_others_is_in_the_same_bin_in_every_unit(unit):
     seen = np.array([20.0, 22.0, 31.0, 49.0, 51.0, 54.0])[:, None]
     middle = (seen[1:] + seen[:-1]) / 2.0
-    codes = codes_of(unit * middle, edges_of(unit * seen, N_BINS))
+    codes = assign_bins(unit * middle, edges_of(unit * seen, N_BINS))
     assert codes[:, 0].tolist() == [0, 1, 2, 3, 4]
 
 
@@ -146,17 +146,17 @@ def test_too_few_rows_are_not_split(n):
     np.testing.assert_allclose(found, -n / (n + 1.0))
 
 
-def test_rows_are_drawn_with_the_asked_probability_in_order():
+def test_rows_aredraw_rowsn_with_the_asked_probability_in_order():
     rows, drawn = np.arange(5, 20_005, dtype=np.int32), np.empty(20_001, np.int32)
     seed = np.array([7], np.uint64)
-    first = drawn[: _draw(rows, 0.7, seed, drawn)].copy()
-    second = drawn[: _draw(rows, 0.7, seed, drawn)].copy()
+    first = drawn[: draw_rows(rows, 0.7, seed, drawn)].copy()
+    second = drawn[: draw_rows(rows, 0.7, seed, drawn)].copy()
     for some in (first, second):
         assert len(some) == pytest.approx(14_000, abs=4 * np.sqrt(20_000 * 0.21))
         assert (np.diff(some) > 0).all()
     both = len(np.intersect1d(first, second))
     assert both == pytest.approx(9_800, abs=5 * np.sqrt(20_000 * 0.25))
-    assert _draw(rows, 1.0, seed, drawn) == 20_000
+    assert draw_rows(rows, 1.0, seed, drawn) == 20_000
 
 
 def table(n=3_000, seed=0):
@@ -175,7 +175,7 @@ def folds(n, k=3):
 
 def test_boosters_find_location_and_scale():
     x, z, event, weight, location, log_scale = table()
-    boosters, held_out = cross_fitted(
+    boosters, held_out = cross_fit_boosters(
         RULE, x, z, event, weight, folds(len(z)), [1, 2, 3], n_jobs=None
     )
     for found in (held_out, boosters.predict(x)):
@@ -186,7 +186,7 @@ def test_boosters_find_location_and_scale():
 def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
     x, z, event, weight, *_ = table(400)
     fold_of = folds(400)
-    boosters, held_out = cross_fitted(RULE, x, z, event, weight, fold_of, [1, 2, 3], None)
+    boosters, held_out = cross_fit_boosters(RULE, x, z, event, weight, fold_of, [1, 2, 3], None)
     for fold in range(3):
         alone = type(boosters)(
             boosters.edges,
@@ -196,7 +196,7 @@ def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
         np.testing.assert_allclose(alone.predict(x[own]), held_out[:, own], atol=1e-12)
     # Other times in a fold change nothing of its own booster but the common number of rounds.
     moved = np.where(fold_of == 0, z + 0.01, z)
-    others, _ = cross_fitted(RULE, x, moved, event, weight, fold_of, [1, 2, 3], None)
+    others, _ = cross_fit_boosters(RULE, x, moved, event, weight, fold_of, [1, 2, 3], None)
     rounds = min(boosters.value.shape[1], others.value.shape[1])
     assert rounds > 0
     np.testing.assert_array_equal(boosters.value[0, :rounds], others.value[0, :rounds])
@@ -206,7 +206,7 @@ def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
 def test_noise_is_not_learned():
     rng = np.random.default_rng(3)
     x, z = rng.normal(size=(300, 5)), rng.normal(size=300)
-    boosters, held_out = cross_fitted(
+    boosters, held_out = cross_fit_boosters(
         RULE, x, z, np.ones(300, bool), np.ones(300), folds(300), [1, 2, 3], None
     )
     assert boosters.value.shape[1] <= 20
@@ -216,7 +216,7 @@ def test_noise_is_not_learned():
 def test_without_a_scale_all_scales_are_one():
     x, z, event, weight, *_ = table(300)
     rule = BoostingRule(**{**vars(RULE), "fit_scale": False})
-    boosters, held_out = cross_fitted(rule, x, z, event, weight, folds(300), [1, 2, 3], None)
+    boosters, held_out = cross_fit_boosters(rule, x, z, event, weight, folds(300), [1, 2, 3], None)
     assert boosters.value.shape[2] == 1
     assert not held_out[1].any()
 

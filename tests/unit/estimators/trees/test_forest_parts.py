@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from sklearn.tree import ExtraTreeRegressor
 
-from censquant._trees._feature_units import FeatureUnits
-from censquant._trees._leaves import Leaves
-from censquant._trees._log_rank import log_rank_scores
-from censquant._trees._time_bins import MOST_BINS, TimeBins
+from censquant._trees._forest import MOST_BINS, FeatureUnits, Leaves, TimeBins, log_rank_scores
 
 RNG = np.random.default_rng(0)
 

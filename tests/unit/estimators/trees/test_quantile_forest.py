@@ -8,8 +8,7 @@ from scipy.stats import norm
 
 from censquant import CensoredQuantileForest
 from censquant._engine.training._interrupts import StoppedError
-from censquant._trees._growth import ForestGrowth
-from censquant._trees._time_bins import TimeBins
+from censquant._trees._forest import ForestGrowth, TimeBins
 from censquant.exceptions import ConstantFeatureWarning, LeakageWarning
 from censquant.survival import kaplan_meier
 
@@ -57,7 +56,7 @@ def by_definition(model, x, time, event, weight):
 def test_a_prediction_is_the_kaplan_meier_curve_of_weighted_neighbours(
     most_bins, weighted, monkeypatch
 ):
-    monkeypatch.setattr("censquant._trees._time_bins.MOST_BINS", most_bins)
+    monkeypatch.setattr("censquant._trees._forest.MOST_BINS", most_bins)
     x, (time, event) = censored(longest=2.0)
     weight = np.random.default_rng(1).uniform(0.2, 2.0, 300) if weighted else np.ones(300)
     model, kept = small(), {}

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._storage._parts import Arrays
-from censquant._trees._beran import beran_quantiles
-from censquant._trees._feature_units import FeatureUnits
-from censquant._trees._growth import ForestGrowth
-from censquant._trees._leaves import Leaves
-from censquant._trees._log_rank import log_rank_scores
-from censquant._trees._time_bins import TimeBins
+from censquant._trees._forest import (
+    Curves,
+    FeatureUnits,
+    ForestGrowth,
+    Leaves,
+    TimeBins,
+    log_rank_scores,
+)
 from censquant._typing import Floats
 from censquant._validation import (
     check_choice,
@@ -175,27 +177,11 @@ class CensoredQuantileForest(TabularRegressor):
         values, time, level = self._beran(x, levels)
         return values, (time, level)
 
-    def _beran(self, x: Floats, levels: Floats) -> tuple[Floats, Floats, Floats]:
+    def _beran(self, x: Floats, levels: Floats) -> Curves:
         """Return quantiles, and time and level of the end of each row's curve."""
-        leaves, n_slots = self._leaves, len(self._bins.times) + 1
-        values = np.empty((len(x), len(levels)))
-        end_time, end_level = np.empty(len(x)), np.empty(len(x))
-        beran_quantiles(
-            leaves.leaves_of(self._units(x)),
-            leaves.start,
-            leaves.codes,
-            leaves.weights,
-            self._bins.times,
-            self._lowest,
-            self._mean_rate,
-            levels,
-            np.zeros(2 * n_slots),
-            np.empty(n_slots),
-            values,
-            end_time,
-            end_level,
+        return self._leaves.beran_curves(
+            self._units(x), self._bins.times, self._lowest, self._mean_rate, levels
         )
-        return values, end_time, end_level
 
     def _model_graph(self, x: Value) -> GridCurve:
         levels = self._curve_levels()

@@ -8,8 +8,12 @@ from numpy.typing import ArrayLike
 
 from censquant._rows._folds import NEVER, Folds, folds_of_splits, make_folds
 from censquant._storage._parts import Arrays
-from censquant._trees._boosters import Boosters, BoostingRule, cross_fitted
-from censquant._trees._residuals import residual_quantiles
+from censquant._trees._boosting import (
+    Boosters,
+    BoostingRule,
+    cross_fit_boosters,
+    residual_quantiles,
+)
 from censquant._typing import Floats
 from censquant._validation import (
     check_flag,
@@ -181,7 +185,7 @@ class BoostedQuantileRegressor(TabularRegressor):
         self._bounds = (float(z.min()) - _ROOM, float(z.max()) + _ROOM)
         fold_of = self._folds(rows, rng)
         seeds = rng.integers(2**63, size=fold_of.max() + 1).tolist()
-        self._boosters, state = cross_fitted(
+        self._boosters, state = cross_fit_boosters(
             self._rule(),
             rows.x,
             z,
