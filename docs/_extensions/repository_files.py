@@ -15,7 +15,7 @@ PAGES = {
     ROOT / "CHANGELOG.md": "changelog",
     ROOT / "CONTRIBUTING.md": "contributing",
     ROOT / "SECURITY.md": "security",
-    ROOT / "src" / "censquant" / "training" / "README.md": "engine",
+    ROOT / "src" / "censquant" / "_engine" / "training" / "README.md": "engine",
     **{
         path: f"results-{path.stem.replace('_', '-')}"
         for path in sorted((ROOT / "benchmarks" / "results").glob("*.md"))
