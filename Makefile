@@ -25,9 +25,9 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@touch $@
 
 # torch first and pinned: a range would pull the newest build with all of CUDA.
-$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.test: pyproject.toml bench/pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --constraint constraints.txt torch
-	$(PIP) --constraint constraints.txt --editable ".[test,lint]"
+	$(PIP) --constraint constraints.txt --editable ".[test,lint]" --editable "./bench[peers]"
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo          ## fit bundled data, judge the model, write a page with the results
@@ -42,23 +42,23 @@ test-all: $(VENV)/.test      ## also the slow statistical checks, and new exampl
 
 # Without torch and the peers: the plugin installed_only leaves out tests that import them, and lists
 # those. The package is installed, not linked, so that two versions of numba never share a cache.
-$(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
+$(OLDEST)/.installed: pyproject.toml bench/pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv --clear $(OLDEST)
-	$(OLDEST)/bin/python $(INSTALL) --constraint constraints-oldest.txt ".[bench,report]" \
+	$(OLDEST)/bin/python $(INSTALL) --constraint constraints-oldest.txt ".[report]" ./bench \
 	    pytest pytest-xdist hypothesis
 	@touch $@
 
 test-oldest: $(OLDEST)/.installed  ## the fast tests with the oldest versions that pyproject.toml allows
-	$(OLDEST)/bin/python $(INSTALL) --no-deps --force-reinstall .
+	$(OLDEST)/bin/python $(INSTALL) --no-deps --force-reinstall . ./bench
 	PYTHONPATH=tests $(OLDEST)/bin/python -m pytest -p installed_only $(ON_ALL_CORES) \
-	    tests --pyargs censquant
+	    tests bench/tests --pyargs censquant censquant_bench
 
 # KINDS="Haswell generic" are run alone; KINDS=another is one kind that differs from this machine.
 test-processors: $(VENV)/.test  ## the tests of fits and pages, computed as on other kinds of processors
 	$(BIN)/python tests/processors.py $(KINDS)
 
 # The wheel is built from the sdist, and the tests and README are those of the sdist. Nothing but the
-# core is installed beside pytest and hypothesis.
+# core is installed beside pytest and hypothesis, and only afterwards the benchmark.
 test-wheel: | $(BIN)/python  ## build sdist and wheel, test the wheel in a clean environment
 	rm -rf dist $(WHEEL)
 	$(PIP) build
@@ -70,6 +70,9 @@ test-wheel: | $(BIN)/python  ## build sdist and wheel, test the wheel in a clean
 	cd $(WHEEL)/sdist && PYTHONPATH=tests ../bin/python -m pytest -p installed_only --quiet \
 	    tests/contract/test_packaging.py tests/contract/test_readme.py tests/unit/quantiles \
 	    tests/unit/survival tests/unit/estimators/neural/test_cqrnn_predictions.py
+	$(BIN)/python -m build --outdir dist/bench bench
+	$(WHEEL)/bin/python $(INSTALL) dist/bench/*.whl
+	PYTHONPATH=tests $(WHEEL)/bin/python -m pytest -p installed_only --quiet bench/tests/test_distribution.py
 
 # Compiled kernels are invisible to coverage, so a second run interprets them on small inputs.
 coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
@@ -95,14 +98,14 @@ format: $(VENV)/.test        ## fix what ruff can fix
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.test         ## speed, side by side with a plain torch loop
-	$(BIN)/python benchmarks/train_speed.py
-	$(BIN)/python benchmarks/predict_speed.py
+	$(BIN)/python bench/scripts/train_speed.py
+	$(BIN)/python bench/scripts/predict_speed.py
 
 # Its own environment: Sphinx and its extensions are of no use to anything else here.
-$(DOCS)/.installed: pyproject.toml constraints.txt
+$(DOCS)/.installed: pyproject.toml bench/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python $(INSTALL) --constraint constraints.txt torch
-	$(DOCS)/bin/python $(INSTALL) --constraint constraints.txt --editable ".[docs]"
+	$(DOCS)/bin/python $(INSTALL) --constraint constraints.txt --editable ".[docs]" --editable ./bench
 	@touch $@
 
 # Pages that are made before a build are made anew, so that none outlives what it was made of.
@@ -114,4 +117,4 @@ docs: $(DOCS)/.installed     ## the documentation site with its gallery, warning
 clean:                       ## remove environments, builds, caches and compiled kernels
 	rm -rf $(VENV) $(OLDEST) $(WHEEL) $(DOCS) docs/generated docs/_build dist demo-output .mypy_cache .pytest_cache .ruff_cache \
 	    .hypothesis .coverage
-	find src tests -name __pycache__ -prune -exec rm -rf {} +
+	find src tests bench -name __pycache__ -prune -exec rm -rf {} +

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from censquant import LinearQuantileRegressor, Surv
-from censquant.benchmark import own_dataset, own_method, run
+from censquant_bench import own_dataset, own_method, run
 
 BUNDLED = Path(__file__).parents[1] / "src" / "censquant" / "datasets" / "data" / "gbsg2.csv"
 

@@ -14,10 +14,10 @@ from textwrap import dedent
 
 import pytest
 
-HELPERS = Path(__file__).parent
+HERE = Path(__file__).parent
+HELPERS = (HERE, HERE / "cli", HERE.parent / "bench" / "tests")
 # What a part of censquant needs as soon as it is used.
 NEEDS = {
-    "censquant.benchmark": "pandas",
     "censquant.cli": "typer",
     "censquant.dask": "distributed",
     "censquant.io": "pyarrow",
@@ -64,7 +64,8 @@ def missing(node, folder):
     """Packages that a piece of source needs, itself or through a helper, and that are not there."""
     for module in imported(node):
         top, *rest = module.split(".")
-        helpers = [p for p in (folder / f"{top}.py", HELPERS / f"{top}.py") if p.is_file()]
+        places = (place / f"{top}.py" for place in (folder, *HELPERS))
+        helpers = [place for place in places if place.is_file()]
         if helpers:
             yield from needs_of(helpers[0])
         else:
@@ -75,7 +76,7 @@ def missing(node, folder):
 def needs_of(path):
     """Packages that a file needs for all of its tests and that are not there."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    if not path.is_relative_to(HELPERS):
+    if not any(path.is_relative_to(folder) for folder in HELPERS):
         # The library imports inside a function what only some of its users have.
         tree.body = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
         # Whoever loads a module loads the package around it.

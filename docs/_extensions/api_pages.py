@@ -19,6 +19,7 @@ PARTS = {
     "censquant.torch": "For users of PyTorch",
     "censquant.survival": "Targets and the Kaplan-Meier curve",
     "censquant.quantiles": "Predicted curves",
+    "censquant_bench": "Benchmark",
     "censquant.exceptions": "Errors and warnings",
     "censquant.estimators": "Further names of estimators",
     "censquant.engine": "For those who extend the library",

@@ -18,7 +18,7 @@ PAGES = {
     ROOT / "src" / "censquant" / "_engine" / "training" / "README.md": "engine",
     **{
         path: f"results-{path.stem.replace('_', '-')}"
-        for path in sorted((ROOT / "benchmarks" / "results").glob("*.md"))
+        for path in sorted((ROOT / "bench" / "results").glob("*.md"))
     },
 }
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")

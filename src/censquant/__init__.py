@@ -63,7 +63,6 @@ _HOME = {
 }
 _SUBPACKAGES = (
     "adapters",
-    "benchmark",
     "dask",
     "datasets",
     "engine",
@@ -130,7 +129,9 @@ def __getattr__(name: str) -> Any:
     elif name in _SUBPACKAGES:
         value = import_module(f"censquant.{name}")
     else:
-        raise AttributeError(f"module 'censquant' has no attribute {name!r}")
+        from censquant._plugins import moved_to_bench
+
+        raise moved_to_bench(__name__, name, ("benchmark",))
     globals()[name] = value
     return value
 

@@ -6,7 +6,7 @@ import pytest
 from in_process import run
 from test_fit_command import TARGET, fleet
 
-from censquant.benchmark import compare
+from censquant.metrics import compare
 
 QUICK = ("--folds", 3, "--resamples", 40, "--jobs", 1)
 

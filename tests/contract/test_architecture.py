@@ -26,6 +26,7 @@ LAYERS = (
         "_frames",
         "_html",
         "_leaks",
+        "_plugins",
         "_progress",
         "_row_numbers",
         "_seeds",
@@ -44,7 +45,6 @@ LAYERS = (
     {"estimators"},
     {"engine", "dask", "inspection"},
     {"plotting"},
-    {"benchmark"},
     {"report"},
     {"cli"},
     {"__main__"},
@@ -123,16 +123,8 @@ def test_imports_point_down():
     assert offenders(upward) == {}
 
 
-@pytest.mark.parametrize("part", ["paper", "field", "coverage"])
-def test_only_the_registry_of_the_benchmark_knows_its_parts(part):
-    home, name = PACKAGE / "benchmark" / part, f"censquant.benchmark.{part}."
-    users = {
-        str(path.relative_to(PACKAGE))
-        for path in MODULES
-        for module, _ in imports(path)
-        if not path.is_relative_to(home) and f"{module}.".startswith(name)
-    }
-    assert users == {"benchmark/_registry.py"}
+def test_the_benchmark_is_found_by_entry_points_and_never_imported():
+    assert offenders(imported_from("censquant_bench")) == {}
 
 
 def test_the_ground_floor_imports_only_itself():
@@ -166,14 +158,14 @@ def test_the_import_reader_sees_imports_inside_functions_and_of_private_files(tm
     ]
 
 
-def test_the_torch_part_is_imported_inside_functions_of_estimators_and_benchmark_only():
+def test_the_torch_part_is_imported_inside_functions_of_estimators_only():
     users = {
         (part_of(path), inside)
         for path in MODULES
         for part, inside in of_censquant(path)
         if part == "torch" and part_of(path) != "torch"
     }
-    assert users <= {("estimators", True), ("benchmark", True)}
+    assert users <= {("estimators", True)}
 
 
 def imported_from(*packages):
@@ -186,7 +178,6 @@ def test_only_the_torch_part_imports_torch():
 
 
 def test_only_the_dask_part_imports_dask():
-    # The benchmark names the package it needs for a backend, and imports it by that name.
     assert offenders(imported_from("dask", "distributed"), part="dask") == {}
 
 

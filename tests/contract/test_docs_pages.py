@@ -312,10 +312,12 @@ def test_code_of_the_page_on_clusters_runs_and_shows_what_the_page_says(tmp_path
 
 
 def test_the_benchmark_page_names_every_suite():
+    from censquant_bench import SUITES
+
     page = (DOCS / "benchmark.md").read_text(encoding="utf-8")
     table = page.split("## The experiments")[1].split("##")[0]
     named = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
-    assert named == list(censquant.benchmark.SUITES)
+    assert named == list(SUITES)
 
 
 def class_source(text, name):
@@ -424,7 +426,7 @@ def cells(line):
 
 def table(name):
     """Rows of a table of the committed main results, by its title."""
-    text = (ROOT / "benchmarks" / "results" / "main.md").read_text(encoding="utf-8")
+    text = (ROOT / "bench" / "results" / "main.md").read_text(encoding="utf-8")
     lines = text.split(f"## {name}\n")[1].split("\n## ")[0].splitlines()
     return [cells(line) for line in lines if line.startswith("|") and "±" in line]
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 # The extras whose oldest versions are tested; the others take too much space or time.
-TESTED_EXTRAS = ("cli", "plot", "report", "pandas", "data", "bench")
+TESTED_EXTRAS = ("cli", "plot", "report", "pandas", "data")
 
 
 def source_files(root):

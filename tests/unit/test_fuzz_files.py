@@ -23,7 +23,6 @@ from censquant._engine.objectives import Pinball
 from censquant._engine.training import Checkpoint, TrainingConfig, train
 from censquant._files import write_arrays
 from censquant._storage._persistence import from_part, open_file, to_part
-from censquant.benchmark import ResultsFile
 from censquant.exceptions import ModelFileError, TrainingDivergedError
 from mutations import mutated_file, mutated_lines, sign
 from toys import TAUS, censored_rows, dense, stop_after
@@ -209,6 +208,8 @@ def row(seed):
 
 @pytest.mark.parametrize("n_mutations", COUNTS)
 def test_no_mutation_of_a_file_of_rows_raises_anything_but_its_sentence(watch, n_mutations):
+    from censquant_bench import ResultsFile
+
     rng = np.random.default_rng(4)
     with ResultsFile(watch.path) as results:
         results.append([row(seed) for seed in range(4)])

@@ -1,12 +1,12 @@
 """The command and its parts; each is a short file in ``commands``."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from censquant._plugins import BENCH_COMMAND, load_plugins
 from censquant._version import __version__
 from censquant.cli.commands import (
-    bench,
     compare,
     datasets,
     demo,
@@ -49,6 +49,23 @@ def _options(
     """Censored quantile regression: survival-time quantiles for every individual."""
 
 
-for command in (fit, predict, failures, evaluate, report, compare, export, demo, bench):
+for command in (fit, predict, failures, evaluate, report, compare, export, demo):
     app.command()(command)
+
+
+def add_plugins(target: typer.Typer, commands: dict[str, Any]) -> None:
+    """Add the commands of other distributions; without the benchmark, say how to get it."""
+    for name, command in commands.items():
+        target.command(name)(command)
+    if "bench" not in commands:
+        anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+        target.command("bench", hidden=True, context_settings=anything)(_bench_is_missing)
+
+
+def _bench_is_missing() -> None:
+    """Run the benchmark, which is a distribution of its own."""
+    raise ImportError(f"censquant bench is installed apart, by: {BENCH_COMMAND}")
+
+
+add_plugins(app, load_plugins("censquant.commands"))
 app.add_typer(datasets, name="datasets")

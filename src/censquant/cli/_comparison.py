@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from censquant._files import replacing
+from censquant._plugins import BENCH_COMMAND, load_plugins
 from censquant._validation import look_up
-from censquant.benchmark import Comparison, ComparisonScore, KaplanMeierBaseline
-from censquant.benchmark.peers import PEER_TITLES, available_peers, make_peer
-from censquant.benchmark.reporting import Table, TableCell
 from censquant.cli._arguments import check_file
 from censquant.cli._methods import METHOD_NAMES, make_estimator
+from censquant.cli._tables import Table, TableCell
+from censquant.metrics._compare import Comparison, ComparisonScore, KaplanMeierBaseline
 
 _BASELINE = "kaplan_meier"
 _PEERS = "peers"
@@ -21,8 +21,15 @@ _PEERS = "peers"
 
 def method_titles() -> dict[str, str]:
     """Return the names of all methods, with what is known of them."""
-    own = dict.fromkeys(METHOD_NAMES, "")
-    return {**own, _BASELINE: "one curve for everybody", **PEER_TITLES}
+    titles = {**dict.fromkeys(METHOD_NAMES, ""), _BASELINE: "one curve for everybody"}
+    for peers in _peer_libraries():
+        titles |= peers.PEER_TITLES
+    return titles
+
+
+def _peer_libraries() -> tuple[Any, ...]:
+    """Return installed modules with ``PEER_TITLES``, ``available_peers`` and ``make_peer``."""
+    return tuple(load_plugins("censquant.peers").values())
 
 
 def method_list(names: Sequence[str]) -> list[str]:
@@ -30,7 +37,9 @@ def method_list(names: Sequence[str]) -> list[str]:
     found = list[str]()
     for name in names:
         if name == _PEERS:
-            found.extend(available_peers())
+            if not _peer_libraries():
+                raise ImportError(f"--methods peers needs the benchmark: {BENCH_COMMAND}")
+            found.extend(peer for peers in _peer_libraries() for peer in peers.available_peers())
         else:
             look_up("method", name, method_titles())
             found.append(name)
@@ -50,7 +59,8 @@ def made_methods(
         elif name in METHOD_NAMES:
             made[name] = make_estimator([name], quantiles=quantiles, n_jobs=n_jobs, seed=seed)
         else:
-            made[name] = make_peer(name, random_state=seed)
+            (peers,) = (one for one in _peer_libraries() if name in one.PEER_TITLES)
+            made[name] = peers.make_peer(name, random_state=seed)
     return made
 
 

@@ -15,7 +15,7 @@ from censquant.cli._printable import json_escape, printable
 from censquant.exceptions import LeakageWarning
 
 if TYPE_CHECKING:
-    from censquant.benchmark.reporting import Table
+    from censquant.cli._tables import Table
 
 
 class Reporter:

@@ -1,7 +1,7 @@
-"""Tables of the benchmark in a terminal: as wide as it is, with no cell cut."""
+"""Tables in a terminal: as wide as it is, with no cell cut."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from rich import box
 from rich.cells import cell_len
@@ -9,9 +9,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table as RichTable
-
-if TYPE_CHECKING:
-    from censquant.benchmark.reporting import Table, TableCell
 
 # Leading columns that say what a row is about, and so stand in every part of a table.
 _MOST_REPEATED = 3
@@ -23,7 +20,31 @@ _NOTHING = ("", "–")
 _ENDLESS = 10_000
 
 
-def print_table(console: Console, table: "Table") -> None:
+@dataclass(frozen=True)
+class TableCell:
+    """Plain text of a cell, bold where it is the best."""
+
+    text: str
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in no format yet.
+
+    The leading ``n_labels`` columns are words, set to the left; rows in ``breaks`` begin a new
+    block; ``notes`` are sentences below the table.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    notes: tuple[str, ...] = ()
+    n_labels: int = 1
+    breaks: frozenset[int] = field(default_factory=frozenset)
+
+
+def print_table(console: Console, table: Table) -> None:
     """Print a table, in several parts where the terminal is too narrow for all its columns.
 
     Every part repeats the columns that say what its rows are about, and leaves out the rows that
@@ -41,7 +62,7 @@ def print_table(console: Console, table: "Table") -> None:
         console.print(_drawn(table, columns, title, narrow=True))
 
 
-def _parts(console: Console, table: "Table") -> Iterator[list[int]]:
+def _parts(console: Console, table: Table) -> Iterator[list[int]]:
     """Columns of each part, as many as fit beside the repeated ones."""
     repeated = list(range(_n_repeated(table)))
     shown = repeated.copy()
@@ -54,11 +75,11 @@ def _parts(console: Console, table: "Table") -> Iterator[list[int]]:
     yield shown
 
 
-def _n_repeated(table: "Table") -> int:
+def _n_repeated(table: Table) -> int:
     return min(table.n_labels, _MOST_REPEATED)
 
 
-def _groups(table: "Table", start: int) -> list[list[int]]:
+def _groups(table: Table, start: int) -> list[list[int]]:
     """Columns that must not be parted: the paper's numbers and ours on their left."""
     groups: list[list[int]] = []
     for column in range(start, len(table.columns)):
@@ -69,7 +90,7 @@ def _groups(table: "Table", start: int) -> list[list[int]]:
     return groups
 
 
-def _least_width(console: Console, table: "Table", columns: Sequence[int]) -> int:
+def _least_width(console: Console, table: Table, columns: Sequence[int]) -> int:
     """Width with the words broken as far as is still pleasant."""
     spare = sum(
         max(0, _cells_width(table, column) - _NARROW_WORDS)
@@ -83,22 +104,20 @@ def _width(console: Console, shown: RichTable) -> int:
     return Measurement.get(console, console.options.update(width=_ENDLESS), shown).maximum
 
 
-def _cells_width(table: "Table", column: int) -> int:
+def _cells_width(table: Table, column: int) -> int:
     """Width of the widest cell, and of the widest word of the heading."""
     cells = (_narrow_text(table, row, column) for row in table.rows)
     words = (*cells, *table.columns[column].split())
     return max((cell_len(line) for text in words for line in text.splitlines()), default=0)
 
 
-def _narrow_text(table: "Table", row: Sequence["TableCell"], column: int) -> str:
+def _narrow_text(table: Table, row: Sequence[TableCell], column: int) -> str:
     """Text with one number per line where a cell holds several."""
     text = row[column].text
     return text if column < table.n_labels else text.replace(", ", ",\n")
 
 
-def _drawn(
-    table: "Table", columns: Sequence[int], title: str, *, narrow: bool = False
-) -> RichTable:
+def _drawn(table: Table, columns: Sequence[int], title: str, *, narrow: bool = False) -> RichTable:
     shown = RichTable(
         title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False,
         show_edge=False,

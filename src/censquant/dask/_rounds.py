@@ -240,7 +240,7 @@ def averaged(parts: Sequence[Contribution]) -> Contribution:
     """Return the mean of parameters and of moments, weighted by rows.
 
     Moments are averaged too: beginning every round without them gave larger errors, see
-    ``benchmarks/results/dask_rounds.md``.
+    ``bench/results/dask_rounds.md``.
     """
     total = sum(part.rows for part in parts)
     if total == 0:

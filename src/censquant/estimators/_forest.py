@@ -31,7 +31,7 @@ from censquant.quantiles import QuantileCurve
 
 _N_COARSE = 400  # steps up to the last time in pages that hold no times of training rows
 
-_AUTO_ROWS = 50_000  # rows per tree; see benchmarks/tree_speed.py
+_AUTO_ROWS = 50_000  # rows per tree; see bench/scripts/tree_speed.py
 
 
 class CensoredQuantileForest(TabularRegressor):

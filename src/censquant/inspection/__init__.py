@@ -1,5 +1,8 @@
-"""What a fitted model has learned: dependence on features, importance, contributions, ranks."""
+"""What a fitted model has learned: dependence on features, importance, contributions."""
 
+from typing import NoReturn
+
+from censquant._plugins import moved_to_bench
 from censquant.inspection._contributions import Contributions, contributions
 from censquant.inspection._effects import (
     PartialDependence,
@@ -12,7 +15,6 @@ from censquant.inspection._failures import (
     ExpectedFailuresRow,
     expected_failures,
 )
-from censquant.inspection._ranks import MethodRanks, rank_methods
 from censquant.inspection._table import FeatureTable
 
 __all__ = [
@@ -20,12 +22,14 @@ __all__ = [
     "ExpectedFailures",
     "ExpectedFailuresRow",
     "FeatureTable",
-    "MethodRanks",
     "PartialDependence",
     "PermutationImportance",
     "contributions",
     "expected_failures",
     "partial_dependence",
     "permutation_importance",
-    "rank_methods",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise moved_to_bench(__name__, name, ("MethodRanks", "rank_methods"))

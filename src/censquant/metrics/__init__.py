@@ -4,6 +4,7 @@ from censquant.metrics._a_calibration import ACalibration, a_calibration
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import brier_score, integrated_brier_score
 from censquant.metrics._calibration import km_calibration, pit_band, pit_curve, pit_deviation
+from censquant.metrics._compare import Comparison, compare
 from censquant.metrics._concordance import (
     concordance_index,
     concordance_index_ipcw,
@@ -34,6 +35,7 @@ __all__ = [
     "SCORERS",
     "ACalibration",
     "BootstrapInterval",
+    "Comparison",
     "Coverage",
     "DCalibration",
     "Evaluation",
@@ -43,6 +45,7 @@ __all__ = [
     "bootstrap_interval",
     "brier_score",
     "censored_d_calibration",
+    "compare",
     "concordance_index",
     "concordance_index_ipcw",
     "concordance_index_td",

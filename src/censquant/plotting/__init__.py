@@ -1,12 +1,14 @@
 """Figures of predictions, models and data, drawn with matplotlib on axes the caller may provide."""
 
+from typing import NoReturn
+
+from censquant._plugins import moved_to_bench
 from censquant.plotting._calibration import (
     plot_bounds,
     plot_calibration,
     plot_coverage,
     plot_reliability,
 )
-from censquant.plotting._critical_differences import plot_critical_differences
 from censquant.plotting._features import (
     plot_coefficients,
     plot_contributions,
@@ -24,7 +26,6 @@ __all__ = [
     "plot_comparison",
     "plot_contributions",
     "plot_coverage",
-    "plot_critical_differences",
     "plot_fans",
     "plot_history",
     "plot_importance",
@@ -34,3 +35,7 @@ __all__ = [
     "plot_reliability",
     "plot_survival",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise moved_to_bench(__name__, name, ("plot_critical_differences",))

@@ -3,13 +3,11 @@
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
-from censquant.inspection import rank_methods
 from censquant.metrics import (
     BootstrapInterval,
     Evaluation,
@@ -21,7 +19,6 @@ from censquant.metrics import (
 from censquant.plotting import (
     plot_calibration,
     plot_comparison,
-    plot_critical_differences,
     plot_history,
     plot_survival,
 )
@@ -293,31 +290,6 @@ def test_wrong_results_are_refused():
         plot_comparison({"a": (1.0, 2.0)})
 
 
-SCORES = pd.DataFrame(
-    RNG.normal(size=(15, 4)) + np.array([0.0, 0.3, 2.0, 5.0]), columns=list("abcd")
-)
-
-
-def test_mean_ranks_begin_with_the_best_and_groups_are_joined():
-    ranks = rank_methods(SCORES)
-    ax = plot_critical_differences(SCORES)
-    assert names(ax) == [ranks.methods[place] for place in ranks.order]
-    assert_allclose(ax.lines[0].get_xdata(), ranks.mean_ranks[ranks.order])
-    assert_allclose(np.ptp(ax.lines[1].get_xdata()), ranks.critical_difference)
-    bars = ax.collections[1:]
-    assert len(bars) == len(ranks.groups)
-    assert f"critical difference {ranks.critical_difference:.2f}" in {
-        text.get_text() for text in ax.texts
-    }
-    assert ax.get_xlabel() == "mean rank over 15 data sets, 1 is best"
-
-
-def test_ranks_that_were_computed_are_drawn_as_they_are():
-    ranks = rank_methods(SCORES, higher_is_better=True)
-    assert names(plot_critical_differences(ranks))[0] == "d"
-    assert names(plot_critical_differences(SCORES, higher_is_better=True))[0] == "d"
-
-
 @pytest.mark.parametrize(
     "draw",
     [
@@ -326,7 +298,6 @@ def test_ranks_that_were_computed_are_drawn_as_they_are():
         lambda ax: plot_calibration(MODEL, FRAME, Y, ax=ax),
         lambda ax: plot_history(records(), ax=ax),
         lambda ax: plot_comparison({"a": evaluation(0.5)}, ax=ax),
-        lambda ax: plot_critical_differences(SCORES, ax=ax),
     ],
 )
 def test_given_axes_are_used_and_pyplot_knows_no_other(draw):

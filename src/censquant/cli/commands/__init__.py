@@ -3,7 +3,6 @@
 Whatever is slow to import is imported inside the functions, so that ``--help`` is fast.
 """
 
-from censquant.cli.commands._bench import bench
 from censquant.cli.commands._compare import compare
 from censquant.cli.commands._datasets import datasets
 from censquant.cli.commands._demo import demo
@@ -15,7 +14,6 @@ from censquant.cli.commands._predict import predict
 from censquant.cli.commands._report import report
 
 __all__ = [
-    "bench",
     "compare",
     "datasets",
     "demo",

@@ -26,9 +26,9 @@ def compare(
     methods: Annotated[
         str,
         typer.Option(
-            help="Methods with commas between: those of fit, kaplan_meier, methods of other "
-            "libraries such as sksurv_forest or lifelines_cox, or peers for all of these that are "
-            "installed. The others are compared with the first."
+            help="Methods with commas between: those of fit, kaplan_meier, and with "
+            "censquant-bench methods of other libraries such as sksurv_forest or lifelines_cox, or "
+            "peers for all of these that are installed. The others are compared with the first."
         ),
     ] = "recommended,cox,kaplan_meier",
     folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation.")] = 5,
@@ -50,7 +50,6 @@ def compare(
     as_json: options.Json = False,
 ) -> None:
     """Compare methods on a table by cross-validation, with intervals and paired tests."""
-    from censquant.benchmark import compare as run
     from censquant.cli._comparison import (
         check_table_place,
         comparison_table,
@@ -61,6 +60,7 @@ def compare(
     from censquant.cli._console import Reporter, bar
     from censquant.cli._study import read_study
     from censquant.cli._target import target_columns, text_options
+    from censquant.metrics import compare as run
 
     report = Reporter(as_json=as_json)
     check_table_place(output, overwrite=force)

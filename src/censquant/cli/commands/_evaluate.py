@@ -84,7 +84,7 @@ def evaluate(
 
 
 def _table(result: Any) -> Any:
-    from censquant.benchmark.reporting import Table, TableCell
+    from censquant.cli._tables import Table, TableCell
 
     rows = []
     for row in result.rows:

@@ -37,9 +37,9 @@ def failures(
     """
     import numpy as np
 
-    from censquant.benchmark.reporting import Table, TableCell
     from censquant.cli._console import Reporter
     from censquant.cli._study import load_table
+    from censquant.cli._tables import Table, TableCell
     from censquant.cli._target import given_columns, text_options
     from censquant.estimators import load_model, load_notes
     from censquant.inspection import expected_failures
