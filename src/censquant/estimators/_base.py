@@ -1,38 +1,64 @@
-"""The contract of a model: it predicts a distribution; every other answer derives from that."""
+"""The contract of a model: it predicts a distribution, from which every prediction derives."""
 
 import os
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from threading import Event
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from censquant._engine.training import side_by_side
+from censquant._rows._features import dense, feature_names, note_of_far_features
 from censquant._rows._frames import Output, labelled
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
-from censquant.estimators._exporting import Exports
 from censquant.estimators._reading import (
+    AT_TIMES,
     BEYOND,
+    EXTRAPOLATES,
+    AtTimes,
     Beyond,
-    BeyondOfFunctions,
+    CurveReader,
+    functions_of_time,
+    identified,
+    map_blocks,
     note_of_levels,
     read_elapsed,
     warn_of,
 )
+from censquant.export._graph import Graph, Value
+from censquant.export._graphs_curves import GraphCurve, GridCurve
+from censquant.export._javascript import PageModel, page_model
+from censquant.export._onnx import write_onnx
 from censquant.metrics import concordance_index
 from censquant.quantiles import CumulativeHazardFunction, QuantileCurve, SurvivalFunction
+from censquant.quantiles._distribution_curve import TailLimit
+from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels
 from censquant.survival import read_target
+from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import default_horizon
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+Levels = ArrayLike | None
+Array = Literal["array"]
+Frame = Literal["frame"]
+Yes = Literal[True]
+No = Literal[False]
+Curve = TypeVar("Curve", QuantileCurve, GraphCurve, GridCurve)
+CurveGraph = tuple[GraphCurve, Value]
+"""Curves, and their reach of shape (n, 1)."""
+Ends = tuple[Floats, Floats] | None
+"""Time and level per row past which a model rests on no data of its own; None if it has a rule."""
 
-class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
+
+class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
     """A fitted model that predicts a distribution of the time to the event per individual.
 
     A subclass fits and implements one method, :meth:`predict_curve`; every other prediction
@@ -62,13 +88,26 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
     # scikit-survival's score() of its own estimators reads this: we predict times, not risks.
     _predict_risk_score = False
 
-    @abstractmethod
+    _reads_features = False  # whether a subclass has _read_features and _curve_of
+    _feature_range: Floats | None = None  # smallest and largest value of each feature in the fit
+    # False inside an ensemble, which has one model of follow-up, and warnings of its own, for all.
+    _stands_alone = True
+    _stopping: Event | None = None  # ends a fit inside an ensemble
+    _ends_with_its_data = False  # whether _predict_checked may return ends
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._reads_features
+        return tags
+
+    # Curves
+
     def predict_curve(self, X: Any) -> QuantileCurve:
         """Return the predictive distribution of each row, with its reach.
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
 
         Returns
         -------
@@ -76,29 +115,60 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             In the unit of the times that were fitted. ``curve.reach`` is the highest level of each
             row that the data can speak for.
         """
+        check_is_fitted(self)
+        features = dense(self._read_features(X))
+        (curve,) = side_by_side([lambda stopping: self._curve_of(features)])
+        return curve
 
-    # Inside an ensemble, which has checked the features once for all of its members
+    def _read_features(self, X: Any) -> Any:
+        """Return ``X`` as a checked array or sparse matrix, one row per individual."""
+        raise NotImplementedError(f"{type(self).__name__} must implement predict_curve.")
 
-    _ends_with_its_data = False
-    """Whether the second value of :meth:`_predict_checked` may say where the data end."""
+    def _column_names(self) -> list[str]:
+        """Return the names of the columns that ``_read_features`` returns."""
+        return feature_names(self)
 
-    def _predict_checked(
-        self, x: NDArray[Any], levels: Floats
-    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
-        """Return quantiles of checked features, and where the data behind them end.
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        """Return the curves of checked rows, with their reach, in the user's unit of time."""
+        return self.predict_curve(features)
 
-        Times are right-censored ones: those of ``censoring="left"`` are mirrored. The end is a time
-        and a level per row, past which the model rests on no data of its own; None if it has a rule
-        for all levels.
+    def _predict_checked(self, x: NDArray[Any], levels: Floats) -> tuple[Floats, Ends]:
+        """Return quantiles of rows that an ensemble has checked, and where their data end.
+
+        Times are right-censored ones: those of ``censoring="left"`` are mirrored.
         """
-        curve = self._curve_checked(x)
+        curve = self._curve_of(x)
         if self._left_censored:
             return -curve.at(1.0 - levels[::-1])[:, ::-1], None
         return curve.at(levels), None
 
-    def _curve_checked(self, x: NDArray[Any]) -> QuantileCurve:
-        """Return the curves of checked features, in the user's unit of time."""
-        return self.predict_curve(x)
+    def _map_curves(self, X: Any, read: CurveReader, notes: list[str]) -> NDArray[Any]:
+        """Return ``read(curve, rows)`` for all rows; add to ``notes`` what is odd about ``X``.
+
+        Where features are read, memory stays bounded by the result, however many rows there are,
+        and sparse rows become dense a block at a time.
+        """
+        if not self._reads_features:
+            return read(self.predict_curve(X), slice(None))
+        features = self._read_features(X)
+        if self._feature_range is not None:
+            notes += note_of_far_features(features, self._feature_range, self._column_names())
+        return map_blocks(self._curve_of, features, read, getattr(self, "n_jobs", None))
+
+    @property
+    def _left_censored(self) -> bool:
+        """Whether censored events lie before their times."""
+        return getattr(self, "censoring", "right") == "left"
+
+    def _lowest_time(self: Any) -> float:
+        """Return the lowest time that is predicted: where none was negative, none will be."""
+        return 0.0 if self.follow_up_[0] >= 0 else -np.inf
+
+    def _limited(self: Any, curve: Curve) -> Curve:
+        """Return curves, of arrays or of a graph, under the law of tails; a pool has its own."""
+        if not self._stands_alone:
+            return curve
+        return curve.limited(TailLimit.of(*self.follow_up_))
 
     # Predictions
 
@@ -118,32 +188,17 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
 
     @overload
     def predict_quantiles(
-        self,
-        X: Any,
-        quantiles: ArrayLike | None = None,
-        *,
-        beyond: Beyond = "warn",
-        output: Literal["array"] = "array",
+        self, X: Any, quantiles: Levels = None, *, beyond: Beyond = "warn", output: Array = "array"
     ) -> Floats: ...
 
     @overload
     def predict_quantiles(
-        self,
-        X: "pl.DataFrame",
-        quantiles: ArrayLike | None = None,
-        *,
-        beyond: Beyond = "warn",
-        output: Literal["frame"],
+        self, X: "pl.DataFrame", quantiles: Levels = None, *, beyond: Beyond = "warn", output: Frame
     ) -> "pl.DataFrame": ...
 
     @overload
     def predict_quantiles(
-        self,
-        X: Any,
-        quantiles: ArrayLike | None = None,
-        *,
-        beyond: Beyond = "warn",
-        output: Literal["frame"],
+        self, X: Any, quantiles: Levels = None, *, beyond: Beyond = "warn", output: Frame
     ) -> "pd.DataFrame": ...
 
     def predict_quantiles(
@@ -182,27 +237,17 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
 
     @overload
     def predict_interval(
-        self,
-        X: Any,
-        coverage: float = 0.8,
-        *,
-        beyond: Beyond = "warn",
-        output: Literal["array"] = "array",
+        self, X: Any, coverage: float = 0.8, *, beyond: Beyond = "warn", output: Array = "array"
     ) -> Floats: ...
 
     @overload
     def predict_interval(
-        self,
-        X: "pl.DataFrame",
-        coverage: float = 0.8,
-        *,
-        beyond: Beyond = "warn",
-        output: Literal["frame"],
+        self, X: "pl.DataFrame", coverage: float = 0.8, *, beyond: Beyond = "warn", output: Frame
     ) -> "pl.DataFrame": ...
 
     @overload
     def predict_interval(
-        self, X: Any, coverage: float = 0.8, *, beyond: Beyond = "warn", output: Literal["frame"]
+        self, X: Any, coverage: float = 0.8, *, beyond: Beyond = "warn", output: Frame
     ) -> "pd.DataFrame": ...
 
     def predict_interval(
@@ -233,30 +278,20 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
     def predict_survival_function(
         self,
         X: Any,
-        times: ArrayLike | None = None,
-        return_array: Literal[False] = False,
+        times: Levels = ...,
+        return_array: No = ...,
         *,
-        beyond: BeyondOfFunctions = "warn",
+        beyond: AtTimes = ...,
     ) -> NDArray[np.object_]: ...
 
     @overload
     def predict_survival_function(
-        self,
-        X: Any,
-        times: ArrayLike | None,
-        return_array: Literal[True],
-        *,
-        beyond: BeyondOfFunctions = "warn",
+        self, X: Any, times: Levels, return_array: Yes, *, beyond: AtTimes = ...
     ) -> Floats: ...
 
     @overload
     def predict_survival_function(
-        self,
-        X: Any,
-        times: ArrayLike | None = None,
-        *,
-        return_array: Literal[True],
-        beyond: BeyondOfFunctions = "warn",
+        self, X: Any, times: Levels = ..., *, return_array: Yes, beyond: AtTimes = ...
     ) -> Floats: ...
 
     def predict_survival_function(
@@ -265,7 +300,7 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         times: ArrayLike | None = None,
         return_array: bool = False,
         *,
-        beyond: BeyondOfFunctions = "warn",
+        beyond: AtTimes = "warn",
     ) -> NDArray[Any]:
         """Return the probability that the event has not happened yet, as a function of time.
 
@@ -292,30 +327,20 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
     def predict_cumulative_hazard_function(
         self,
         X: Any,
-        times: ArrayLike | None = None,
-        return_array: Literal[False] = False,
+        times: Levels = ...,
+        return_array: No = ...,
         *,
-        beyond: BeyondOfFunctions = "warn",
+        beyond: AtTimes = ...,
     ) -> NDArray[np.object_]: ...
 
     @overload
     def predict_cumulative_hazard_function(
-        self,
-        X: Any,
-        times: ArrayLike | None,
-        return_array: Literal[True],
-        *,
-        beyond: BeyondOfFunctions = "warn",
+        self, X: Any, times: Levels, return_array: Yes, *, beyond: AtTimes = ...
     ) -> Floats: ...
 
     @overload
     def predict_cumulative_hazard_function(
-        self,
-        X: Any,
-        times: ArrayLike | None = None,
-        *,
-        return_array: Literal[True],
-        beyond: BeyondOfFunctions = "warn",
+        self, X: Any, times: Levels = ..., *, return_array: Yes, beyond: AtTimes = ...
     ) -> Floats: ...
 
     def predict_cumulative_hazard_function(
@@ -324,7 +349,7 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         times: ArrayLike | None = None,
         return_array: bool = False,
         *,
-        beyond: BeyondOfFunctions = "warn",
+        beyond: AtTimes = "warn",
     ) -> NDArray[Any]:
         """Return the cumulative hazard, minus the logarithm of the survival function.
 
@@ -345,10 +370,10 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         self,
         X: Any,
         elapsed: ArrayLike,
-        quantiles: ArrayLike | None = None,
+        quantiles: Levels = ...,
         *,
-        beyond: Beyond = "warn",
-        output: Literal["array"] = "array",
+        beyond: Beyond = ...,
+        output: Array = ...,
     ) -> Floats: ...
 
     @overload
@@ -356,10 +381,10 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         self,
         X: "pl.DataFrame",
         elapsed: ArrayLike,
-        quantiles: ArrayLike | None = None,
+        quantiles: Levels = ...,
         *,
-        beyond: Beyond = "warn",
-        output: Literal["frame"],
+        beyond: Beyond = ...,
+        output: Frame,
     ) -> "pl.DataFrame": ...
 
     @overload
@@ -367,10 +392,10 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
         self,
         X: Any,
         elapsed: ArrayLike,
-        quantiles: ArrayLike | None = None,
+        quantiles: Levels = ...,
         *,
-        beyond: Beyond = "warn",
-        output: Literal["frame"],
+        beyond: Beyond = ...,
+        output: Frame,
     ) -> "pd.DataFrame": ...
 
     def predict_remaining(
@@ -509,6 +534,86 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
             censoring="left" if left else "right",
         )
 
+    # Reading off curves
+
+    def _levels(self, quantiles: ArrayLike | None) -> Floats:
+        """Return the levels asked for, by default the fitted ones."""
+        check_is_fitted(self)
+        if quantiles is None:
+            return np.asarray(getattr(self, "quantiles_", DEFAULT_QUANTILES), dtype=np.float64)
+        return check_levels(quantiles, name="quantiles")
+
+    def _quantiles_at(self, X: Any, levels: Floats, beyond: str) -> Floats:
+        """Return quantiles for a public method."""
+        check_is_fitted(self)
+        return self._read(
+            X,
+            lambda curve, rows: curve.at(levels),
+            lambda curve, rows: levels,
+            check_choice("beyond", beyond, BEYOND),
+            notes=note_of_levels(levels, getattr(self, "quantiles_", None)),
+            stacklevel=4,
+        )
+
+    def _functions(
+        self, X: Any, times: Levels, return_array: bool, beyond: str, kind: type[SurvivalFunction]
+    ) -> NDArray[Any]:
+        """Return functions of time, or their values, for a public method."""
+        check_is_fitted(self)
+        check_choice("beyond", beyond, AT_TIMES)
+        if times is None and not hasattr(self, "unique_times_"):
+            raise ValueError(
+                f"times must be given, since {type(self).__name__} has no unique_times_, got None."
+            )
+        given = getattr(self, "unique_times_", None) if times is None else times
+        at = read_numbers(given, name="times")
+
+        def levels(curve: QuantileCurve, rows: slice) -> Floats:
+            return 1.0 - curve.survival(at)
+
+        values = functions_of_time(kind, at, return_array=return_array, masked=beyond == "nan")
+        # Functions hide what is not identified themselves.
+        seen = "extrapolate" if beyond == "nan" and not return_array else beyond
+        return self._read(X, values, levels, seen, stacklevel=4)
+
+    def _restricted_mean(self, X: Any, horizon: float, notes: list[str]) -> Floats:
+        """Return means up to a horizon; add to ``notes`` what is odd about ``X``."""
+
+        def read(curve: QuantileCurve, rows: slice) -> Floats:
+            if not curve.is_whole:  # one quantile is all there is to rank by
+                return curve.values[:, 0]
+            mean = curve.restricted_mean(horizon)
+            # E max(T, h) = E T + h - E min(T, h)
+            return curve.restricted_mean(np.inf) + horizon - mean if self._left_censored else mean
+
+        return self._map_curves(X, read, notes)
+
+    def _read(
+        self,
+        X: Any,
+        values: CurveReader,
+        levels: CurveReader,
+        beyond: str,
+        *,
+        limits: CurveReader = lambda curve, rows: curve.limit()[:, None],
+        notes: list[str] | None = None,
+        stacklevel: int = 3,
+    ) -> NDArray[Any]:
+        """Return values read off the curves, with what is not identified treated as asked for.
+
+        ``levels`` returns the levels of the values, in common or for each row; ``limits`` the
+        values at the limit of support.
+        """
+        notes = [] if notes is None else notes
+        note = f"{EXTRAPOLATES} {getattr(self, 'tail_rule_', '')}".rstrip()
+        read = identified(values, levels, limits, beyond, note, notes)
+        found = self._map_curves(X, read, notes)
+        if beyond != "extrapolate":
+            warn_of(notes, stacklevel=stacklevel)
+        return found
+
+    # Files and exports
+
     def predict_dataset(
         self,
         source: Any,
@@ -569,3 +674,123 @@ class BaseQuantileRegressor(Exports, RegressorMixin, BaseEstimator, ABC):
 
         check_is_fitted(self)
         save_estimator(self, path, notes)
+
+    def to_onnx(
+        self,
+        path: str | os.PathLike[str],
+        quantiles: ArrayLike | None = None,
+        *,
+        dtype: str = "float32",
+    ) -> None:
+        """Write the fitted estimator as an ONNX file, which runs without this package.
+
+        Its outputs are ``quantiles`` of shape (n, n_levels), those of :meth:`predict_quantiles`
+        with ``beyond="extrapolate"``, ``median`` of shape (n,), and ``identified`` of shape (n,),
+        the level of :meth:`identified_level` that the quantiles' levels have to be compared with.
+        Any number of rows can be asked for. A model of one level other than 0.5 has no ``median``.
+        Rows that Python refuses, because of infinity or of a missing number where the model takes
+        none, have NaN in all outputs.
+
+        Features are the input ``X``. A :class:`~censquant.CensoredQuantileRegressor` that was
+        fitted to categories has a second input of text, ``categories``, with ``""`` for a missing
+        one; the file's metadata name the columns of both.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced only once the new one is complete.
+        quantiles : array-like of levels in (0, 1), optional
+            By default the levels that were fitted.
+        dtype : {"float32", "float64"}, default "float32"
+            Of the features that it takes and of what it returns; it computes in double precision.
+            Features whose differences are small beside their values, such as dates in seconds,
+            need ``"float64"``.
+        """
+        check_choice("dtype", dtype, ("float32", "float64"))
+        write_onnx(path, self._graph(quantiles), dtype)
+
+    def to_javascript(
+        self,
+        quantiles: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        *,
+        coarse_times: bool = False,
+    ) -> PageModel:
+        """Return the fitted estimator as JSON that a script evaluates in a web page.
+
+        Its outputs are those of :meth:`to_onnx`, and ``survival`` of shape (n, n_times).
+
+        Parameters
+        ----------
+        quantiles : array-like of levels in (0, 1), optional
+            By default the levels that were fitted.
+        times : array-like of shape (n_times,), optional
+            Times at which the survival function is wanted as well.
+        coarse_times : bool, default False
+            Whether times of training rows are kept out of the page: a baseline hazard is stored at
+            means of five event times, and ends of follow-up are rounded. Predicted times then
+            differ from those of Python by a few per cent at most, and less with more rows.
+
+        Returns
+        -------
+        model : PageModel
+            Its ``n_bytes`` say what it adds to a page: forests of many rows are large.
+        """
+        return page_model(self._graph(quantiles, times, coarse_times=coarse_times))
+
+    def _graph(
+        self, quantiles: Levels, times: Levels = None, *, coarse_times: bool = False
+    ) -> Graph:
+        """Return the model as a graph from features to quantiles at some levels."""
+        check_is_fitted(self)
+        graph = Graph(coarse_times=coarse_times)
+        self._add_outputs(graph, *self._graph_curve(graph), quantiles, times)
+        graph.hide_unusable()
+        graph.drop_unused()
+        return graph
+
+    def _add_outputs(
+        self, graph: Graph, curve: GraphCurve, reach: Value, quantiles: Levels, times: Levels
+    ) -> None:
+        """Make curves and their reach ``(n, 1)`` the outputs of a graph."""
+        levels = self._levels(quantiles)
+        graph.outputs["quantiles"] = curve.at(levels)
+        if len(curve.taus) > 1 or 0.5 in curve.taus:
+            graph.outputs["median"] = curve.at([0.5]).reshape()
+        graph.outputs["identified"] = reach.reshape()
+        graph.facts = {"quantiles": levels.tolist(), "left_censored": self._left_censored}
+        if times is not None:
+            at = read_numbers(times, name="times")
+            asked = graph.repeated(at, next(iter(graph.inputs.values())))
+            graph.outputs["survival"] = 1.0 - curve.levels_of(asked)
+            graph.facts["times"] = at.tolist()
+
+    def _graph_curve(self, graph: Graph) -> CurveGraph:
+        """Return the curves and their reach ``(n, 1)`` in a graph, whose inputs it declares."""
+        shape: Any = getattr(self, "_input_shape", ())
+        if len(shape) > 1:
+            raise TypeError(
+                f"{type(self).__name__} cannot be exported: it was fitted to samples of shape "
+                f"{shape}, and the export knows tables only."
+            )
+        names = feature_names(self)
+        numbers = graph.numbers(len(names), names)
+        graph.require_finite(numbers, may_be_missing=True)
+        return self._curve_of_numbers(numbers)
+
+    def _curve_of_numbers(self, numbers: Value) -> CurveGraph:
+        """Return curves and their reach ``(n, 1)`` for features that are numbers in a graph."""
+        x = self._numbers_graph(numbers)
+        x.graph.require_finite(x)
+        return self._curve_of_graph(x)
+
+    def _numbers_graph(self, numbers: Value) -> Value:
+        """Return what ``_read_features`` makes of numbers, in a graph."""
+        return numbers
+
+    def _curve_of_graph(self, x: Value) -> CurveGraph:
+        """Return what ``_curve_of`` does, in a graph."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be exported: the export knows the estimators of "
+            "censquant, pools and pipelines of them."
+        )

@@ -26,7 +26,7 @@ from censquant._storage._persistence import fitted_part, own_arrays, restored
 from censquant._trees._follow_up import FollowUp, ReachRule, followed, stored_follow_up
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_flag
-from censquant.estimators._feature_model import FeatureModel
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.exceptions import ModelFileError
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve
@@ -67,7 +67,7 @@ class TableRows:
         )
 
 
-class TabularRegressor(FeatureModel):
+class TabularRegressor(BaseQuantileRegressor):
     """An estimator that fits features and censored times at once, without a training loop.
 
     A subclass has the parameters ``quantiles``, ``censoring`` and ``random_state`` and implements
@@ -79,9 +79,14 @@ class TabularRegressor(FeatureModel):
     quantiles: ArrayLike | None
     censoring: str
     random_state: Any
+    quantiles_: Floats
+    unique_times_: Floats
+    follow_up_: tuple[float, float]
+    horizon_: float
     n_features_in_: int
     time_transform_: TimeTransform
     _follow_up: FollowUp | None
+    _reads_features = True
 
     # What a subclass implements
 

@@ -69,7 +69,7 @@ def test_one_prediction_runs_every_network_once(model, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_prediction(n_jobs, monkeypatch):
     model = CensoredQuantileForest(n_estimators=10, n_jobs=n_jobs, random_state=0).fit(X, Y)
-    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    monkeypatch.setattr("censquant.estimators._reading._BLOCK_ROWS", 7)
     blocks, original = [], type(model)._curve_of
 
     def interrupted(self, features):
@@ -114,7 +114,7 @@ def test_sparse_features_give_the_fit_of_dense_ones(model, monkeypatch):
     expected = quantiles(model.fit(rows, Y), rows)
     model.fit(sparse, Y)
     np.testing.assert_array_equal(quantiles(model, rows), expected)
-    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    monkeypatch.setattr("censquant.estimators._reading._BLOCK_ROWS", 7)
     np.testing.assert_allclose(quantiles(model, sparse), expected, rtol=1e-12)
 
 

@@ -12,7 +12,7 @@ from censquant._rows._features import check_features, feature_names, refuse_over
 from censquant._storage._parts import Part
 from censquant._trees._follow_up import FollowUp, ReachRule, followed
 from censquant._typing import Floats
-from censquant.estimators._feature_model import FeatureModel
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._summary import CoefficientSummary
 from censquant.export._graph import Value
@@ -22,7 +22,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.survival._transform import TimeTransform
 
 
-class LinearModel(FeatureModel):
+class LinearModel(BaseQuantileRegressor):
     """Predictions from coefficients, one set per level; a subclass fits them.
 
     ``_follow_up`` knows how long individuals were followed, or is None if nothing was censored.
@@ -31,6 +31,10 @@ class LinearModel(FeatureModel):
     coefficients there.
     """
 
+    quantiles_: Floats
+    unique_times_: Floats
+    follow_up_: tuple[float, float]
+    horizon_: float
     n_features_in_: int
     coef_: Floats
     intercept_: Floats
@@ -43,6 +47,7 @@ class LinearModel(FeatureModel):
     _path_levels: Floats | None = None
     _path_coefficients: Floats | None = None
     _follow_up: FollowUp | None
+    _reads_features = True
     _has_intercept: bool
     _note: str
 
@@ -63,7 +68,7 @@ class LinearModel(FeatureModel):
         if self._path_coefficients is not None:
             slopes, intercept = self._path_coefficients[:, 1:], self._path_coefficients[:, 0]
         with np.errstate(over="ignore", invalid="ignore"):
-            values: Floats = features @ slopes.T + intercept
+            values: Floats = np.asarray(features, dtype=np.float64) @ slopes.T + intercept
         refuse_overflow(values, features, feature_names(self))
         if self._path_levels is not None:
             # The requested level keeps the value of its own coefficients where neighbours cross it.
@@ -78,9 +83,6 @@ class LinearModel(FeatureModel):
         times = self.time_transform_.inverse(-values if left else values)
         curve = QuantileCurve.adopt(times, self._curve_levels, self._lowest_time())
         return self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
-
-    def _curve_checked(self, x: NDArray[Any]) -> QuantileCurve:
-        return self._curve_of(np.asarray(x, dtype=np.float64))
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         values, left = self._predicted_graph(x), self.time_transform_.mirror

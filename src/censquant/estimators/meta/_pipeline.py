@@ -12,7 +12,7 @@ from censquant._rows._features import columns_of_fit, refuse_swapped
 from censquant._storage._parts import Part
 from censquant._storage._persistence import parameters_of, restored_parameters
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.estimators._reading import Ask
+from censquant.estimators._reading import CurveReader
 from censquant.exceptions import ModelFileError
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve
@@ -103,8 +103,8 @@ class QuantilePipeline(BaseQuantileRegressor, Pipeline):
         curve: QuantileCurve = self._regressor.predict_curve(self._transformed(X))
         return curve
 
-    def _map_curves(self, X: Any, ask: Ask, notes: list[str]) -> NDArray[Any]:
-        answer: NDArray[Any] = self._regressor._map_curves(self._transformed(X), ask, notes)
+    def _map_curves(self, X: Any, read: CurveReader, notes: list[str]) -> NDArray[Any]:
+        answer: NDArray[Any] = self._regressor._map_curves(self._transformed(X), read, notes)
         return answer
 
     def _curve_of_numbers(self, numbers: Value) -> tuple[GraphCurve, Value]:

@@ -18,7 +18,7 @@ from censquant._engine.training import (
     train,
 )
 from censquant._trees._follow_up import FollowUp
-from censquant.estimators._feature_model import FeatureModel
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.neural._architecture import new_network
 from censquant.estimators.neural._convergence import warn_of_failed_training
 from censquant.estimators.neural._facts import DataFacts
@@ -30,7 +30,7 @@ from censquant.survival import Target
 from censquant.survival._transform import TimeTransform
 
 
-class TrainsOnRows(FeatureModel):
+class TrainsOnRows(BaseQuantileRegressor):
     """Trains networks on rows, wherever they are stored, and keeps what predictions need."""
 
     quantiles: ArrayLike | None
@@ -54,10 +54,15 @@ class TrainsOnRows(FeatureModel):
     random_state: Any
     device: str | None
     verbose: int
+    quantiles_: NDArray[np.float64]
+    unique_times_: NDArray[np.float64]
+    follow_up_: tuple[float, float]
+    horizon_: float
     models_: list[TrainedModel]
     history_: History
     time_transform_: TimeTransform
     _follow_up: FollowUp | None
+    _reads_features = True
     _input_shape: tuple[int, ...]
     _fit_parameters: dict[str, Any]
 

@@ -150,7 +150,7 @@ def test_extrapolation_is_warned_about_once_at_the_users_line(call):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_extrapolation_in_a_late_block_is_warned_about_too(monkeypatch, n_jobs):
-    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    monkeypatch.setattr("censquant.estimators._reading._BLOCK_ROWS", 7)
     order = np.argsort(MODEL.predict_quantiles(X, beyond="extrapolate")[:, -1])
     latest = MODEL.predict_quantiles(X[order], beyond="extrapolate")[-2:, -1]
     model = limited(MODEL, latest.mean()).set_params(n_jobs=n_jobs)
@@ -160,7 +160,7 @@ def test_extrapolation_in_a_late_block_is_warned_about_too(monkeypatch, n_jobs):
 
 
 def test_the_reach_of_further_blocks_is_not_computed_once_one_extrapolates(monkeypatch):
-    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    monkeypatch.setattr("censquant.estimators._reading._BLOCK_ROWS", 7)
     asked = []
     followed = Limited._followed
     monkeypatch.setattr(

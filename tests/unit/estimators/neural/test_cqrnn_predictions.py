@@ -228,7 +228,7 @@ def test_long_tables_are_answered_block_by_block(monkeypatch, name, n_jobs):
         )
 
     expected = answers()
-    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    monkeypatch.setattr("censquant.estimators._reading._BLOCK_ROWS", 7)
     for answer, whole in zip(answers(), expected, strict=True):
         np.testing.assert_allclose(answer, whole, rtol=1e-12, atol=1e-13)
 

@@ -108,7 +108,7 @@ def test_images_need_a_network():
 def test_many_images_are_answered_block_by_block(monkeypatch, n_jobs):
     model = small(network=convolution, n_jobs=n_jobs).fit(IMAGES, Y)
     expected = quantiles(model, IMAGES)
-    monkeypatch.setattr("censquant.estimators._feature_model._BLOCK_ROWS", 7)
+    monkeypatch.setattr("censquant.estimators._reading._BLOCK_ROWS", 7)
     curve_of, sizes = CQRNN._curve_of, []
     monkeypatch.setattr(
         CQRNN, "_curve_of", lambda self, rows: sizes.append(len(rows)) or curve_of(self, rows)

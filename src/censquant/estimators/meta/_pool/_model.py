@@ -25,7 +25,7 @@ from censquant._trees._follow_up import FollowUp, ReachRule, followed
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_n_jobs
 from censquant._warn import warn_user
-from censquant.estimators._feature_model import FeatureModel
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.meta._pool._candidates import LEVELS, ask, is_refitted
 from censquant.estimators.meta._pool._cross_fit import MOST_COMPARED, Candidate, CrossFit
 from censquant.estimators.meta._pool._files import pool_part, restored_pool
@@ -65,7 +65,7 @@ _TAIL_RULE = (
 )
 
 
-class Pool(FeatureModel):
+class Pool(BaseQuantileRegressor):
     """Candidates that were cross-fitted, weighted and pooled; subclasses say which.
 
     A subclass has the parameters ``quantiles``, ``cv``, ``censoring``, ``n_jobs``,
@@ -79,6 +79,10 @@ class Pool(FeatureModel):
     random_state: Any
     verbose: int
 
+    quantiles_: Floats
+    unique_times_: Floats
+    follow_up_: tuple[float, float]
+    horizon_: float
     n_features_in_: int
     time_transform_: TimeTransform
     estimators_: dict[str, list[Any]]
@@ -91,6 +95,7 @@ class Pool(FeatureModel):
     _input_shape: tuple[int, ...]
     _mixture: Mixture
     _follow_up: FollowUp | None
+    _reads_features = True
     _unstored_parameters = ("cv", "random_state")  # by a model file
 
     def _check_parameters(self) -> None:
