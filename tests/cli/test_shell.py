@@ -16,13 +16,13 @@ COMMAND = (sys.executable, "-m", "censquant")
 WAITING = """
 import sys, time
 from censquant.io import _predict
-original = _predict.Question.answer
+original = _predict.RowPredictor.predict
 def slow(*arguments):
     answer = original(*arguments)
     print("predicted a piece", flush=True)
     time.sleep(120)
     return answer
-_predict.Question.answer = slow
+_predict.RowPredictor.predict = slow
 sys.argv = ["censquant", "predict", "model", "fleet.csv", "-o", "out.csv", "--chunk-rows", "20"]
 from censquant.cli import main
 main()

@@ -31,6 +31,7 @@ LAYERS = (
         "_row_numbers",
         "_seeds",
         "_typing",
+        "_units",
         "_validation",
         "_version",
         "_warn",

@@ -9,14 +9,8 @@ from numpy.typing import NDArray
 
 from censquant.cli._arguments import column_list
 from censquant.cli._console import Reporter, bar
-from censquant.io import (
-    Table,
-    TableError,
-    TargetColumns,
-    TextOptions,
-    columns_to_leave_out,
-    read_table,
-)
+from censquant.io import TableError, TargetColumns, TextOptions, read_table
+from censquant.io._table import Table, columns_to_leave_out
 from censquant.survival import Target
 
 _FEWEST_ROWS = 4

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from censquant.io._error import TableError, option
-from censquant.io._options import MISSING, THOUSANDS, TextOptions
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from censquant.io._options import MISSING, THOUSANDS, TableError, TextOptions, option
 
 NUMBER, TEXT, DATE, OTHER = "number", "text", "date", "other"
 
@@ -19,31 +22,20 @@ _MANY_NUMBERS = 10
 _FEW = 3
 _FIRST_ROWS = 1_000
 _ALONE = "write plain numbers, without units, currencies and other signs"
+_OTHER_USES = f"{_ALONE}, or name the column by {option('categorical')} or {option('drop')}"
 # Dates outside of these years stand for a missing one.
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
 class Columns:
-    """Reads columns of one table, each by its name.
+    """Turns columns of one table, which messages call ``shown``, into numbers, text and dates."""
 
-    Parameters
-    ----------
-    shown : str
-        What messages call the table.
-    options : TextOptions
-    is_text : bool
-        Whether the table's format has no types.
-    """
-
-    def __init__(self, shown: str, options: TextOptions, *, is_text: bool) -> None:
-        self._shown, self._options, self._is_text = shown, options, is_text
+    def __init__(self, shown: str, options: TextOptions) -> None:
+        self._shown, self._options = shown, options
         self._missing = {*MISSING, *options.missing}
 
     def values(self, column: Any) -> Any:
         """Return a column without padding, null where a value is missing; other types stay."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if _is_string(column.type):
@@ -54,8 +46,6 @@ class Columns:
 
     def kind(self, values: Any) -> str:
         """Return what a whole column holds; text is only what can be nothing else."""
-        import pyarrow as pa
-
         kind = _kind_of_type(values.type)
         if kind != TEXT:
             return kind
@@ -70,9 +60,6 @@ class Columns:
 
         ``first_row`` is the number of rows before it, for the message about one that is no number.
         """
-        import numpy as np
-        import pyarrow as pa
-
         kind = _kind_of_type(values.type)
         if kind in (DATE, OTHER):
             raise TableError(
@@ -88,8 +75,6 @@ class Columns:
 
     def text_notes(self, numbers: Sequence[Any]) -> dict[str, Any]:
         """Return options for further tables; a decimal mark that was found counts as given."""
-        import pyarrow.compute as pc
-
         mark = self._options.decimal_mark
         is_there = any(
             _is_string(column.type) and pc.any(pc.match_substring(column, mark)).as_py()
@@ -100,8 +85,6 @@ class Columns:
 
     def refuse_doubtful(self, values: Any, name: str) -> None:
         """Refuse text that is probably meant to be numbers, and say how to read it."""
-        import pyarrow.compute as pc
-
         other_uses = [("categorical", name), ("drop", name)]
         if marks := self._marks_for(values):
             example = _short(values[self._first_wrong(values)].as_py())
@@ -122,8 +105,7 @@ class Columns:
             raise TableError(
                 f"The column {name!r} of {self._shown} holds numbers such as "
                 f"{_short(distinct[0].as_py())!r}",
-                remedy=f"{_ALONE}, or name the column by {option('categorical')} or "
-                f"{option('drop')}",
+                remedy=_OTHER_USES,
             )
         is_number = self._numeric(distinct)
         n_numbers = pc.sum(is_number).as_py() or 0
@@ -136,10 +118,7 @@ class Columns:
                 f"{shown}{dots}"
             )
             if _has_digits(others[0].as_py()):
-                raise TableError(
-                    problem, remedy=f"{_ALONE}, or name the column by {option('categorical')} or "
-                    f"{option('drop')}",
-                )  # fmt: skip
+                raise TableError(problem, remedy=_OTHER_USES)
             raise TableError(problem, [("missing", _short(others[0].as_py())), *other_uses])
 
     def dates(self, values: Any, name: str, date_format: str | None) -> Any:
@@ -147,9 +126,6 @@ class Columns:
 
         Those with a time zone have the type of universal time, others have none.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
             zone = "UTC" if getattr(values.type, "tz", None) else None
             found = values.cast(pa.timestamp("us", tz=zone), safe=False)
@@ -174,8 +150,6 @@ class Columns:
         return found
 
     def _refuse_some_zones(self, values: Any, name: str) -> None:
-        import pyarrow.compute as pc
-
         dates = values.filter(pc.fill_null(pc.match_substring_regex(values, _DATE), False))
         zoned = pc.match_substring_regex(dates, _ZONE)
         with_zone, without = (dates.filter(some) for some in (zoned, pc.invert(zoned)))
@@ -189,8 +163,6 @@ class Columns:
 
     def _refuse_endless(self, values: Any, dates: Any, name: str) -> None:
         """Refuse dates that stand for no date, such as 9999-12-31."""
-        import pyarrow.compute as pc
-
         year = pc.year(dates)
         wrong = pc.or_(pc.less(year, _FIRST_YEAR), pc.greater(year, _LAST_YEAR))
         if not pc.any(wrong).as_py():
@@ -206,9 +178,6 @@ class Columns:
 
     def _parsed(self, values: Any) -> Any:
         """Return text as numbers, None if a value is none."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         decimal, thousands = self._options.decimal_mark, self._options.thousands
         if _is_string(values.type):
             if thousands is not None:
@@ -226,8 +195,6 @@ class Columns:
 
     def _refuse_thousands(self, values: Any, name: str) -> None:
         """Refuse numbers in which the decimal mark may separate thousands."""
-        import pyarrow.compute as pc
-
         decimal = self._options.decimal_mark
         # Commas are decimal marks only where that was said, of the table as a whole.
         is_settled = self._options.decimal is not None and decimal == "."
@@ -246,7 +213,7 @@ class Columns:
             )
 
     def may_hold_thousands(self, values: Any) -> bool:
-        """Say whether all values have three decimals, of which nobody knows what they mean."""
+        """Whether all values have three decimals, which may be thousands."""
         mark, given = self._options.decimal_mark, self._options
         if given.decimal or given.thousands or not _is_string(values.type):
             return False
@@ -255,8 +222,6 @@ class Columns:
 
     def _marks_for(self, values: Any) -> list[tuple[str, str]]:
         """Return the options, any of which makes a column of text one of numbers."""
-        import pyarrow.compute as pc
-
         found = []
         if self._options.thousands is None:
             for mark in THOUSANDS:
@@ -268,24 +233,18 @@ class Columns:
                     for decimal in decimals
                 ):
                     found.append(("thousands", mark))
-        thousands, other = (
-            self._options.thousands,
-            "." if self._options.decimal_mark == "," else ",",
-        )
+        thousands = self._options.thousands
+        other = "." if self._options.decimal_mark == "," else ","
         if thousands != other and _all_match(values, _number_form(other, thousands)):
             found.append(("decimal", other))
         return found
 
     def _numeric(self, values: Any) -> Any:
-        """Say of each text whether it is a number."""
-        import pyarrow.compute as pc
-
+        """Mark the texts that are numbers."""
         form = _number_form(self._options.decimal_mark, self._options.thousands)
         return pc.match_substring_regex(values, form)
 
     def _first_wrong(self, values: Any) -> int:
-        import pyarrow.compute as pc
-
         return int(pc.index(pc.fill_null(self._numeric(values), True), False).as_py())
 
     def _not_numbers(self, values: Any, name: str, first_row: int) -> TableError:
@@ -331,9 +290,6 @@ def _possible_formats(text: str) -> list[str]:
 
 
 def _iso_dates(values: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     matched = pc.fill_null(pc.match_substring_regex(values, _DATE), False)
     kept = pc.if_else(matched, values, pa.scalar(None, values.type))
     try:
@@ -374,12 +330,10 @@ def _three_decimals(decimal: str) -> str:
 
 
 def _looks_like_thousands(values: Any, decimal: str, *, few: int) -> bool:
-    """Say whether all numbers with a decimal mark have three decimals, and others are below 1000.
+    """Whether all numbers with a decimal mark have three decimals, and others are below 1000.
 
     ``few`` is how many of each kind there must be, unless a decimal ends with 0.
     """
-    import pyarrow.compute as pc
-
     marked = values.filter(pc.fill_null(pc.match_substring(values, decimal), False))
     if not _all_match(marked, _three_decimals(decimal)):
         return few == 0 and len(marked) == 0
@@ -393,9 +347,7 @@ def _looks_like_thousands(values: Any, decimal: str, *, few: int) -> bool:
 
 
 def _have_one_unit(texts: Any) -> bool:
-    """Say whether texts are numbers that all have the same unit behind or currency before them."""
-    import pyarrow.compute as pc
-
+    """Whether texts are numbers that all have the same unit behind or currency before them."""
     # Letters in front are those of identifiers.
     form = r"^(?P<before>[^\w\s+.-]?\s*)[+-]?\d[\d.,]*(?P<behind>\s*[^\d\s][^\d]*|)$"
     parts = pc.extract_regex(texts, form)
@@ -406,38 +358,24 @@ def _have_one_unit(texts: Any) -> bool:
 
 
 def _has_digits(text: str) -> bool:
-    """Say whether a text may be a quantity, which must not be counted as missing."""
+    """Whether a text may be a quantity, which must not be counted as missing."""
     return any(letter.isdigit() for letter in text)
 
 
 def _all_match(values: Any, form: str) -> bool:
-    import pyarrow.compute as pc
-
     return bool(pc.all(pc.match_substring_regex(values, form)).as_py()) and len(values) > 0
 
 
 def _is_string(type_: Any) -> bool:
-    import pyarrow as pa
-
-    named = (pa.types.is_string, pa.types.is_large_string)
-    newer = getattr(pa.types, "is_string_view", None)
-    return any(test(type_) for test in (*named, *([newer] if newer else [])))
+    tests = ("is_string", "is_large_string", "is_string_view")  # the last of newer versions
+    return any(getattr(pa.types, test, lambda _: False)(type_) for test in tests)
 
 
 def _kind_of_type(type_: Any) -> str:
-    import pyarrow as pa
-
     if _is_string(type_) or pa.types.is_null(type_):
         return TEXT
-    if any(
-        test(type_)
-        for test in (
-            pa.types.is_integer,
-            pa.types.is_floating,
-            pa.types.is_decimal,
-            pa.types.is_boolean,
-        )
-    ):
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    if any(test(type_) for test in tests):
         return NUMBER
     return DATE if pa.types.is_date(type_) or pa.types.is_timestamp(type_) else OTHER
 
@@ -448,15 +386,13 @@ def _short(text: str) -> str:
 
 def level_texts(values: Any) -> Any:
     """Return values as text, the same for 1 and 1.0, which files of some programs mix."""
-    import pyarrow as pa
-
     if pa.types.is_floating(values.type):
         with contextlib.suppress(pa.ArrowInvalid):  # not whole
             values = values.cast(pa.int64())
     return values.cast(pa.large_string())
 
 
-def named(names: Sequence[str]) -> str:
-    """Return column names for a sentence, the first few of them."""
+def list_names(names: Sequence[str]) -> str:
+    """Return the first few column names for a sentence."""
     shown = ", ".join(repr(name) for name in names[:5])
     return f"{shown}, ..." if len(names) > 5 else shown

@@ -1,10 +1,15 @@
-"""How the text of a table is to be read."""
+"""How the text of a table is read, and the error of one that needs more options."""
 
 import codecs
+import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from censquant.io._error import TableError, option
+# Around the name of an option inside a text; neither is a character of any language.
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_OPTION = re.compile(f"{_OPEN}(.*?){_CLOSE}")
 
 # What pandas takes for a missing value, so that a file means the same to both.
 MISSING = (
@@ -14,6 +19,67 @@ MISSING = (
 THOUSANDS = (".", ",", " ", "'")
 # Half a page that every text encoding can hold.
 _SAMPLE = "days,failed\n1,0\n"
+
+
+def option(name: str) -> str:
+    """Mark an option's name in a :class:`TableError`; the command shows it as --name."""
+    return f"{_OPEN}{name}{_CLOSE}"
+
+
+class TableError(ValueError):
+    """A table that cannot be read as it is, with the options that would help.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, without a full stop.
+    options : sequence of (str, str), default ()
+        Names and values of options, each of which would help.
+    remedy : str, default ""
+        What else would help, in words.
+    about : str, default ""
+        Name of the option that was given and is wrong.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        options: Sequence[tuple[str, str]] = (),
+        remedy: str = "",
+        *,
+        about: str = "",
+    ) -> None:
+        self.problem, self.options = problem, tuple(options)
+        self.remedy, self.about = remedy, about
+        shown = [f"{name}={value!r}" for name, value in self.options]
+        super().__init__(_OPTION.sub(r"\1", self._sentence("pass", shown, about)))
+
+    def for_shell(self) -> str:
+        """Return the message with the options as the command takes them."""
+        sentence = self._sentence(
+            "add",
+            [f"{_typed(name)} {_quoted(value)}" for name, value in self.options],
+            _typed(self.about),
+        )
+        return _OPTION.sub(lambda found: _typed(found[1]), sentence)
+
+    def _sentence(self, verb: str, options: list[str], about: str) -> str:
+        added = [f"{verb} {' or '.join(options)}"] if options else []
+        remedies = ", or ".join([*added, *([self.remedy] if self.remedy else [])])
+        said = f"{self.problem}: {remedies}" if remedies else self.problem
+        return f"{about}: {said}{'' if said.endswith('?') else '.'}".removeprefix(": ")
+
+
+def _quoted(value: str) -> str:
+    """Quote a value for a shell; a mark alone would be lost in the sentence."""
+    if value == "'":
+        return f'"{value}"'
+    return f"'{value}'" if value in (".", ",") else shlex.quote(value)
+
+
+def _typed(name: str) -> str:
+    """Write an option as it is typed in a shell."""
+    return f"--{name.replace('_', '-')}" if name else ""
 
 
 @dataclass(frozen=True)
@@ -79,7 +145,7 @@ class TextOptions:
         return self.decimal or ("," if self.thousands == "." else ".")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what tables from the same source have in common, as notes of a model file."""
+        """Return what tables from the same source share, as notes of a model file."""
         # Each file has its own separator and encoding.
         return {
             "decimal": self.decimal,

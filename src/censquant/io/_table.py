@@ -1,16 +1,25 @@
-"""A whole table in memory: columns by name, what they hold, what was left aside."""
+"""A whole table in memory: columns by name, what they hold, and which may be learned from."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from censquant.io._batches import TableReader
-from censquant.io._columns import NUMBER, TEXT, Columns, level_texts, named
-from censquant.io._error import TableError
-from censquant.io._model_columns import feature_names, known_kinds, settled_kinds
-from censquant.io._options import TextOptions
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from censquant._leaks import FEWEST_ROWS, Outcome
+from censquant._row_numbers import are_row_numbers
+from censquant.io._columns import DATE, NUMBER, OTHER, TEXT, Columns, level_texts, list_names
+from censquant.io._options import TableError, TextOptions
+from censquant.io._reader import TableReader, double_column
+from censquant.survival._target import Target
+
+if TYPE_CHECKING:
+    from censquant.io._dataset import FragmentReader
 
 CHUNK_ROWS = 100_000
 """Rows that are in memory at a time where a table is streamed."""
@@ -18,26 +27,12 @@ CHUNK_ROWS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    r"""The columns of a file, each read as what it holds.
+    """The columns of a file, each read as what it holds; made by :func:`read_table`.
 
-    Made by :func:`read_table`.
-
-    Parameters
-    ----------
-    shown : str
-        What messages call the table.
-    columns : dict of str to Arrow column
-        Text without padding, null where a value is missing.
-    kinds : dict of str to str
-        "number", "text", "date" or "other" for each column.
-    double : tuple of str
-        Names that several columns have; these columns cannot be used.
-    notes : tuple of str
-        What a user should know about how the file was read.
-    reader : object
-        Turns columns into numbers and dates.
-    n_before : int, optional
-        For a piece of a table: how many of its rows come before.
+    ``columns`` are Arrow columns by name, text without padding, null where a value is missing;
+    ``kinds`` says "number", "text", "date" or "other" of each; ``double`` are names that several
+    columns have, which cannot be used; ``notes`` say how the file was read. A piece of a table has
+    ``n_before``, the number of its rows that come before.
     """
 
     shown: str
@@ -52,12 +47,9 @@ class Table:
         return len(next(iter(self.columns.values()), ()))
 
     def column(self, name: str, role: str) -> Any:
-        """Return a column; an unknown name is told the one that is near."""
+        """Return a column; an unknown name raises with the closest match."""
         if name in self.double:
-            raise TableError(
-                f"{self.shown} has more than one column called {name!r}",
-                remedy="rename all but one",
-            )
+            raise double_column(self.shown, name)
         if name not in self.columns:
             raise missing_column(self.shown, name, list(self.columns), role)
         return self.columns[name]
@@ -80,7 +72,7 @@ class Table:
             name: TEXT if name in categorical or self.kinds[name] == TEXT else NUMBER
             for name in names
         }
-        return frame_of(self.reader, {name: self.columns[name] for name in names}, kinds)
+        return make_frame(self.reader, {name: self.columns[name] for name in names}, kinds)
 
     def refuse_doubtful(self, names: Iterable[str]) -> None:
         """Refuse columns of text that is probably meant to be numbers, and say how to read them."""
@@ -97,7 +89,7 @@ class Table:
         """Return the columns that a model was fitted to, each read as it was then."""
         columns = {name: self.column(name, "") for name in feature_names(model)}
         kinds = settled_kinds(self.reader, known_kinds(model), columns)
-        return frame_of(self.reader, columns, kinds)
+        return make_frame(self.reader, columns, kinds)
 
 
 def read_table(
@@ -134,8 +126,6 @@ def read_table(
     >>> table.numbers("tage", role="time")
     array([3.5, 5. ])
     """
-    import pyarrow as pa
-
     reader = TableReader(source, options)
     try:
         places = [place for place, name in enumerate(reader.names) if name.strip()]
@@ -151,7 +141,7 @@ def read_table(
     whole = pa.concat_tables(pieces)
     names = [reader.names[place].strip() for place in places]
     double = tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
-    read = Columns(reader.shown, reader.options, is_text=reader.is_text)
+    read = Columns(reader.shown, reader.options)
     columns = {
         name: read.values(whole.column(place))
         for place, name in enumerate(names)
@@ -162,40 +152,42 @@ def read_table(
     return Table(reader.shown, columns, kinds, double, notes, read)
 
 
-def frame_of(
+def make_frame(
     read: Columns, columns: dict[str, Any], kinds: dict[str, str], first_row: int = 0
 ) -> Any:
     """Return columns as a DataFrame; text becomes categories, whose levels are kept once."""
     import pandas as pd
-    import pyarrow as pa
 
     found = {}
     for name, column in columns.items():
         if kinds[name] == NUMBER:
             found[name] = read.numbers(column, name, first_row)
             continue
-        whole = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-        encoded = level_texts(whole).combine_chunks().dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy()
-        levels = pd.Index(encoded.dictionary.to_pylist(), dtype=object)
-        found[name] = pd.Categorical.from_codes(codes, levels)
+        codes, levels = _encode(level_texts(column))
+        found[name] = pd.Categorical.from_codes(codes, pd.Index(levels.to_pylist(), dtype=object))
     return pd.DataFrame(found, copy=False)
 
 
+def _encode(column: Any) -> tuple[NDArray[np.int64], Any]:
+    """Return codes of the values of a column, -1 where one is missing, and these values."""
+    whole = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
+    encoded = whole.combine_chunks().dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.asarray(codes, dtype=np.int64), encoded.dictionary
+
+
 def missing_column(shown: str, name: str, there: Sequence[str], role: str) -> TableError:
-    """Say that a column is not there, and which one may be meant."""
+    """Return the error for a column that is not there, with the closest match."""
     lower = {other.lower(): other for other in there}
     near = get_close_matches(name.lower(), list(lower), n=1)
     needed = "" if role else ", which the model was fitted to"
-    hint = f"did you mean {lower[near[0]]!r}?" if near else f"it has {named(list(there))}"
+    hint = f"did you mean {lower[near[0]]!r}?" if near else f"it has {list_names(list(there))}"
     return TableError(f"{shown} has no column {name!r}{needed}; {hint}", about=role)
 
 
 def _notes(
     reader: TableReader, read: Columns, columns: dict[str, Any], kinds: dict[str, str]
 ) -> tuple[str, ...]:
-    import pyarrow.compute as pc
-
     notes = []
     unnamed = sum(not name.strip() for name in reader.names)
     if unnamed:
@@ -211,7 +203,7 @@ def _notes(
         doubtful := [name for name, column in columns.items() if read.may_hold_thousands(column)]
     ):
         notes.append(
-            f"All values of {named(doubtful)} have three decimals, such as "
+            f"All values of {list_names(doubtful)} have three decimals, such as "
             f"{columns[doubtful[0]].drop_null()[0].as_py()}: if the point separates thousands, "
             "read the table again with --thousands '.'."
         )
@@ -221,5 +213,107 @@ def _notes(
         if kinds[name] == TEXT and pc.any(pc.match_substring(column, "\n")).as_py()
     ]
     if broken:
-        notes.append(f"Values with line breaks in {named(broken)}: check the quotation marks.")
+        notes.append(f"Values with line breaks in {list_names(broken)}: check the quotation marks.")
     return tuple(notes)
+
+
+class ColumnPlaces:
+    """The place of every named column of a table that is read in pieces."""
+
+    def __init__(self, reader: "TableReader | FragmentReader") -> None:
+        self._shown = reader.shown
+        self._places: dict[str, int] = {}
+        for place, name in enumerate(reader.names):
+            if name.strip():
+                self._places[name.strip()] = -1 if name.strip() in self._places else place
+
+    @property
+    def names(self) -> list[str]:
+        """Names in the order of the columns."""
+        return list(self._places)
+
+    def find(self, name: str, role: str) -> int:
+        """Return the place of a column; an unknown name raises with the closest match."""
+        if name not in self._places:
+            raise missing_column(self._shown, name, self.names, role)
+        if self._places[name] < 0:
+            raise double_column(self._shown, name)
+        return self._places[name]
+
+
+def feature_names(model: Any) -> list[str]:
+    """Return the names of the columns that a model was fitted to."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise ValueError(
+            "model must have been fitted to a data frame, whose columns can be found in a table; "
+            f"this {type(model).__name__} was fitted to an array."
+        )
+    return [str(name) for name in names]
+
+
+def known_kinds(model: Any) -> dict[str, str]:
+    """Return how the model uses each column, as far as it says so."""
+    names = feature_names(model)
+    # A model around another one takes what that one takes.
+    inner = getattr(model, "estimator_", model)
+    found = getattr(inner, "feature_kinds_", None)
+    if found is None:
+        # The steps of a pipeline may take anything; a bare model takes numbers.
+        return {} if hasattr(inner, "steps") else dict.fromkeys(names, NUMBER)
+    kinds = {"number": NUMBER, "category": TEXT, "left out": TEXT}
+    return {name: kinds[kind] for name, kind in zip(names, found, strict=True)}
+
+
+def settled_kinds(read: Columns, known: dict[str, str], columns: dict[str, Any]) -> dict[str, str]:
+    """Complete the kinds that a model knows by those that the columns have."""
+    return {
+        name: known.get(name) or (NUMBER if read.kind(column) == NUMBER else TEXT)
+        for name, column in columns.items()
+    }
+
+
+def columns_to_leave_out(
+    table: Table, names: Sequence[str], target: Target
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return columns that should not be used with the reason, and those that deserve a look.
+
+    Columns that are a copy or a multiple of the time, that give away the event, or that have values
+    only where it was observed, are known only afterwards. Identifiers, dates and constants carry no
+    information. Of many rows some are compared with the outcome.
+    """
+    left_out, doubtful = {}, {}
+    outcome = Outcome(target.time, target.event)
+    for name in names:
+        if reason := _reason(table, name):
+            left_out[name] = reason
+            continue
+        is_number = table.kinds[name] == NUMBER
+        values: Any = (
+            table.numbers(name, "features") if is_number else _encode(table.columns[name])[0]
+        )
+        if reason := outcome.told_by(values):
+            left_out[name] = reason
+        elif reason := outcome.nearly_told_by(values):
+            doubtful[name] = f"{reason}: leave it out if it is known only afterwards"
+        elif is_number and not np.isnan(values).any() and are_row_numbers(values):
+            left_out[name] = "all values are different whole numbers, as in identifiers"
+    return left_out, doubtful
+
+
+def _reason(table: Table, name: str) -> str:
+    """Return why nothing can be learned from a column, whatever the outcome is; else nothing."""
+    column, kind = table.columns[name], table.kinds[name]
+    if kind == DATE:
+        return "dates"
+    if kind == OTHER:
+        return f"values of the type {column.type}"
+    n_known = len(column) - column.null_count
+    if not n_known:
+        return "no value in any row"
+    n_distinct = len(column.drop_null().unique())
+    if n_distinct == 1 and n_known == len(column):
+        return "the same value in all rows"
+    if kind != NUMBER and n_distinct == n_known >= FEWEST_ROWS:
+        return "every value is different, as in identifiers"
+    return ""

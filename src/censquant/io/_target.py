@@ -1,4 +1,4 @@
-"""Times and events from the columns of a table: asked for where they are not clear."""
+"""Times and events from the columns of a table; what is not clear is refused, never guessed."""
 
 import contextlib
 from collections import Counter
@@ -7,24 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
+from censquant._units import UNITS
 from censquant.io._columns import DATE, NUMBER, level_texts
-from censquant.io._error import TableError, option
+from censquant.io._options import TableError, option
 from censquant.io._table import Table
 from censquant.survival import Target
-
-_DAY = 86_400_000_000_000  # nanoseconds
-UNITS = {
-    "seconds": _DAY / 86_400,
-    "minutes": _DAY / 1_440,
-    "hours": _DAY / 24,
-    "days": float(_DAY),
-    "weeks": 7.0 * _DAY,
-    "months": 365.25 / 12 * _DAY,
-    "years": 365.25 * _DAY,
-}
-"""Units of time that dates can be counted in, with their nanoseconds."""
 
 _EVENT_WORDS = frozenset(
     (
@@ -59,7 +50,7 @@ class TargetColumns:
         Date up to which individuals without an end were followed, such as 2024-06-30 or in the
         form ``date_format``.
     unit : str, default "days"
-        Unit in which dates are counted, one of ``UNITS``; otherwise a word for messages.
+        Unit in which dates are counted, from "seconds" to "years"; otherwise a word for messages.
     date_format : str, optional
         Form of the dates, as of :meth:`datetime.datetime.strptime`.
 
@@ -130,33 +121,14 @@ class TargetColumns:
         return cls(**{**entries, "event_value": tuple(entries["event_value"])})
 
     def read(self, table: Table) -> Target:
-        """Return times and events of a table.
-
-        Parameters
-        ----------
-        table : Table
-
-        Returns
-        -------
-        target : Target
-            A piece of a table may have no event.
-        """
+        """Return the :class:`~censquant.survival.Target` of a table; a piece may have no event."""
         target = self._read(table)
         if table.n_before is None and not target.event.any():
             raise self.no_events(table.shown)
         return target
 
     def running(self, table: Table) -> NDArray[np.bool_]:
-        """Return which rows of a table had no event; all of them if the columns are not there.
-
-        Parameters
-        ----------
-        table : Table
-
-        Returns
-        -------
-        running : ndarray of bool, shape (n,)
-        """
+        """Return which rows of a table had no event; all of them if the columns are not there."""
         if all(name in table.kinds for name in self.names):
             return ~self._read(table).event
         return np.ones(len(table), dtype=bool)
@@ -169,47 +141,26 @@ class TargetColumns:
         event = has_end if self.event is None else self._events(table, self.event)
         assert event is not None
         if self.event is not None and has_end is not None:
-            _refuse_rows(
-                table, event & ~has_end, f"{self.event!r} says that the event was observed, but "
-                f"{self.end!r} is missing,",
-            )  # fmt: skip
+            problem = (
+                f"{self.event!r} says that the event was observed, but {self.end!r} is missing,"
+            )
+            _refuse_rows(table, event & ~has_end, problem)
         return Target(time, event)
 
     def day(self, name: str, text: str) -> str:
-        """Return a date that was typed in the form of the table's dates as 2024-06-30.
-
-        Parameters
-        ----------
-        name : str
-            Of the option that was typed.
-        text : str
-
-        Returns
-        -------
-        day : str
-        """
+        """Return a date that was typed as the option ``name``, in the form 2024-06-30."""
         found = np.datetime64(int(read_day(name, text, self.date_format)), "us")
         return str(found.astype("datetime64[D]"))
 
     def no_events(self, shown: str) -> TableError:
-        """Return the error for data without any event.
-
-        Parameters
-        ----------
-        shown : str
-            What the message calls the data.
-
-        Returns
-        -------
-        error : TableError
-        """
+        """Return the error for data without any event."""
         return TableError(
             f"No row of {shown} has the event, so that no time to it can be learned",
             remedy=f"check {option('event')}"
             + (f" and {option('event_value')}" if self.event_value else ""),
         )
 
-    def _given_times(self, table: Table, name: str) -> NDArray[np.float64]:
+    def _given_times(self, table: Table, name: str) -> Floats:
         column = table.column(name, "time")
         if table.kinds[name] == DATE:
             raise TableError(
@@ -225,7 +176,7 @@ class TargetColumns:
         _refuse_rows(table, np.isinf(time), f"The time {name!r} is infinite")
         return np.ascontiguousarray(time)
 
-    def _times_of_dates(self, table: Table) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _times_of_dates(self, table: Table) -> tuple[Floats, NDArray[np.bool_]]:
         assert self.start is not None
         assert self.end is not None
         start, end = (
@@ -280,13 +231,13 @@ class TargetColumns:
             raise TableError(f"The event {name!r} has no value in any row of {table.shown}")
         _refuse_rows(table, missing, f"The event {name!r} is missing")
         if self.event_value:
-            return _chosen(table, column, name, self.event_value)
+            return _with_values(table, column, name, self.event_value)
         if str(column.type) == "bool":
             flags = np.asarray(column.to_numpy(), dtype=np.bool_)
         else:
             numbers = table.numbers(name, "event") if table.kinds[name] == NUMBER else None
             if numbers is None or not np.isin(numbers, (0.0, 1.0)).all():
-                raise _ask(table, column, name)
+                raise _unclear_events(table, column, name)
             flags = numbers == 1.0
         if any(word in name.lower() for word in _CENSORED_NAMES):
             words = ("true", "false") if str(column.type) == "bool" else ("1", "0")
@@ -297,7 +248,9 @@ class TargetColumns:
         return np.ascontiguousarray(flags)
 
 
-def _chosen(table: Table, column: Any, name: str, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+def _with_values(
+    table: Table, column: Any, name: str, wanted: tuple[str, ...]
+) -> NDArray[np.bool_]:
     """Return which rows have one of the wanted values; one that no row has is refused."""
     texts = np.array(level_texts(column).to_pylist(), dtype=object)
     there = Counter(texts.tolist())
@@ -312,8 +265,8 @@ def _chosen(table: Table, column: Any, name: str, wanted: tuple[str, ...]) -> ND
     return np.isin(texts, wanted)
 
 
-def _ask(table: Table, column: Any, name: str) -> TableError:
-    """Say which values an event has, and the option that says what they mean."""
+def _unclear_events(table: Table, column: Any, name: str) -> TableError:
+    """Return the error that lists the values of an event and the options that explain them."""
     there = Counter(level_texts(column).to_pylist())
     values = sorted(there)
     likely = [value for value in values if value.lower() in _EVENT_WORDS]
@@ -341,10 +294,8 @@ def _listed(there: Counter[str]) -> str:
     return ", ".join(shown) + more + (" rows" if len(there) == 1 else "")
 
 
-def microseconds(column: Any) -> NDArray[np.float64]:
+def microseconds(column: Any) -> Floats:
     """Return dates as microseconds since 1970, 0 where one is missing."""
-    import pyarrow as pa
-
     zero = column.cast(pa.int64()).fill_null(0)
     return np.asarray(zero.to_numpy(), dtype=np.float64)
 

@@ -17,7 +17,7 @@ import censquant
 from block_streams import Killed
 from censquant import CoxQuantileRegressor
 from censquant.io import TableError, predict_dataset, predict_file
-from censquant.io import _predict_dataset as module
+from censquant.io import _predict as module
 
 LEVELS = [0.1, 0.5, 0.9]
 

@@ -19,13 +19,13 @@ from censquant.io import (
     TableError,
     TargetColumns,
     TextOptions,
-    columns_to_leave_out,
     predict_file,
     read_table,
 )
-from censquant.io._batches import TableReader
 from censquant.io._dataset import open_dataset
-from censquant.io._write import writing
+from censquant.io._predict import writing
+from censquant.io._reader import TableReader
+from censquant.io._table import columns_to_leave_out
 
 TEXT = 'days,"site, plant",größe\n3,"north\nwing",1.5\n 5 ,"says ""hi""",NA\n'
 
@@ -218,9 +218,9 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(monkeypatch):
     message = "^The disk is full: the predictions on standard output are not complete.$"
     with (
         pytest.raises(OSError, match=message),
-        writing("-", table.schema, overwrite=False) as writer,
+        writing("-", table.schema, overwrite=False) as write_rows,
     ):
-        writer.write(table)
+        write_rows(table)
 
 
 def test_thousands_separators_are_not_taken_for_decimals(tmp_path):

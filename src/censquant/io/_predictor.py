@@ -1,20 +1,26 @@
-"""What is asked about each row of a table, and the columns of the answer."""
+"""Predictions for rows of a table, and functions of data frames for Spark, Ray and the like."""
 
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
+from censquant._units import UNITS
 from censquant._validation import check_choice, check_number
 from censquant.exceptions import IdentifiabilityWarning
-from censquant.io._columns import Columns
-from censquant.io._error import TableError, option
-from censquant.io._model_columns import feature_names
-from censquant.io._target import UNITS, check_unit, microseconds, read_day
+from censquant.io._columns import Columns, list_names
+from censquant.io._options import TableError, option
+from censquant.io._table import feature_names
+from censquant.io._target import check_unit, microseconds, read_day
 from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import check_quantiles
 
+LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _BEYOND = ("nan", "inf", "limit", "extrapolate")
 _IDENTIFIED = "identified"
 LIMITED = "limited"
@@ -24,17 +30,7 @@ _MOST_DAYS = 365_250 * 2  # later days have years of five digits
 
 @dataclass(frozen=True)
 class Ages:
-    """Where the time that each individual has lasted is found in a table.
-
-    Parameters
-    ----------
-    column : str
-        Column of these times, or of first dates where ``as_of`` is given.
-    as_of : str or None, default None
-        Date up to which first dates are counted.
-    unit : str, default "days"
-    date_format : str or None, default None
-    """
+    """The column of times that individuals have lasted, or of first dates up to ``as_of``."""
 
     column: str
     as_of: str | None = None
@@ -54,7 +50,7 @@ class Ages:
         unit: str,
         date_format: str | None,
     ) -> "Ages | None":
-        """Return what arguments say, None if they say nothing."""
+        """Return the column that arguments name, None if they name none."""
         if (start is None) != (as_of is None):
             raise TableError(
                 f"{option('start')}, a column of first dates, and {option('as_of')}, the date up "
@@ -75,7 +71,7 @@ class Ages:
         return "remaining" if self.as_of is None else "start"
 
     def read(self, read: Columns, values: Any, shown: str, n_before: int, lowest: float) -> Floats:
-        """Return the times, refused by their row where one is missing or too small."""
+        """Return the times; one that is missing or too small is refused by its row."""
         if self.as_of is None:
             elapsed = read.numbers(values, self.column, n_before)
         else:
@@ -104,8 +100,6 @@ class Ages:
 
     def dates(self, remaining: Floats) -> Any:
         """Return the days on which times that are left end, null where that is not known."""
-        import pyarrow as pa
-
         assert self.as_of is not None
         now = np.datetime64(int(read_day("as_of", self.as_of, self.date_format)), "us")
         days = np.floor(remaining * (UNITS[self.unit] / UNITS["days"]))
@@ -114,29 +108,20 @@ class Ages:
         return pa.array(end, mask=~known)
 
 
-class Question:
-    """Quantiles, an interval and a bound for each row, from the start or from now on.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    levels : ndarray of levels in (0, 1)
-    interval, lower_bound : float in (0, 1) or None
-    ages : Ages or None
-        Where the time that has passed is found.
-    beyond : {"nan", "inf", "limit", "extrapolate"}
-    """
+class RowPredictor:
+    """Predicts quantiles, an interval and a bound for each row, from the start or from now on."""
 
     def __init__(
         self,
         model: Any,
-        levels: Floats,
+        quantiles: ArrayLike,
         *,
-        interval: float | None,
-        lower_bound: float | None,
-        ages: Ages | None,
+        interval: float | None = None,
+        lower_bound: float | None = None,
+        ages: Ages | None = None,
         beyond: str,
     ) -> None:
+        levels = check_quantiles(quantiles)
         self.model, self.ages = model, ages
         # Times may be negative where those of the fit were.
         self.lowest = min(0.0, float(getattr(model, "follow_up_", (0.0,))[0]))
@@ -144,8 +129,8 @@ class Question:
         self._beyond = check_choice("beyond", beyond, _BEYOND)
         self._share = None if interval is None else _inside("interval", interval)
         self._bound = None if lower_bound is None else _inside("lower_bound", lower_bound)
-        self._promises = hasattr(model, "predict_lower_bound")
-        if self._bound is not None and not self._promises:
+        self._is_calibrated = hasattr(model, "predict_lower_bound")
+        if self._bound is not None and not self._is_calibrated:
             raise TableError(
                 f"{option('lower_bound')} needs a calibrated model, got {type(model).__name__}",
                 remedy="fit it with --calibrate, in Python as ConformalSurvivalRegressor",
@@ -155,7 +140,7 @@ class Question:
         self.levels = levels
         if self._share is not None:
             self.columns += [f"{prefix}lower", f"{prefix}upper"]
-            if not self._promises:
+            if not self._is_calibrated:
                 low = round((1.0 - self._share) / 2.0, 12)
                 self.levels = np.concatenate([levels, [low, 1.0 - low]])
         if self._bound is not None:
@@ -167,8 +152,8 @@ class Question:
             if name.startswith(prefix) and ages is not None and ages.as_of is not None
         ]
 
-    def answer(self, frame: Any, elapsed: Floats | None) -> tuple[Floats, int]:
-        """Return one column per answer, and how many of the quantiles are identified."""
+    def predict(self, frame: Any, elapsed: Floats | None = None) -> tuple[Floats, int]:
+        """Return the columns of predictions, and how many of the quantiles are identified."""
         curve: QuantileCurve = self.model.predict_curve(frame)
         if elapsed is None:
             values, levels, reach = curve.at(self.levels), self.levels[None, :], curve.reach
@@ -186,15 +171,16 @@ class Question:
                 left = end if elapsed is None else np.maximum(end - elapsed, 0.0)
                 replacement = left[:, None]
             values = np.where(known, values, replacement)
-        return np.column_stack([values, *self._promised(frame, elapsed), reach]), int(known.sum())
+        columns = [values, *self._predict_calibrated(frame, elapsed), reach]
+        return np.column_stack(columns), int(known.sum())
 
-    def _promised(self, frame: Any, elapsed: Floats | None) -> list[Floats]:
-        """Return the interval and the bound of a calibrated model, counted from now on."""
+    def _predict_calibrated(self, frame: Any, elapsed: Floats | None) -> list[Floats]:
+        """Predict the interval and the bound of a calibrated model, counted from now on."""
         now = 0.0 if elapsed is None else elapsed
         found = list[Floats]()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IdentifiabilityWarning)  # said by the column LIMITED
-            if self._promises and self._share is not None:
+            warnings.simplefilter("ignore", IdentifiabilityWarning)  # the column LIMITED says it
+            if self._is_calibrated and self._share is not None:
                 beyond = "nan" if self._beyond == "nan" else "inf"
                 ends = self.model.predict_interval(
                     frame, self._share, elapsed=elapsed, beyond=beyond
@@ -218,3 +204,126 @@ def _conditional_reach(curve: QuantileCurve, elapsed: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         level = (curve.reach - passed) / (1.0 - passed)
     return np.clip(np.nan_to_num(level, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
+
+
+def ray_predictor(
+    model: Any,
+    quantiles: ArrayLike = LEVELS,
+    *,
+    keep: Sequence[str] = (),
+    beyond: str = "nan",
+) -> Callable[[Any], Any]:
+    """Return a function from a frame of rows to a frame of their predictions.
+
+    For ``ray.data.Dataset.map_batches(function, batch_format="pandas")``, or dask's
+    ``map_partitions``. It needs neither, and holds the model, which is sent to each worker.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Fitted to a data frame, whose columns each batch must have.
+    quantiles : array-like of levels in (0, 1), default 0.1, 0.25, 0.5, 0.75, 0.9
+        Become the columns ``q0.1``, ``q0.25``, ...
+    keep : sequence of str, default ()
+        Columns that are passed through in front of the predictions, such as an identifier.
+    beyond : {"nan", "inf", "limit", "extrapolate"}, default "nan"
+        What to return at levels beyond the identified ones.
+
+    Returns
+    -------
+    function : callable
+        From a pandas DataFrame to one with as many rows, its index kept; the last column,
+        ``identified``, is the highest level that the data identify.
+
+    Examples
+    --------
+    >>> from censquant import CoxQuantileRegressor
+    >>> from censquant.datasets import load_gbsg2
+    >>> from censquant.io import ray_predictor
+    >>> X, y = load_gbsg2(as_frame=True)
+    >>> predict = ray_predictor(CoxQuantileRegressor().fit(X, y), [0.1, 0.5], keep=["age"])
+    >>> list(predict(X[:3]).columns)
+    ['age', 'q0.1', 'q0.5', 'identified']
+    """
+    predictor = RowPredictor(model, quantiles, beyond=beyond)
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    if clash := [name for name in kept if name in predictor.columns]:
+        raise TableError(f"keep must not name columns of predictions, got {list_names(clash)}")
+
+    def predict(frame: Any) -> Any:
+        import pandas as pd
+
+        wanted = [*predictor.features, *kept]
+        if missing := [name for name in wanted if name not in frame.columns]:
+            raise TableError(
+                f"A batch must have the columns of the fit and those to keep, it lacks "
+                f"{list_names(missing)}"
+            )
+        if len(frame):
+            values = predictor.predict(frame[predictor.features])[0]
+        else:  # partitions may be empty
+            values = np.empty((0, len(predictor.columns)))
+        predicted = pd.DataFrame(values, columns=predictor.columns, index=frame.index)
+        return pd.concat([frame[kept], predicted], axis=1)
+
+    return predict
+
+
+def spark_predictor(
+    model: Any,
+    quantiles: ArrayLike = LEVELS,
+    *,
+    keep: Sequence[str] = (),
+    beyond: str = "nan",
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return a function from an iterator of frames to one of predictions, for ``mapInPandas``.
+
+    Parameters
+    ----------
+    model, quantiles, keep, beyond
+        As in :func:`ray_predictor`.
+
+    Returns
+    -------
+    function : callable
+        For ``pyspark.sql.DataFrame.mapInPandas(function, schema)`` with :func:`spark_schema`.
+
+    Examples
+    --------
+    >>> from censquant import CoxQuantileRegressor
+    >>> from censquant.datasets import load_gbsg2
+    >>> from censquant.io import spark_predictor
+    >>> X, y = load_gbsg2(as_frame=True)
+    >>> predict = spark_predictor(CoxQuantileRegressor().fit(X, y), [0.5])
+    >>> [len(frame) for frame in predict(iter([X[:3], X[3:5]]))]
+    [3, 2]
+    """
+    predict = ray_predictor(model, quantiles, keep=keep, beyond=beyond)
+
+    def predict_all(frames: Iterator[Any]) -> Iterator[Any]:
+        return map(predict, frames)
+
+    return predict_all
+
+
+def spark_schema(quantiles: ArrayLike = LEVELS, *, keep: str = "") -> str:
+    """Return the schema of what :func:`spark_predictor` gives, as Spark writes schemas.
+
+    Parameters
+    ----------
+    quantiles : array-like of levels in (0, 1)
+    keep : str, default ""
+        Schema of the columns that are kept, such as ``"id bigint"``.
+
+    Returns
+    -------
+    schema : str
+
+    Examples
+    --------
+    >>> from censquant.io import spark_schema
+    >>> spark_schema([0.1, 0.5], keep="id bigint")
+    'id bigint, `q0.1` double, `q0.5` double, `identified` double'
+    """
+    names = [*(f"q{level:.12g}" for level in check_quantiles(quantiles)), "identified"]
+    return ", ".join([*([keep] if keep else []), *(f"`{name}` double" for name in names)])
