@@ -10,7 +10,7 @@ from censquant._trees._boosting_kernels import HIGHEST_LOG_SCALE, LOWEST_LOG_SCA
 from censquant._trees._follow_up._forest import FollowUp
 from censquant._trees._follow_up._reach import TIME_ROUNDING
 from censquant._trees._follow_up._rows import Trees
-from censquant._trees._follow_up._trees import N_BINS
+from censquant._trees._follow_up_kernels import N_BINS
 from censquant._trees._forest import PRIOR_HAZARD, ROUNDING, TAIL_FROM, FeatureUnits, Leaves
 from censquant._typing import Floats
 from censquant.export._graph import TreeArrays, Value, count_in_rows, count_in_table

@@ -8,13 +8,6 @@ from numpy.typing import NDArray
 
 from censquant._follow_up_share import LAST_FOLLOWED_SHARE
 from censquant._trees._bins import assign_bins
-from censquant._trees._follow_up._leaves import (
-    censoring_curve,
-    leaf_curves,
-    leaf_limits,
-    levels_at,
-    second_smallest,
-)
 from censquant._trees._follow_up._rows import (
     CENSORING,
     EVENT,
@@ -24,7 +17,14 @@ from censquant._trees._follow_up._rows import (
     take_columns,
 )
 from censquant._trees._follow_up._state import FORESTS, State, checked_forests, forest_state
-from censquant._trees._follow_up._trees import N_BINS
+from censquant._trees._follow_up_kernels import (
+    N_BINS,
+    censoring_curve,
+    leaf_curves,
+    leaf_limits,
+    levels_at,
+    second_smallest,
+)
 from censquant._typing import Floats
 
 _N_TIMES = 32
@@ -170,20 +170,11 @@ class FollowUp:
 
 def _limits(table: TrainingTable, trees: Trees, latest: float) -> Floats:
     """Return the limit of each leaf; where the data show no end it is the ``latest`` time."""
-    n_nodes, whole = len(trees.nodes), np.empty(len(table.time))
-    censoring_curve(table.keys, table.weight, table.weight.sum(), whole)
-    limits = np.full(n_nodes, np.inf)
-    leaf_limits(
-        trees.leaves_of(table.codes),
-        table.time,
-        table.keys,
-        table.weight,
-        whole,
-        LAST_FOLLOWED_SHARE,
-        np.zeros((3, n_nodes)),
-        np.full(n_nodes, -1),
-        limits,
-    )
+    rows, n_nodes = table.rows, len(trees.nodes)
+    whole, limits = np.empty(len(rows.time)), np.full(n_nodes, np.inf)
+    censoring_curve(rows.keys, rows.weight, rows.weight.sum(), whole)
+    leaf_of, work, last = trees.leaves_of(rows.codes), np.zeros((3, n_nodes)), np.full(n_nodes, -1)
+    leaf_limits(leaf_of, rows, whole, LAST_FOLLOWED_SHARE, work, last, limits)
     limits[limits == np.inf] = latest
     return limits
 
@@ -191,14 +182,6 @@ def _limits(table: TrainingTable, trees: Trees, latest: float) -> Floats:
 def _curves(table: TrainingTable, trees: Trees, grid: Floats) -> NDArray[np.float32]:
     """Return for each leaf the share of events up to each time of a grid."""
     curve = np.empty((len(trees.nodes), len(grid)), np.float32)
-    leaf_curves(
-        trees.leaves_of(table.codes),
-        trees.root,
-        table.time,
-        table.keys,
-        table.weight,
-        grid,
-        np.zeros((3, len(trees.nodes))),
-        curve,
-    )
+    work = np.zeros((3, len(trees.nodes)))
+    leaf_curves(trees.leaves_of(table.rows.codes), trees.root, table.rows, grid, work, curve)
     return curve

@@ -7,9 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._trees._bins import assign_bins, edges_of, stride
-from censquant._trees._follow_up._trees import (
+from censquant._trees._follow_up_kernels import (
     MOST_ROWS_PER_TREE,
     N_BINS,
+    DrawWork,
+    GrowWork,
+    Moments,
+    Rows,
+    Sample,
+    SplitRule,
     draw_rows,
     find_leaves,
     grow_tree,
@@ -92,12 +98,8 @@ class TrainingTable:
 
     columns: NDArray[np.int64]
     edges: Floats
-    codes: NDArray[np.uint8]
-    time: Floats
-    keys: NDArray[np.int64]
-    weight: Floats
-    mean: Floats
-    inverse: Floats
+    rows: Rows
+    moments: Moments
 
     @classmethod
     def from_rows(
@@ -119,62 +121,37 @@ class TrainingTable:
         x = take_columns(x[order], columns)
         edges = edges_of(x[:: stride(len(x), _ROWS_FOR_BINS)], N_BINS)
         codes, weight = assign_bins(x, edges, 1), weight[order].astype(np.float64)
-        return cls(columns, edges, codes, time, keys, weight, *_moments(codes))
+        return cls(columns, edges, Rows(time, keys, weight, codes), _moments(codes))
 
     def grow(self, growth: Growth, rng: np.random.Generator) -> Trees:
         """Return trees that are each grown on random rows."""
-        n, p = len(self.codes), len(self.columns)
-        m, largest = growth.n_rows(n), 2 ** (growth.depth + 1)
-        cumulative, uniform = np.cumsum(self.weight), rng.random((growth.n_trees, m))
-        rows, others, residual = np.empty(m, np.int64), np.empty(n, np.int64), np.empty(n)
-        gradient = np.empty(p)
-        own_codes, own_keys = np.empty((m, p + 1), np.uint8), np.empty(m, np.int64)
-        orders, packed = np.empty((growth.depth + 2, m + 1), np.uint32), np.empty(m, np.int64)
-        hist = np.empty((p + 1, N_BINS + 1), np.int64)
-        stack, tree = np.empty((growth.depth + 2, 4), np.int64), np.empty((largest, 3), np.int64)
-        statistic = np.empty(largest)
-
+        n, p = len(self.rows.keys), len(self.columns)
+        m = growth.n_rows(n)
+        cumulative, uniform = np.cumsum(self.rows.weight), rng.random((growth.n_trees, m))
+        critical = growth.critical_value(p)
+        rule = SplitRule(growth.jump, growth.depth, growth.min_leaf, growth.min_split, critical)
+        drawing = DrawWork(np.empty(m, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(p))
+        sample = Sample(np.empty((m, p + 1), np.uint8), np.empty(m, np.int64))
+        growing = GrowWork.make(m, p + 1, growth.depth)
         slope, constant = np.empty((growth.n_trees, p)), np.empty(growth.n_trees)
         root = np.empty(growth.n_trees, np.int64)
-        nodes = np.empty(growth.n_trees * largest, np.int64)
+        nodes = np.empty(growth.n_trees * len(growing.tree), np.int64)
         n_nodes = 0
         for k in range(growth.n_trees):
             constant[k] = draw_rows(
+                self.rows,
+                self.moments,
                 cumulative,
                 uniform[k],
-                self.codes,
-                self.keys,
                 growth.jump,
-                self.mean,
-                self.inverse,
                 _ROWS_FOR_SCORES,
-                rows,
-                others,
-                residual,
-                gradient,
+                drawing,
                 slope[k],
-                own_codes,
-                own_keys,
+                sample,
             )
             root[k] = n_nodes
-            n_nodes = grow_tree(
-                own_codes,
-                own_keys,
-                growth.jump,
-                growth.depth,
-                growth.min_leaf,
-                growth.min_split,
-                growth.critical_value(p),
-                int(uniform[k, 0] * 2.0**31),
-                orders,
-                packed,
-                hist,
-                stack,
-                tree,
-                statistic,
-                n_nodes,
-                nodes,
-            )
+            seed = int(uniform[k, 0] * 2.0**31)
+            n_nodes = grow_tree(sample, rule, seed, growing, n_nodes, nodes)
         return Trees(slope, constant, root, nodes[:n_nodes].copy(), growth.depth)
 
 
@@ -192,7 +169,7 @@ def _drawn(weight: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp]:
     return drawn
 
 
-def _moments(codes: NDArray[np.uint8]) -> tuple[Floats, Floats]:
+def _moments(codes: NDArray[np.uint8]) -> Moments:
     """Return the mean of the bins and the inverse of their covariance."""
     some = codes[:: stride(len(codes), _ROWS_FOR_BINS), :-1].astype(np.float64)
     mean: Floats = some.mean(axis=0)
@@ -200,7 +177,7 @@ def _moments(codes: NDArray[np.uint8]) -> tuple[Floats, Floats]:
     covariance = some.T @ some / len(some)
     # Features may be constant or copies of each other.
     covariance += np.diag(1e-3 * np.diag(covariance) + 1e-6)
-    return mean, np.asarray(np.linalg.inv(covariance), np.float64)
+    return Moments(mean, np.asarray(np.linalg.inv(covariance), np.float64))
 
 
 def _order(time: NDArray[Any], event: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._trees._follow_up._rows import Trees
-from censquant._trees._follow_up._trees import N_BINS, NO_BIN
+from censquant._trees._follow_up_kernels import N_BINS, NO_BIN
 
 State = Mapping[str, NDArray[Any]]
 

@@ -1,4 +1,4 @@
-"""Compiled growing of the small trees by which the model of follow-up groups individuals.
+"""Compiled trees by which the model of follow-up groups individuals, and curves of their leaves.
 
 Rows are in order of time, events before censorings of the same time, and every subset of rows
 keeps this order, so a Kaplan-Meier curve or a residual takes one pass. The *key* of a row is twice
@@ -9,7 +9,7 @@ leave the risk set before the censorings of the same time, and censorings are at
 Kernels write into arrays that the caller makes: allocating is most of what they would compile.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,13 +25,83 @@ _MIN_JUMPS = 5
 # residuals are at most 1 and add up to 0, so no part of 20,000 rows overflows a field.
 _FIELD = 24
 _STEPS = 256
+_ROUNDING = 1e-9  # weight at risk below this share of the whole is rounding
+# Columns of a node while its tree grows, and of the stack of nodes that wait to be split.
+_LEFT, _FEATURE, _CUT = range(3)
+_NODE, _START, _END, _DEPTH = range(4)
+_PLACE = 1  # of a node in the forest, on the stack of nodes that wait to be copied
 
-kernel = exact
 # For the innermost functions: passing many arrays on costs more than they do.
 inlined = compiled_with(error_model="numpy", inline="always")
 
 
-@kernel
+class Rows(NamedTuple):
+    """Times, keys and weights ``(n,)`` in order of the keys, bins of features ``(n, p + 1)``."""
+
+    time: Any
+    keys: Any
+    weight: Any
+    codes: Any
+
+
+class Moments(NamedTuple):
+    """Mean ``(p,)`` of the bins of features and the inverse ``(p, p)`` of their covariance."""
+
+    mean: Any
+    inverse: Any
+
+
+class Sample(NamedTuple):
+    """Bins of features, the last of them those of the score, and keys of rows drawn for a tree."""
+
+    codes: Any
+    keys: Any
+
+
+class DrawWork(NamedTuple):
+    """Arrays in which rows are drawn: rows ``(m,)``, others and residuals ``(n,)``, gradient."""
+
+    rows: Any
+    others: Any
+    residual: Any
+    gradient: Any
+
+
+class SplitRule(NamedTuple):
+    """What trees split by and how deep, fewest rows of leaves and splits, critical statistic."""
+
+    jump: int
+    depth: int
+    min_leaf: int
+    min_split: int
+    critical: float
+
+
+class GrowWork(NamedTuple):
+    """Arrays in which a tree grows: rows of each level, residuals, histogram, stack, nodes."""
+
+    orders: Any
+    packed: Any
+    hist: Any
+    stack: Any
+    tree: Any
+    statistic: Any
+
+    @classmethod
+    def make(cls, n_rows: int, n_features: int, depth: int) -> "GrowWork":
+        """Return arrays for trees of a depth on some rows and features, the score included."""
+        largest = 2 ** (depth + 1)
+        return cls(
+            orders=np.empty((depth + 2, n_rows + 1), np.uint32),
+            packed=np.empty(n_rows, np.int64),
+            hist=np.empty((n_features, N_BINS + 1), np.int64),
+            stack=np.empty((depth + 2, 4), np.int64),
+            tree=np.empty((largest, 3), np.int64),
+            statistic=np.empty(largest),
+        )
+
+
+@exact
 def martingale_residuals(keys: Any, rows: Any, n: int, jump: int, residual: Any) -> None:
     """Write observed minus expected jumps of the first ``n`` of some rows, which are in order."""
     hazard, i = 0.0, 0
@@ -80,23 +150,17 @@ def _write_score(codes: Any, row: int, slope: Any, constant: float) -> None:
     codes[row, p] = np.uint8(score if score < N_BINS - 1 else N_BINS - 1)
 
 
-@kernel
+@exact
 def draw_rows(
+    table: Rows,
+    moments: Moments,
     cumulative: Any,
     uniform: Any,
-    codes: Any,
-    keys: Any,
     jump: int,
-    mean: Any,
-    inverse: Any,
     most_scored: int,
-    rows: Any,
-    others: Any,
-    residual: Any,
-    gradient: Any,
+    work: DrawWork,
     slope: Any,
-    own_codes: Any,
-    own_keys: Any,
+    sample: Sample,
 ) -> float:
     """Copy random rows for a tree and write its linear score of the hazard; return its constant.
 
@@ -104,34 +168,35 @@ def draw_rows(
     It is the first step of Newton's method for proportional hazards, in a scale in which most rows
     have a score between 0 and the number of bins.
     """
-    p = len(mean)
+    rows, others, residual, gradient = work.rows, work.others, work.residual, work.gradient
+    p = len(slope)
     n_others = _draw(cumulative, uniform, rows, others)
     every = n_others // most_scored + 1
     n_others = (n_others + every - 1) // every
     for i in range(n_others):
         others[i] = others[i * every]
-    martingale_residuals(keys, others, n_others, jump, residual)
+    martingale_residuals(table.keys, others, n_others, jump, residual)
     for f in range(p):
         gradient[f] = 0.0
         slope[f] = 0.0
     for i in range(n_others):
         for f in range(p):
-            gradient[f] += residual[i] * codes[others[i], f]
+            gradient[f] += residual[i] * table.codes[others[i], f]
     variance, constant = 0.0, N_BINS / 2.0
     for f in range(p):
         for k in range(p):
-            slope[f] += inverse[f, k] * gradient[k]
-        # ``inverse`` is that of the covariance: these add up to the variance of the score.
+            slope[f] += moments.inverse[f, k] * gradient[k]
+        # By the inverse of the covariance, these add up to the variance of the score.
         variance += slope[f] * gradient[f]
     scale = N_BINS / 5.0 / np.sqrt(variance) if variance > 0.0 else 0.0
     for f in range(p):
         slope[f] *= scale
-        constant -= slope[f] * mean[f]
+        constant -= slope[f] * moments.mean[f]
     for i in range(len(rows)):
-        own_keys[i] = keys[rows[i]]
+        sample.keys[i] = table.keys[rows[i]]
         for f in range(p):
-            own_codes[i, f] = codes[rows[i], f]
-        _write_score(own_codes, i, slope, constant)
+            sample.codes[i, f] = table.codes[rows[i], f]
+        _write_score(sample.codes, i, slope, constant)
     return constant
 
 
@@ -186,15 +251,18 @@ def _best_split(
     start: int,
     end: int,
     codes: Any,
-    packed: Any,
-    square_early: float,
-    square_late: float,
+    squares: tuple[float, float],
     min_leaf: int,
-    offset: int,
-    shift: int,
-    hist: Any,
+    borders: tuple[int, int],
+    work: GrowWork,
 ) -> tuple[float, int, int]:
-    """Return the largest log-rank statistic, its feature, and the last bin on its left."""
+    """Return the largest log-rank statistic, its feature, and the last bin on its left.
+
+    ``squares`` are those of the residuals of both halves; ``borders`` by how much bins are moved
+    and by how many bits they are joined.
+    """
+    (offset, shift), (square_early, square_late) = borders, squares
+    packed, hist = work.packed, work.hist
     n, n_features = end - start, codes.shape[1]
     n_bins = (N_BINS >> shift) + 1
     for f in range(n_features):
@@ -247,41 +315,26 @@ def _split_rows(
 @inlined
 def _append(tree: Any, n_nodes: int, nodes: Any, stack: Any) -> int:
     """Append what is left of a pruned tree to the forest; return the forest's number of nodes."""
-    stack[0, 0], stack[0, 1] = 0, n_nodes
+    stack[0, _NODE], stack[0, _PLACE] = 0, n_nodes
     n_waiting, n_nodes = 1, n_nodes + 1
     while n_waiting > 0:
         n_waiting -= 1
-        node, place = stack[n_waiting, 0], stack[n_waiting, 1]
-        child = tree[node, 0]
+        node, place = stack[n_waiting, _NODE], stack[n_waiting, _PLACE]
+        child = tree[node, _LEFT]
         if child < 0:
             nodes[place] = (place << 32) | NO_BIN
             continue
-        nodes[place] = (n_nodes << 32) | (tree[node, 1] << 16) | tree[node, 2]
+        nodes[place] = (n_nodes << 32) | (tree[node, _FEATURE] << 16) | tree[node, _CUT]
         for side in range(2):
-            stack[n_waiting, 0], stack[n_waiting, 1] = child + side, n_nodes + side
+            stack[n_waiting, _NODE], stack[n_waiting, _PLACE] = child + side, n_nodes + side
             n_waiting += 1
         n_nodes += 2
     return n_nodes
 
 
-@kernel
+@exact
 def grow_tree(
-    codes: Any,
-    keys: Any,
-    jump: int,
-    depth_limit: int,
-    min_leaf: int,
-    min_split: int,
-    critical: float,
-    seed: int,
-    orders: Any,
-    packed: Any,
-    hist: Any,
-    stack: Any,
-    tree: Any,
-    statistic: Any,
-    n_nodes: int,
-    nodes: Any,
+    sample: Sample, rule: SplitRule, seed: int, work: GrowWork, n_nodes: int, nodes: Any
 ) -> int:
     """Grow one tree and append it to a forest; return the forest's number of nodes.
 
@@ -289,21 +342,24 @@ def grow_tree(
     what depends on two features together and on neither alone. A node of ``tree`` is its left child
     (the right one is next to it) or -1, its feature, and the last bin on its left.
     """
-    m = len(codes)
+    codes, m = sample.codes, len(sample.codes)
+    orders, stack, tree, statistic = work.orders, work.stack, work.tree, work.statistic
     for i in range(m):
         orders[0, i] = i
-    spare = orders[depth_limit + 1]
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, 0, m, 0
+    spare = orders[rule.depth + 1]
+    stack[0, _NODE], stack[0, _START], stack[0, _END], stack[0, _DEPTH] = 0, 0, m, 0
     n_waiting, size = 1, 1
     while n_waiting > 0:
         n_waiting -= 1
-        node, start, end = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
-        depth = stack[n_waiting, 3]
-        tree[node, 0] = -1
+        here = stack[n_waiting]
+        node, start, end, depth = here[_NODE], here[_START], here[_END], here[_DEPTH]
+        tree[node, _LEFT] = -1
         n, order = end - start, orders[depth]
-        if depth == depth_limit or n < min_split:
+        if depth == rule.depth or n < rule.min_split:
             continue
-        n_jumps, early, late = _pack_residuals(order, start, end, keys, jump, packed)
+        n_jumps, early, late = _pack_residuals(
+            order, start, end, sample.keys, rule.jump, work.packed
+        )
         if n_jumps < _MIN_JUMPS:
             continue
         # Bins wide enough for a few rows each, their borders at a random place.
@@ -313,30 +369,31 @@ def grow_tree(
         seed = (seed * 1103515245 + 12345) % 2**31
         offset = (seed >> 16) & ((1 << shift) - 1)
         best, feature, cut = _best_split(
-            order, start, end, codes, packed, early, late, min_leaf, offset, shift, hist
+            order, start, end, codes, (early, late), rule.min_leaf, (offset, shift), work
         )
         if feature < 0:
             continue
         middle = _split_rows(order, start, end, codes, feature, cut, orders[depth + 1], spare)
         statistic[node] = best
-        tree[node, 0], tree[node, 1], tree[node, 2] = size, feature, cut
+        tree[node, _LEFT], tree[node, _FEATURE], tree[node, _CUT] = size, feature, cut
         for side in range(2):
-            stack[n_waiting, 0] = size + side
-            stack[n_waiting, 1] = middle if side else start
-            stack[n_waiting, 2] = end if side else middle
-            stack[n_waiting, 3] = depth + 1
+            waiting = stack[n_waiting]
+            waiting[_NODE] = size + side
+            waiting[_START] = middle if side else start
+            waiting[_END] = end if side else middle
+            waiting[_DEPTH] = depth + 1
             n_waiting += 1
         size += 2
     for node in range(size - 1, -1, -1):
-        left = tree[node, 0]
-        is_last = left >= 0 and tree[left, 0] < 0 and tree[left + 1, 0] < 0
-        if is_last and statistic[node] < critical:
-            tree[node, 0] = -1
+        left = tree[node, _LEFT]
+        is_last = left >= 0 and tree[left, _LEFT] < 0 and tree[left + 1, _LEFT] < 0
+        if is_last and statistic[node] < rule.critical:
+            tree[node, _LEFT] = -1
     n_grown: int = _append(tree, n_nodes, nodes, stack)
     return n_grown
 
 
-@kernel
+@exact
 def find_leaves(
     codes: Any, slope: Any, constant: Any, root: Any, nodes: Any, depth: int, leaf_of: Any
 ) -> None:
@@ -357,3 +414,132 @@ def find_leaves(
                 number = np.uint64(nodes[leaf[row]])
                 code = np.uint64(codes[row, (number >> middle) & low])
                 leaf[row] = (number >> high) + np.uint64(code > number & low)
+
+
+@exact
+def censoring_curve(keys: Any, weight: Any, total: float, curve: Any) -> None:
+    """Write the Kaplan-Meier curve of the censoring time of all rows, at each row's time."""
+    n = len(keys)
+    at_risk, survival, i = total, 1.0, 0
+    while i < n:
+        after, leaving = i, 0.0
+        while after < n and keys[after] == keys[i]:
+            leaving += weight[after]
+            after += 1
+        at_risk -= leaving
+        if keys[i] & 1:
+            survival *= at_risk / (at_risk + leaving) if at_risk > _ROUNDING * total else 0.0
+        for j in range(i, after):
+            curve[j] = survival
+        i = after
+
+
+@exact
+def leaf_limits(
+    leaf_of: Any, rows: Rows, whole: Any, share: float, work: Any, last: Any, limit: Any
+) -> None:
+    """Replace infinite limits by the last times that at least ``share`` of a leaf is followed to.
+
+    It is read off the Kaplan-Meier curve of the leaf's censoring time. Where its last row has an
+    event, so that the curve ends above ``share``, the curve of all rows (``whole``) continues it.
+    ``work`` holds zeros and ``last`` -1 for every node.
+    """
+    time, keys, weight = rows.time, rows.keys, rows.weight
+    n, total = len(time), 0.0
+    at_risk, leaving, dropped = work[0], work[1], work[2]
+    for i in range(n):
+        total += weight[i]
+    for tree in range(len(leaf_of)):
+        for i in range(n):
+            leaf = leaf_of[tree, i]
+            at_risk[leaf] += weight[i]
+            last[leaf] = i
+        i = 0
+        while i < n:
+            after, is_jump = i, keys[i] & 1 == 1
+            while after < n and keys[after] == keys[i]:
+                leaf = leaf_of[tree, after]
+                at_risk[leaf] -= weight[after]
+                leaving[leaf] += weight[after]
+                after += 1
+            for j in range(i, after):
+                leaf = leaf_of[tree, j]
+                if is_jump and leaving[leaf] > 0.0 and limit[leaf] == np.inf:
+                    left = at_risk[leaf] if at_risk[leaf] > _ROUNDING * total else 0.0
+                    survival = (1.0 - dropped[leaf]) * left / (left + leaving[leaf])
+                    dropped[leaf] = 1.0 - survival
+                    if survival < share:
+                        limit[leaf] = time[j]
+                leaving[leaf] = 0.0
+            i = after
+    for node in range(len(limit)):
+        if limit[node] == np.inf and last[node] >= 0:
+            target = share / (1.0 - dropped[node]) * whole[last[node]]
+            i = last[node] + 1
+            while i < n and whole[i] >= target:
+                i += 1
+            if i < n:
+                limit[node] = time[i]
+
+
+@exact
+def leaf_curves(leaf_of: Any, root: Any, rows: Rows, grid: Any, work: Any, curve: Any) -> None:
+    """Write for each leaf the share of events up to the times of ``grid``, by Kaplan-Meier.
+
+    ``work`` holds zeros for every node.
+    """
+    time, keys, weight = rows.time, rows.keys, rows.weight
+    n = len(time)
+    at_risk, leaving, dropped = work[0], work[1], work[2]
+    for tree in range(len(root)):
+        beyond = root[tree + 1] if tree + 1 < len(root) else len(curve)
+        for i in range(n):
+            at_risk[leaf_of[tree, i]] += weight[i]
+        i = 0
+        for g in range(len(grid)):
+            while i < n and time[i] <= grid[g]:
+                after, is_jump = i, keys[i] & 1 == 0
+                while after < n and keys[after] == keys[i]:
+                    leaving[leaf_of[tree, after]] += weight[after]
+                    after += 1
+                for j in range(i, after):
+                    leaf = leaf_of[tree, j]
+                    if is_jump and leaving[leaf] > 0.0:
+                        share = leaving[leaf] / at_risk[leaf]
+                        dropped[leaf] += (1.0 - dropped[leaf]) * (share if share < 1.0 else 1.0)
+                    at_risk[leaf] -= leaving[leaf]
+                    leaving[leaf] = 0.0
+                i = after
+            for node in range(root[tree], beyond):
+                curve[node, g] = dropped[node]
+
+
+@exact
+def second_smallest(limits: Any, leaf_of: Any, limit: Any) -> None:
+    """Write the second smallest of the limits of each row's leaves."""
+    for row in range(leaf_of.shape[1]):
+        smallest, second = np.inf, np.inf
+        for tree in range(len(leaf_of)):
+            value = limits[leaf_of[tree, row]]
+            second = min(second, max(smallest, value))
+            smallest = min(smallest, value)
+        limit[row] = second
+
+
+@exact
+def levels_at(curve: Any, leaf_of: Any, grid: Any, limit: Any, level: Any) -> None:
+    """Write the mean of the leaves' curves at the limit of each row, linear between the times."""
+    n_trees = len(leaf_of)
+    for row in range(leaf_of.shape[1]):
+        time = min(max(limit[row], grid[0]), grid[-1])
+        after = np.searchsorted(grid, time)
+        before = max(after - 1, 0)
+        low, high = 0.0, 0.0
+        for tree in range(n_trees):
+            leaf = leaf_of[tree, row]
+            low += curve[leaf, before]
+            high += curve[leaf, after]
+        low, high = low / n_trees, high / n_trees
+        gap = grid[after] - grid[before]
+        part = (time - grid[before]) / gap if gap > 0.0 else 1.0
+        level[row] = low + part * (high - low)
