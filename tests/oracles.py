@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from scipy.stats import gumbel_l, gumbel_r, norm
 
 
 def loop_kaplan_meier(time, event, weight=None):
@@ -149,40 +150,36 @@ def slow_powell(predicted, time, limit, weight, taus):
     return _value_and_gradient(total / len(time), leaf)
 
 
-def slow_location_scale(output, time, event, weight, family):
-    """Censored negative log-likelihood by the family's name, gradient by autograd."""
-    leaf = _leaf(output)
-    rows = []
-    for i, y in enumerate(time.tolist()):
-        scale = torch.nn.functional.softplus(leaf[i, 1]) + 1e-6
-        u = (y - leaf[i, 0]) / scale
-        if family == "normal":
-            density = -0.5 * u**2 - 0.5 * np.log(2 * np.pi)
-            survival = torch.special.log_ndtr(-u)
-        elif family == "gumbel":
-            density, survival = u - torch.exp(u), -torch.exp(u)
-        else:
-            density = -u - torch.exp(-u)
-            survival = torch.log(-torch.expm1(-torch.exp(-u)))
-        log_likelihood = density - torch.log(scale) if event[i] else survival
-        rows.append(-weight.tolist()[i] * log_likelihood)
-    return _value_and_gradient(sum(rows) / len(time), leaf)
+LAWS = {"normal": norm, "gumbel": gumbel_l, "mirrored gumbel": gumbel_r}
+"""Standard distributions of ``censquant._engine._families`` as scipy has them."""
 
 
-def standard_logs(family, u):
+def standard_logs(family, u, largest=np.inf):
     """Log-density and log-survival of a standard distribution as torch expressions.
 
-    Exponentials of Gumbel distributions go on as lines above 5, as the shape loss has it.
+    Exponentials of Gumbel distributions go on as lines above ``largest``.
     """
 
     def exp(v):
-        return torch.exp(v) if v <= 5 else np.exp(5.0) * (1 + v - 5)
+        return torch.exp(v) if v <= largest else np.exp(largest) * (1 + v - largest)
 
     if family == "normal":
         return -0.5 * u**2 - 0.5 * np.log(2 * np.pi), torch.special.log_ndtr(-u)
     if family == "gumbel":
         return u - exp(u), -exp(u)
     return -u - exp(-u), torch.log(-torch.expm1(-torch.exp(-u)))
+
+
+def slow_location_scale(output, time, event, weight, family):
+    """Censored negative log-likelihood by the family's name, gradient by autograd."""
+    leaf = _leaf(output)
+    rows = []
+    for i, y in enumerate(time.tolist()):
+        scale = torch.nn.functional.softplus(leaf[i, 1]) + 1e-6
+        density, survival = standard_logs(family, (y - leaf[i, 0]) / scale)
+        log_likelihood = density - torch.log(scale) if event[i] else survival
+        rows.append(-weight.tolist()[i] * log_likelihood)
+    return _value_and_gradient(sum(rows) / len(time), leaf)
 
 
 def slow_shape_loss(
@@ -197,7 +194,7 @@ def slow_shape_loss(
         gaps, steps = torch.diff(row), np.diff(knots)
         j = min(max(sum(value < y for value in predicted[i].tolist()) - 1, 0), last)
         place = (y - row[j]) / gaps[j]
-        density, survival = standard_logs(family, knots[j] + place * steps[j])
+        density, survival = standard_logs(family, knots[j] + place * steps[j], 5.0)
         slopes = [torch.log(step / gap) for step, gap in zip(steps, gaps, strict=True)]
         off = torch.clamp(place, 0, 1) - 0.5
         other = min(max(j + (-1 if off < 0 else 1), 0), last)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace_asymmetric, norm
 
-from censquant._engine.losses import LEVEL_RULES, levels_of, pinball, portnoy
+from censquant._engine.losses import LEVEL_RULES, estimate_levels, pinball, portnoy
 from censquant._engine.networks import DenseNetwork
 from censquant._engine.objectives import Portnoy
 from censquant._engine.training import Rows, TrainingConfig, train
@@ -121,7 +121,7 @@ class TestSelfCorrection:
         """Level and gradients of a row censored at its median, all quantiles off by a shift."""
         predicted = (norm.ppf(self.taus) + shift)[None]
         level, gradient = np.empty(1), np.empty((1, 9))
-        levels_of(np.zeros(1), predicted, self.taus, LEVEL_RULES[rule], level)
+        estimate_levels(np.zeros(1), predicted, self.taus, LEVEL_RULES[rule], level)
         portnoy(
             predicted,
             np.zeros(1),

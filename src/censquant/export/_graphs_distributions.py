@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from censquant._engine.losses import LARGEST_LOG, SMALLEST_SCALE
-from censquant._engine.objectives._bounds import ParameterBounds
-from censquant._engine.objectives._likelihood import (
+from censquant._engine._families import STANDARD
+from censquant._engine.losses._likelihoods import LARGEST_LOG, SMALLEST_SCALE
+from censquant._engine.objectives._distributions import shape_knots
+from censquant._engine.objectives._likelihoods import (
     AsymmetricLaplaceLikelihood,
-    GumbelLikelihood,
-    NormalLikelihood,
+    LocationScaleLikelihood,
+    ParameterBounds,
+    ShapeLikelihood,
 )
-from censquant._engine.objectives._shape import ShapeLikelihood
-from censquant._engine.objectives._shape_distribution import BASES, shape_knots
 from censquant._typing import Floats
 from censquant.export._graph import Value, count_in_rows, interpolate
 
@@ -26,27 +26,6 @@ if TYPE_CHECKING:
 
 # Halvings of an interval of log-odds: the last is shorter than rounding.
 _HALVINGS = 60
-# West (2005), Better approximations to cumulative normal functions: Hart's rational form.
-_ABOVE = (
-    3.52624965998911e-02,
-    0.700383064443688,
-    6.37396220353165,
-    33.912866078383,
-    112.079291497871,
-    221.213596169931,
-    220.206867912376,
-)
-_BELOW = (
-    8.83883476483184e-02,
-    1.75566716318264,
-    16.064177579207,
-    86.7807322029461,
-    296.564248779674,
-    637.333633378831,
-    793.826512519948,
-    440.413735824752,
-)
-_FAR = 7.07106781186547
 
 
 class UnitDistribution(Protocol):
@@ -79,14 +58,10 @@ def distribution_graph(objective: Any, outputs: Sequence[Value]) -> UnitDistribu
 
 
 @distribution_graph.register
-def _normal(objective: NormalLikelihood, outputs: Sequence[Value]) -> UnitDistribution:
-    return _LocationScale(*_location_and_scale(objective.bounds, outputs), "normal")
-
-
-@distribution_graph.register
-def _gumbel(objective: GumbelLikelihood, outputs: Sequence[Value]) -> UnitDistribution:
-    base = "mirrored gumbel" if objective.mirrored else "gumbel"
-    return _LocationScale(*_location_and_scale(objective.bounds, outputs), base)
+def _location_scale(
+    objective: LocationScaleLikelihood, outputs: Sequence[Value]
+) -> UnitDistribution:
+    return _LocationScale(*_location_and_scale(objective.bounds, outputs), objective.base)
 
 
 @distribution_graph.register
@@ -148,40 +123,6 @@ def _log1p(x: Value) -> Value:
     return same.where(x, total.log() * x / same.where(1.0, rounded))
 
 
-def normal_cdf(x: Value) -> Value:
-    """Return the standard normal distribution function in a graph; error below 1e-14."""
-    size = x.abs().minimum(40.0)
-    density = (size * size * -0.5).exp()
-    near = density * _polynomial(size, _ABOVE) / _polynomial(size, _BELOW)
-    fraction = size + 0.65
-    for numerator in (4.0, 3.0, 2.0, 1.0):
-        fraction = size + numerator / fraction
-    far = density / fraction / 2.506628274631
-    tail = (size < _FAR).where(near, far)
-    return (x > 0.0).where(1.0 - tail, tail)
-
-
-def _polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    total = x * coefficients[0] + coefficients[1]
-    for coefficient in coefficients[2:]:
-        total = total * x + coefficient
-    return total
-
-
-def _standard_cdf(base: str, u: Value) -> Value:
-    if base == "normal":
-        return normal_cdf(u)
-    if base == "gumbel":
-        return 1.0 - (-u.exp()).exp()
-    return (-(-u).exp()).exp()
-
-
-def _standard_survival(base: str, u: Value) -> Value:
-    if base == "normal":
-        return normal_cdf(-u)
-    return 1.0 - _standard_cdf(base, u)
-
-
 @dataclass(frozen=True, eq=False)
 class _LocationScale:
     location: Value
@@ -189,18 +130,16 @@ class _LocationScale:
     base: str
 
     def quantile(self, levels: Floats) -> Value:
-        return self.location + self.scale * np.ravel(BASES[self.base][1].quantile(levels))
+        return self.location + self.scale * STANDARD[self.base].quantile(levels)
 
     def inverse_survival(self, probabilities: Floats) -> Value:
-        return self.location + self.scale * np.ravel(
-            BASES[self.base][1].inverse_survival(probabilities)
-        )
+        return self.location + self.scale * STANDARD[self.base].inverse_survival(probabilities)
 
     def cdf(self, times: Value) -> Value:
-        return _standard_cdf(self.base, (times - self.location) / self.scale)
+        return STANDARD[self.base].cdf_graph((times - self.location) / self.scale)
 
     def survival(self, times: Value) -> Value:
-        return _standard_survival(self.base, (times - self.location) / self.scale)
+        return STANDARD[self.base].survival_graph((times - self.location) / self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,17 +156,17 @@ class _Bent:
         return shape_knots(self.base, self.n_knots)
 
     def quantile(self, levels: Floats) -> Value:
-        return self._bent(np.ravel(BASES[self.base][1].quantile(levels)))
+        return self._bent(STANDARD[self.base].quantile(levels))
 
     def inverse_survival(self, probabilities: Floats) -> Value:
-        return self._bent(np.ravel(BASES[self.base][1].inverse_survival(probabilities)))
+        return self._bent(STANDARD[self.base].inverse_survival(probabilities))
 
     def cdf(self, times: Value) -> Value:
-        inside = _standard_cdf(self.base, self._straightened(times))
+        inside = STANDARD[self.base].cdf_graph(self._straightened(times))
         return (times >= self.cap).where(1.0, inside)
 
     def survival(self, times: Value) -> Value:
-        inside = _standard_survival(self.base, self._straightened(times))
+        inside = STANDARD[self.base].survival_graph(self._straightened(times))
         return (times > self.cap).where(0.0, inside)
 
     def _bent(self, u: Floats) -> Value:

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, StackedNetwork
 from censquant._engine.networks._dense import DenseNetwork
-from censquant._engine.networks._head_kernels import SOFTPLUS_ONE
-from censquant._engine.networks._heads import HeadedNetwork, IncreasingHead
-from censquant._engine.networks._shape import SMALLEST_GAP, ShapeHead
-from censquant._engine.networks._skip import LinearSkip
-from censquant._engine.networks._stack import StackedNetwork
+from censquant._engine.networks._heads import SMALLEST_GAP, IncreasingHead, ShapeHead
+from censquant._engine.networks._kernels import SOFTPLUS_ONE
 from censquant._typing import Floats
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import FormulaCurve, GraphCurve, GridCurve

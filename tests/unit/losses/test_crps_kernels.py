@@ -18,7 +18,7 @@ from censquant._engine.losses import (
     asymmetric_laplace_crps,
     log_time_crps,
 )
-from censquant._engine.losses._bivariate_normal import owens_t
+from censquant._engine.losses._crps import owens_t
 from strategies import LikelihoodRows, likelihood_rows
 
 FAMILIES = {"log-normal": NORMAL, "weibull": GUMBEL}

@@ -7,6 +7,11 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 from scipy.stats import gumbel_l, gumbel_r, laplace_asymmetric, norm
 
+from censquant._engine._families import (
+    _exponential,
+    _mirrored_gumbel_survival,
+    _normal_hazard,
+)
 from censquant._engine.losses import (
     GUMBEL,
     MIRRORED_GUMBEL,
@@ -15,12 +20,7 @@ from censquant._engine.losses import (
     asymmetric_laplace,
     location_scale,
 )
-from censquant._engine.losses._likelihood import _softplus
-from censquant._engine.losses._standard import (
-    _exponential,
-    _mirrored_gumbel_survival,
-    _normal_hazard,
-)
+from censquant._engine.losses._likelihoods import _softplus
 from oracles import precise_asymmetric_laplace, slow_asymmetric_laplace, slow_location_scale
 from strategies import likelihood_rows
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._engine.losses import LEVEL_RULES, levels_of, portnoy
+from censquant._engine.losses import LEVEL_RULES, estimate_levels, portnoy
 from oracles import slow_level, slow_portnoy
 from strategies import loss_rows
 
@@ -47,7 +47,7 @@ def test_value_and_gradient_are_those_of_the_definition(dtype, rule, data):
 def test_levels_are_those_of_the_rule(dtype, rule, data):
     rows = data.draw(loss_rows(dtype=dtype))
     out = np.empty_like(rows.time)
-    levels_of(rows.time, rows.predicted, rows.taus, LEVEL_RULES[rule], out)
+    estimate_levels(rows.time, rows.predicted, rows.taus, LEVEL_RULES[rule], out)
     expected = [
         slow_level(time, predicted, rows.taus.tolist(), rule)
         for time, predicted in zip(rows.time.tolist(), rows.predicted.tolist(), strict=True)
@@ -77,7 +77,9 @@ def test_hand_computed_levels(time, nearest, lower, interpolate, order):
         out = np.empty(1)
         if rule == "nearest" and order != [0, 1, 2]:
             continue  # it names a column and so does not look at the order of the values
-        levels_of(np.array([time]), predicted, np.array([0.2, 0.6, 0.8]), LEVEL_RULES[rule], out)
+        estimate_levels(
+            np.array([time]), predicted, np.array([0.2, 0.6, 0.8]), LEVEL_RULES[rule], out
+        )
         assert out[0] == pytest.approx(level)
 
 
@@ -86,7 +88,7 @@ def test_hand_computed_levels(time, nearest, lower, interpolate, order):
 def test_predictions_that_coincide_give_finite_levels(gap, time, level):
     out = np.empty(1)
     predicted = np.array([[1.0, 1.0 + gap]])
-    levels_of(
+    estimate_levels(
         np.array([time]),
         predicted,
         np.array([0.5, 0.75]),
@@ -100,7 +102,7 @@ def test_predictions_that_coincide_give_finite_levels(gap, time, level):
 @pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-10])
 def test_a_time_between_near_predictions_lies_between_their_levels(gap):
     out = np.empty(1)
-    levels_of(
+    estimate_levels(
         np.array([gap / 4]),
         np.array([[0.0, gap]]),
         np.array([0.5, 0.75]),

@@ -6,23 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import gumbel_l, gumbel_r, norm
 
-from censquant._engine.losses import (
-    GUMBEL,
-    MIRRORED_GUMBEL,
-    NORMAL,
-    shape_log_likelihood,
-    shape_loss,
-)
+from censquant._engine._families import STANDARD
+from censquant._engine.losses._shape import ShapeTerms, shape_log_likelihood, shape_loss
 from censquant.quantiles._grid import even_grid
-from oracles import slow_shape_loss
+from oracles import LAWS, slow_shape_loss
 from strategies import shape_rows
 
-FAMILIES = {"normal": NORMAL, "gumbel": GUMBEL, "mirrored gumbel": MIRRORED_GUMBEL}
-LAWS = {"normal": norm, "gumbel": gumbel_l, "mirrored gumbel": gumbel_r}
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
-families = pytest.mark.parametrize("family", FAMILIES)
+families = pytest.mark.parametrize("family", STANDARD)
 
 
 def mixed(rows, family, *, likelihood=1.0, check=0.3, limit=3.03, bounded=False):
@@ -30,11 +22,11 @@ def mixed(rows, family, *, likelihood=1.0, check=0.3, limit=3.03, bounded=False)
     predicted, time, event, weight = rows
     taus = even_grid(predicted.shape[1])
     gradient = np.full_like(predicted, np.nan)
-    loss = shape_loss(
-        predicted, time, event, weight, taus.astype(predicted.dtype), LAWS[family].ppf(taus),
-        FAMILIES[family], likelihood, check, limit, bounded, gradient,
+    terms = ShapeTerms(
+        taus.astype(predicted.dtype), LAWS[family].ppf(taus), STANDARD[family].code,
+        likelihood, check, limit, bounded,
     )  # fmt: skip
-    return loss, gradient
+    return shape_loss(predicted, time, event, weight, terms, gradient), gradient
 
 
 def single(predicted, time, event, family, dtype=np.float64, **options):
@@ -101,7 +93,7 @@ def test_the_log_likelihood_of_rows_is_minus_their_loss(family):
     time, event = rng.normal(size=30), rng.random(30) < 0.5
     out = np.empty(30)
     knots = LAWS[family].ppf(even_grid(19))
-    shape_log_likelihood(predicted, time, event, knots, FAMILIES[family], out)
+    shape_log_likelihood(predicted, time, event, knots, STANDARD[family].code, out)
     loss, _ = mixed((predicted, time, event, np.ones(30)), family, check=0.0)
     assert out.mean() == pytest.approx(-loss, rel=1e-12)
 

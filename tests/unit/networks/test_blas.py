@@ -1,6 +1,6 @@
 import pytest
 
-from censquant._engine.networks import _blas
+from censquant._engine.networks import _dense as _blas
 
 
 @pytest.mark.parametrize(

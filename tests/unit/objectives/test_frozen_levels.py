@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from censquant._engine.losses import LEVEL_RULES, levels_of
+from censquant._engine.losses import LEVEL_RULES, estimate_levels
 from censquant._engine.objectives import FrozenLevels, Pinball
-from censquant._engine.objectives import _frozen_levels as module
+from censquant._engine.objectives import _grid as module
 from censquant._engine.training import Checkpoint, TrainingConfig, train
 from toys import TAUS, Recorder, censored_rows, dense, portnoy_objective, stop_after
 
@@ -44,7 +44,7 @@ class Spy:
         rows = run.rows
         own = np.empty(len(rows), dtype=np.float32)
         output = run.network.forward(rows.x, training=False)
-        levels_of(rows.time, output, np.array(TAUS, dtype=np.float32), self.rule, own)
+        estimate_levels(rows.time, output, np.array(TAUS, dtype=np.float32), self.rule, own)
         self.given.append(rows.level.copy())
         self.own.append(own)
 

@@ -87,8 +87,8 @@ def test_portnoy_is_validated_by_the_training_rows_censoring_curve(output, rows)
 
 def test_binding_leaves_the_objective_as_it_was(rows):
     objective = Portnoy(TAUS, y_star=3.0)
-    assert objective.bind(rows).judge is not None
-    assert objective.judge is None
+    assert objective.bind(rows).marginal is not None
+    assert objective.marginal is None
 
 
 def test_portnoy_must_be_bound_before_it_validates(output, rows):

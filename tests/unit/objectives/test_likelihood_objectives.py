@@ -10,7 +10,7 @@ from censquant._engine.objectives import (
     GumbelLikelihood,
     NormalLikelihood,
 )
-from censquant._engine.objectives._likelihood import _Likelihood
+from censquant._engine.objectives._likelihoods import Likelihood
 from oracles import slow_asymmetric_laplace, slow_location_scale
 from toys import censored_rows
 
@@ -120,4 +120,4 @@ def test_it_can_be_pickled(name):
 
 def test_a_likelihood_must_say_its_gradient():
     with pytest.raises(NotImplementedError):
-        _Likelihood().gradient(np.zeros((1, 2)), censored_rows(1), np.empty((1, 2)))
+        Likelihood().gradient(np.zeros((1, 2)), censored_rows(1), np.empty((1, 2)))

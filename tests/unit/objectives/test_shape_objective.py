@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import gumbel_l, gumbel_r, norm
 
 from censquant._engine.objectives import (
-    GumbelDistribution,
-    NormalDistribution,
+    LocationScaleDistribution,
     ShapeDistribution,
     ShapeLikelihood,
     average_of,
@@ -84,9 +83,9 @@ def test_levels_and_times_of_each_individual_are_taken_row_by_row(base):
 def test_an_unbent_distribution_is_the_family_itself():
     location, scale = np.array([0.3, -2.0]), np.array([0.5, 2.0])
     for base, family in (
-        ("normal", NormalDistribution(location, scale)),
-        ("gumbel", GumbelDistribution(location, scale)),
-        ("mirrored gumbel", GumbelDistribution(location, scale, mirrored=True)),
+        ("normal", LocationScaleDistribution(location, scale, "normal")),
+        ("gumbel", LocationScaleDistribution(location, scale, "gumbel")),
+        ("mirrored gumbel", LocationScaleDistribution(location, scale, "mirrored gumbel")),
     ):
         same = ShapeDistribution(location[:, None] + scale[:, None] * shape_knots(base, 19), base)
         np.testing.assert_allclose(same.quantile(LEVELS), family.quantile(LEVELS), rtol=1e-10)

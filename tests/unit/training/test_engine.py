@@ -12,8 +12,10 @@ from censquant._engine.training import (
     StepDecay,
     TrainingConfig,
     WarmupCosine,
-    _engine,
     train,
+)
+from censquant._engine.training import (
+    _loop as _engine,
 )
 from censquant.exceptions import TrainingDivergedError
 from toys import (

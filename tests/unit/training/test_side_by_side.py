@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from censquant._engine.training import (
     Checkpoint,
     TrainingConfig,
-    _interrupts,
     _parallel,
     side_by_side,
     stop_if_asked,
@@ -226,7 +225,7 @@ def test_a_users_own_handler_is_called_and_put_back():
 
     before = signal.signal(signal.SIGINT, own)
     try:
-        with _interrupts.held_interrupts() as release:
+        with _parallel.held_interrupts() as release:
             signal.raise_signal(signal.SIGINT)
             assert calls == []
             release()
@@ -235,7 +234,7 @@ def test_a_users_own_handler_is_called_and_put_back():
         assert signal.getsignal(signal.SIGINT) is own
         assert side_by_side([task] * 2, n_jobs=2) == [False, False]
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with _interrupts.held_interrupts() as release:
+        with _parallel.held_interrupts() as release:
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
             release()
     finally:
@@ -246,7 +245,7 @@ def test_handlers_are_left_alone_outside_the_main_thread():
     found = []
 
     def run():
-        with _interrupts.held_interrupts():
+        with _parallel.held_interrupts():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=run)

@@ -1,28 +1,31 @@
 """Losses as compiled kernels: each returns its value and writes its gradient by the predictions."""
 
-from censquant._engine.losses._bounds import bound_outputs, limit_rows
-from censquant._engine.losses._calibration import (
+from censquant._engine._families import GUMBEL, MIRRORED_GUMBEL, NORMAL, standard_loss
+from censquant._engine.losses._crps import LARGEST_SPREAD, asymmetric_laplace_crps, log_time_crps
+from censquant._engine.losses._grid import (
+    LEVEL_RULES,
+    MarginalPinball,
+    add_crossing_penalty,
+    estimate_levels,
+    pinball,
+    portnoy,
+    powell,
+    tobit_laplace,
+)
+from censquant._engine.losses._likelihoods import (
     CALIBRATION_BINS,
     CALIBRATION_SHARPNESS,
-    calibration_penalty,
-)
-from censquant._engine.losses._crossing import add_crossing_penalty
-from censquant._engine.losses._crps import LARGEST_SPREAD, log_time_crps
-from censquant._engine.losses._family_levels import asymmetric_laplace_levels, location_scale_levels
-from censquant._engine.losses._laplace_crps import asymmetric_laplace_crps
-from censquant._engine.losses._likelihood import (
     LARGEST_LOG,
     SMALLEST_SCALE,
     asymmetric_laplace,
+    asymmetric_laplace_levels,
+    bound_outputs,
+    calibration_penalty,
+    limit_rows,
     location_scale,
+    location_scale_levels,
 )
-from censquant._engine.losses._marginal import MarginalPinball
-from censquant._engine.losses._pinball import pinball
-from censquant._engine.losses._portnoy import LEVEL_RULES, levels_of, portnoy
-from censquant._engine.losses._powell import powell
 from censquant._engine.losses._shape import shape_log_likelihood, shape_loss
-from censquant._engine.losses._standard import GUMBEL, MIRRORED_GUMBEL, NORMAL, standard_loss
-from censquant._engine.losses._tobit_laplace import tobit_laplace
 
 __all__ = [
     "CALIBRATION_BINS",
@@ -41,7 +44,7 @@ __all__ = [
     "asymmetric_laplace_levels",
     "bound_outputs",
     "calibration_penalty",
-    "levels_of",
+    "estimate_levels",
     "limit_rows",
     "location_scale",
     "location_scale_levels",

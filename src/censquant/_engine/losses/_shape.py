@@ -1,9 +1,13 @@
 """Likelihood and check loss, in one gradient, of quantiles that bend a standard distribution."""
 
 import math
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from censquant._compile import exact, fast
-from censquant._engine.losses._standard import standard_loss
+from censquant._engine._families import standard_loss
+from censquant._typing import Floats
 
 # Exact and not fast, as the likelihoods of two or three outputs: extreme rows must give exact
 # limits.
@@ -55,21 +59,21 @@ def _row(values, y, event, knots, family):
 
 
 @fast
-def _check_row(values, y, event, level, taus, limit, bounded, scale, gradient):
+def _check_row(values, y, event, level, terms, scale, gradient):
     """Write the gradient of one row's check losses, and return their sum."""
     # In the type of the arrays: a float64 number would widen the loop.
     zero = values.dtype.type(0)
     one = values.dtype.type(1)
-    wall = values.dtype.type(limit)
+    wall = values.dtype.type(terms.limit)
     share = values.dtype.type(scale)
     start = values.dtype.type(level)
     rest = one / (one - start)
     total = zero
     for k in range(len(values)):
-        tau = taus[k]
+        tau = terms.taus[k]
         value = values[k]
         kept = one if event else max((tau - start) * rest, zero)
-        if bounded:
+        if terms.bounded:
             near = (one if value > y else zero) - tau
             far = (one if value > wall else zero) - tau
             slope = kept * near + (one - kept) * far
@@ -83,77 +87,41 @@ def _check_row(values, y, event, level, taus, limit, bounded, scale, gradient):
     return total
 
 
+class ShapeTerms(NamedTuple):
+    """What ``shape_loss`` compares predictions with, and how the two losses are weighted."""
+
+    taus: NDArray[Any]  # increasing levels, in the type of the predictions
+    knots: Floats  # quantiles of the standard distribution at these levels
+    family: int  # its code
+    likelihood_weight: float
+    check_weight: float
+    limit: float
+    bounded: bool
+
+
 @exact
 def shape_log_likelihood(values, time, event, knots, family, out):
-    """Write the log-density of events and the log-survival of censored rows into ``out``.
-
-    Parameters
-    ----------
-    values : array of shape (n, k)
-        Increasing quantiles of each row.
-    time : array of shape (n,)
-    event : bool array of shape (n,)
-        True where the event was observed.
-    knots : float64 array of shape (k,)
-        Quantiles of the standard distribution at the same levels.
-    family : int
-        ``NORMAL``, ``GUMBEL`` or ``MIRRORED_GUMBEL``.
-    out : array of shape (n,)
-    """
+    """Write the log-density of events and the log-survival of censored rows into ``out``."""
     for i in range(len(time)):
         out[i] = -_row(values[i], time[i], event[i], knots, family)[0]
 
 
 @exact
-def shape_loss(
-    predicted,
-    time,
-    event,
-    weight,
-    taus,
-    knots,
-    family,
-    likelihood_weight,
-    check_weight,
-    limit,
-    bounded,
-    gradient,
-):
+def shape_loss(predicted, time, event, weight, terms, gradient):
     r"""Mean over rows of a censored likelihood plus Portnoy's loss; its gradient is written.
 
-    Predicted quantiles :math:`Q_k` bend a standard distribution with quantiles :math:`b_k`: a time
-    between :math:`Q_j` and :math:`Q_{j+1}` lies at :math:`u`, as far between :math:`b_j` and
-    :math:`b_{j+1}`, and the end segments are prolonged. An event counts :math:`-\log f_0(u) -
-    \ell`, where the log slope :math:`\ell` is interpolated between the middles of segments; a
-    censored row counts :math:`-\log S_0(u)`. Portnoy's loss, summed over levels, takes
+    Predicted quantiles :math:`Q_k`, increasing and at least two, bend a standard distribution with
+    quantiles :math:`b_k`: a time between :math:`Q_j` and :math:`Q_{j+1}` lies at :math:`u`, as far
+    between :math:`b_j` and :math:`b_{j+1}`, and the end segments are prolonged. An event counts
+    :math:`-\log f_0(u) - \ell`, where the log slope :math:`\ell` is interpolated between the
+    middles of segments; a censored row counts :math:`-\log S_0(u)`. Exponentials of Gumbel
+    distributions are continued as lines above 5. Portnoy's loss, summed over levels, takes
     :math:`F_0(u)`, at most 0.999, for the level of a censored row, and no gradient flows through
     it.
 
     What lies beyond the last time is not known. Without ``bounded`` the rest of a censored row
     moves to infinity, and predictions above ``limit`` have no check loss: the likelihood alone
-    holds them. With ``bounded`` the rest moves to ``limit``.
-
-    Parameters
-    ----------
-    predicted : array of shape (n, k)
-        Increasing quantiles of each row, at least two.
-    time : array of shape (n,)
-    event : bool array of shape (n,)
-        True where the event was observed.
-    weight : array of shape (n,)
-        Row weights; the mean divides by ``n``, not by their sum.
-    taus : array of shape (k,)
-        Quantile levels inside (0, 1), increasing.
-    knots : float64 array of shape (k,)
-        Quantiles of the standard distribution at these levels.
-    family : int
-        ``NORMAL``, ``GUMBEL`` or ``MIRRORED_GUMBEL``; exponentials of the latter two are continued
-        as lines above 5.
-    likelihood_weight, check_weight : float
-    limit : float
-    bounded : bool
-    gradient : array of shape (n, k)
-        Receives the derivative by ``predicted``.
+    holds them. With ``bounded`` the rest moves to ``limit``. Arrays are those of ``_grid.py``.
     """
     n = len(time)
     total = 0.0
@@ -161,28 +129,20 @@ def shape_loss(
         scale = weight[i] / n
         values = predicted[i]
         loss, segment, place, by_place, neighbour, share = _row(
-            values, time[i], event[i], knots, family
+            values, time[i], event[i], terms.knots, terms.family
         )
         level = 0.0 if event[i] else min(-math.expm1(-loss), _HIGHEST_LEVEL)
         check = _check_row(
-            values,
-            time[i],
-            event[i],
-            level,
-            taus,
-            limit,
-            bounded,
-            check_weight * scale,
-            gradient[i],
+            values, time[i], event[i], level, terms, terms.check_weight * scale, gradient[i]
         )
-        total += (check_weight * check + likelihood_weight * loss) * scale
-        if likelihood_weight > 0:
-            factor = likelihood_weight * scale
-            gap, _ = _gap(values, knots, segment)
+        total += (terms.check_weight * check + terms.likelihood_weight * loss) * scale
+        if terms.likelihood_weight > 0:
+            factor = terms.likelihood_weight * scale
+            gap, _ = _gap(values, terms.knots, segment)
             by_gap = -by_place * place / gap
             if event[i]:
                 by_gap += (1.0 - share) / gap
-                other_gap, _ = _gap(values, knots, neighbour)
+                other_gap, _ = _gap(values, terms.knots, neighbour)
                 gradient[i, neighbour] -= factor * share / other_gap
                 gradient[i, neighbour + 1] += factor * share / other_gap
             gradient[i, segment] -= factor * (by_place / gap + by_gap)

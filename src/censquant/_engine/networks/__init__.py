@@ -1,12 +1,9 @@
 """Networks: dense ones compiled with numba, heads on top, and the protocol any other must keep."""
 
-from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
-from censquant._engine.networks._heads import Head, HeadedNetwork, IncreasingHead
-from censquant._engine.networks._network import FloatArray, Network, Optimizer, State
-from censquant._engine.networks._optimizer import Adam
-from censquant._engine.networks._shape import ShapeHead
-from censquant._engine.networks._skip import LinearSkip
-from censquant._engine.networks._stack import StackedNetwork
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, StackedNetwork
+from censquant._engine.networks._dense import ACTIVATIONS, Adam, DenseNetwork
+from censquant._engine.networks._heads import IncreasingHead, ShapeHead
+from censquant._engine.networks._network import FloatArray, Head, Network, Optimizer, State
 
 __all__ = [
     "ACTIVATIONS",

@@ -1,4 +1,4 @@
-"""What the training loop asks of a network."""
+"""What the training loop needs of a network, and a network of a head."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -76,4 +76,46 @@ class Network(Protocol):
 
     def load_state(self, state: State) -> None:
         """Restore what :meth:`state` returned."""
+        ...
+
+
+class Head(Protocol):
+    """A map from raw outputs to quantiles, with a backward pass and possibly own parameters.
+
+    Own parameters are trained together with the network and are never decayed. A head may penalise
+    raw outputs and own parameters: :meth:`backward` adds the penalty's gradient and returns its
+    value.
+    """
+
+    @property
+    def n_raw(self) -> int:
+        """Number of raw outputs it takes from the network."""
+        ...
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of quantiles it gives."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Return the map as plain data: its name at ``head``, and what else makes it."""
+        ...
+
+    def initial_parameters(self) -> NDArray[np.float32]:
+        """Return the initial values of its own parameters; may be empty."""
+        ...
+
+    def forward(self, raw: FloatArray, parameters: FloatArray, out: FloatArray) -> None:
+        """Write the quantiles into ``out``."""
+        ...
+
+    def backward(
+        self,
+        raw: FloatArray,
+        parameters: FloatArray,
+        out_gradient: FloatArray,
+        raw_gradient: FloatArray,
+        parameter_gradient: FloatArray,
+    ) -> float:
+        """Write the derivatives by raw outputs and own parameters; return own penalties."""
         ...

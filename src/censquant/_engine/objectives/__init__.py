@@ -1,28 +1,33 @@
-"""Objectives: what each method minimises, one file per method."""
+"""Objectives: what each method minimises."""
 
-from censquant._engine.objectives._asymmetric_laplace import AsymmetricLaplaceDistribution
-from censquant._engine.objectives._bounds import ParameterBounds
-from censquant._engine.objectives._crps import AsymmetricLaplaceCRPS, LogNormalCRPS, WeibullCRPS
 from censquant._engine.objectives._distributions import (
+    AsymmetricLaplaceDistribution,
     FormulaDistribution,
-    GumbelDistribution,
-    NormalDistribution,
+    LocationScaleDistribution,
+    ShapeDistribution,
     average_of,
+    shape_knots,
 )
-from censquant._engine.objectives._frozen_levels import FrozenLevels
-from censquant._engine.objectives._grid import GridObjective
-from censquant._engine.objectives._likelihood import (
+from censquant._engine.objectives._grid import (
+    FrozenLevels,
+    GridObjective,
+    ObservedPinball,
+    Pinball,
+    Portnoy,
+    Powell,
+    TobitLaplace,
+    WeightedPinball,
+)
+from censquant._engine.objectives._likelihoods import (
+    AsymmetricLaplaceCRPS,
     AsymmetricLaplaceLikelihood,
     GumbelLikelihood,
+    LogNormalCRPS,
     NormalLikelihood,
+    ParameterBounds,
+    ShapeLikelihood,
+    WeibullCRPS,
 )
-from censquant._engine.objectives._observed import ObservedPinball, WeightedPinball
-from censquant._engine.objectives._pinball import Pinball
-from censquant._engine.objectives._portnoy import Portnoy
-from censquant._engine.objectives._powell import Powell
-from censquant._engine.objectives._shape import ShapeLikelihood
-from censquant._engine.objectives._shape_distribution import ShapeDistribution, shape_knots
-from censquant._engine.objectives._tobit_laplace import TobitLaplace
 
 __all__ = [
     "AsymmetricLaplaceCRPS",
@@ -31,10 +36,9 @@ __all__ = [
     "FormulaDistribution",
     "FrozenLevels",
     "GridObjective",
-    "GumbelDistribution",
     "GumbelLikelihood",
+    "LocationScaleDistribution",
     "LogNormalCRPS",
-    "NormalDistribution",
     "NormalLikelihood",
     "ObservedPinball",
     "ParameterBounds",

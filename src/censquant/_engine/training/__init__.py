@@ -1,19 +1,22 @@
 """The engine: one loop that trains any network on any objective."""
 
-from censquant._engine.training._callbacks import Callback, ProgressBar
 from censquant._engine.training._checkpoint import Checkpoint
-from censquant._engine.training._engine import Run, TrainingConfig, train, validation_loss
-from censquant._engine.training._interrupts import stop_if_asked
-from censquant._engine.training._moments import FeatureMoments
-from censquant._engine.training._objective import Objective
-from censquant._engine.training._parallel import side_by_side
-from censquant._engine.training._rows import Rows
-from censquant._engine.training._schedule import Schedule, StepDecay, WarmupCosine
-from censquant._engine.training._shard_folder import ShardFolder
+from censquant._engine.training._loop import (
+    Callback,
+    Objective,
+    ProgressBar,
+    Run,
+    Schedule,
+    StepDecay,
+    TrainingConfig,
+    WarmupCosine,
+    train,
+    validation_loss,
+)
+from censquant._engine.training._parallel import side_by_side, stop_if_asked
+from censquant._engine.training._rows import Rows, RowSource
 from censquant._engine.training._shard_writer import BlockStream, Scaling, write_shards
-from censquant._engine.training._shards import ShardRows
-from censquant._engine.training._source import RowSource
-from censquant._engine.training._summary import StreamSummary
+from censquant._engine.training._shards import FeatureMoments, ShardFolder, ShardRows, StreamSummary
 
 __all__ = [
     "BlockStream",

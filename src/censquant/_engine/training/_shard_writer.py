@@ -11,14 +11,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.training._shard_folder import (
+from censquant._engine.training._shards import (
     MANIFEST,
     ShardFolder,
+    StreamSummary,
+    record_type,
     records_digest,
     shard_path,
 )
-from censquant._engine.training._shards import record_type
-from censquant._engine.training._summary import StreamSummary
 from censquant._files import locked, read_arrays, saying_disk_full, write_arrays
 from censquant._typing import Floats
 from censquant.exceptions import ModelFileError

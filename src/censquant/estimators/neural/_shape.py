@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._engine._families import FAMILIES
 from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
 from censquant._engine.objectives import ShapeLikelihood, shape_knots
 from censquant._engine.training import Objective, RowSource, TrainingConfig, WarmupCosine
@@ -19,7 +20,6 @@ from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, read_target
 from censquant.survival._transform import TimeTransform
 
-_FAMILIES = ("normal", "log-normal", "weibull")
 _TAILS = ("family", "bounded")
 _N_KNOTS = 19
 # Quantiles further beyond the last time, in standard deviations, are moved back to there.
@@ -140,11 +140,12 @@ n_features_in_, feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.family != "normal"
+        family = FAMILIES.get(self.family)
+        tags.target_tags.positive_only = family is None or family.of_logarithms
         return tags
 
     def _training_config(self) -> TrainingConfig:
-        check_choice("family", self.family, _FAMILIES)
+        check_choice("family", self.family, FAMILIES)
         check_choice("tail", self.tail, _TAILS)
         weights = (
             check_number("likelihood_weight", self.likelihood_weight, minimum=0.0),
@@ -163,15 +164,14 @@ n_features_in_, feature_names_in_
     @property
     def _base(self) -> str:
         """Name of the distribution that is bent; left-censored times are mirrored."""
-        if self.family != "weibull":
-            return "normal"
-        return "mirrored gumbel" if self._left_censored else "gumbel"
+        family = FAMILIES[self.family]
+        return family.mirrored if self._left_censored else family.base
 
     def _fit_transform(
         self, target: Target, weight: NDArray[np.float64], *, mirror: bool
     ) -> TimeTransform:
         kind = "tobit"
-        if self.family != "normal":
+        if FAMILIES[self.family].of_logarithms:
             kind = "log-tobit"
             smallest = float(target.time[target.event].min())
             if smallest <= 0:

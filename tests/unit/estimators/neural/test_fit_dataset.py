@@ -288,7 +288,7 @@ def test_a_fit_to_arrays_holds_at_most_two_and_a_half_times_the_features(model, 
 def test_memory_of_a_fit_to_files_does_not_grow_with_the_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, "_BUCKET_BYTES", 1 << 20)
     monkeypatch.setattr(writer, "_BLOCK_ROWS", 8_192)
-    monkeypatch.setattr("censquant._engine.training._summary._SAMPLE_ROWS", 5_000)
+    monkeypatch.setattr("censquant._engine.training._shards._SAMPLE_ROWS", 5_000)
     monkeypatch.setattr("censquant._engine.training._shards._SAMPLE_ROWS", 5_000)
     rng = np.random.default_rng(0)
     peaks = []

@@ -8,7 +8,7 @@ from scipy.stats import gumbel_l, norm
 
 import censquant
 from censquant import BoostedQuantileRegressor
-from censquant._engine.training._interrupts import StoppedError
+from censquant._engine.training._parallel import StoppedError
 from censquant._files import read_arrays
 from censquant._trees import _boosting
 from model_files import refused, rewrite

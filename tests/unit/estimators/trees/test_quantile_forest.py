@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from censquant import CensoredQuantileForest
-from censquant._engine.training._interrupts import StoppedError
+from censquant._engine.training._parallel import StoppedError
 from censquant._trees._forest import ForestGrowth, TimeBins
 from censquant.exceptions import ConstantFeatureWarning, LeakageWarning
 from censquant.survival import kaplan_meier

@@ -1,22 +1,109 @@
-"""The one training loop."""
+"""The one training loop, with what it is given: objective, schedule and callbacks."""
 
 import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from censquant._engine.networks import Network, State
-from censquant._engine.training._callbacks import Callback
+from censquant._engine.networks._network import FloatArray, Network, State
 from censquant._engine.training._checkpoint import Checkpoint
-from censquant._engine.training._objective import Objective
-from censquant._engine.training._schedule import Schedule, StepDecay
-from censquant._engine.training._source import RowSource
+from censquant._engine.training._rows import Rows, RowSource
+from censquant._progress import Bar
 from censquant.exceptions import TrainingDivergedError
 
 _VALIDATION_ROWS = 4096  # bounds the memory of one validation pass
+
+
+class Objective(Protocol):
+    """What a method minimises, and how the network's outputs become quantiles.
+
+    Methods differ in nothing else. ``README.md`` in this folder shows how to add one.
+    """
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs that the network must give."""
+        ...
+
+    def bind(self, train: Rows) -> Self:
+        """Return a new objective that holds what depends on the training rows.
+
+        Where rows are not in memory, it receives a uniform sample of them. It is separate from
+        :meth:`prepare` because validation rows are also prepared, with the constants of the
+        training rows.
+        """
+        ...
+
+    def prepare(self, rows: Rows) -> Rows:
+        """Drop or weight rows; of rows that are not in memory none may be dropped."""
+        ...
+
+    def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
+        """Return the batch's mean loss and write its derivative by ``output`` into ``out``."""
+        ...
+
+    def validation_loss(self, output: FloatArray, rows: Rows) -> float:
+        """Return the mean loss by which epochs are compared when stopping early."""
+        ...
+
+    def quantiles(self, output: FloatArray, taus: FloatArray) -> NDArray[np.float64]:
+        """Return the quantiles at ``taus``, in model units.
+
+        A method with one output per level receives its own levels only; one that predicts a
+        distribution computes any level.
+        """
+        ...
+
+
+class Schedule(Protocol):
+    """The factor on the learning rate at each step."""
+
+    def __call__(self, step: int, n_steps: int) -> float:
+        """Return the factor at ``step``, counted from 0, of ``n_steps``."""
+        ...
+
+
+@dataclass(frozen=True)
+class StepDecay:
+    """The paper's schedule: a tenth after 70 % of the steps, a hundredth after 90 %.
+
+    Parameters
+    ----------
+    milestones : tuple of float in (0, 1)
+        Shares of the steps after which the rate is reduced.
+    factor : float
+        What it is multiplied by at each.
+    """
+
+    milestones: tuple[float, ...] = (0.7, 0.9)
+    factor: float = 0.1
+
+    def __call__(self, step: int, n_steps: int) -> float:
+        """Return the factor at ``step``, counted from 0, of ``n_steps``."""
+        passed = sum(step >= round(milestone * n_steps) for milestone in self.milestones)
+        return self.factor**passed
+
+
+@dataclass(frozen=True)
+class WarmupCosine:
+    """A short linear rise, then half a cosine down to 0.
+
+    Parameters
+    ----------
+    warmup : int
+        Steps of the rise.
+    """
+
+    warmup: int = 20
+
+    def __call__(self, step: int, n_steps: int) -> float:
+        """Return the factor at ``step``, counted from 0, of ``n_steps``."""
+        rise = min(1.0, (step + 1) / max(self.warmup, 1))
+        return rise * 0.5 * (1.0 + math.cos(math.pi * step / n_steps))
 
 
 @dataclass(frozen=True)
@@ -54,6 +141,26 @@ class TrainingConfig:
     schedule: Schedule = field(default_factory=StepDecay)
     max_steps: int | None = None
     n_iter_no_change: int = 10
+
+
+class Callback(Protocol):
+    """Called by the loop; may read the run and call :meth:`Run.stop`.
+
+    Trainings of an ensemble run side by side in threads and share their callbacks;
+    ``run.member`` tells which one calls.
+    """
+
+    def on_start(self, run: "Run") -> None:
+        """Before the first epoch."""
+        ...
+
+    def on_epoch(self, run: "Run") -> None:
+        """After every epoch; its record is ``run.history[-1]``."""
+        ...
+
+    def on_end(self, run: "Run") -> None:
+        """After the last epoch, also when stopped or interrupted."""
+        ...
 
 
 class Run:
@@ -300,3 +407,55 @@ def train(
     if run.best_state is not None:
         network.load_state(run.best_state)
     return run.history
+
+
+class ProgressBar:
+    """Shows the epochs done, the loss and the time left on the terminal.
+
+    A bar by rich where it is installed (``censquant[cli]`` brings it), else one line that is
+    rewritten.
+
+    Parameters
+    ----------
+    n_runs : int, default 1
+        How many trainings share the bar, side by side or one after the other.
+    """
+
+    def __init__(self, n_runs: int = 1) -> None:
+        self._n_runs = n_runs
+        self._n_ended = 0
+        self._lock = threading.Lock()
+        self._display: Bar | None = None
+
+    def on_start(self, run: "Run") -> None:
+        """Open the display with the first run."""
+        with self._lock:
+            if self._display is None:
+                n_epochs = self._n_runs * run.total_epochs
+                self._display = Bar("training", n_epochs, unit="epochs")
+            self._display.advance(run.n_epochs)
+
+    def on_epoch(self, run: "Run") -> None:
+        """Advance by one epoch."""
+        record = run.history[-1]
+        with self._lock:
+            if self._display is not None:
+                loss = record.get("validation_loss", record["loss"])
+                self._display.advance(1, note=f"loss {loss:.4g}")
+
+    def on_end(self, run: "Run") -> None:
+        """Close the display with the last run."""
+        with self._lock:
+            self._n_ended += 1
+            if self._display is None:
+                return
+            self._display.advance(run.total_epochs - run.n_epochs)
+        if self._n_ended >= self._n_runs:
+            self.close()
+
+    def close(self) -> None:
+        """End the display, also where fewer runs came than were expected."""
+        with self._lock:
+            if self._display is not None:
+                self._display.close()
+                self._display = None
