@@ -25,11 +25,11 @@ from censquant import (
     CensoredQuantileRegressor,
     CoxQuantileRegressor,
 )
-from censquant.estimators.meta import _default_candidates as defaults
-from censquant.estimators.meta._pool import LikelihoodPrior
-from censquant.estimators.meta._pool import _cross_fit as cross_fit
-from censquant.estimators.meta._pool import _model as pool_model
-from censquant.estimators.meta._pool._mixture import Mixture
+from censquant.estimators.ensemble import _candidates as cross_fit
+from censquant.estimators.ensemble import _pool as pool_model
+from censquant.estimators.ensemble import _recommended as defaults
+from censquant.estimators.ensemble._mixture import Mixture
+from censquant.estimators.ensemble._weights import LikelihoodPrior
 from censquant_bench import DATASET_GROUPS, BenchmarkCell, get_dataset, get_method
 from censquant_bench import _cells as cells
 from censquant_bench.field import FIELD_BENCHMARK_DATASETS, FIELD_SUITE
@@ -150,7 +150,8 @@ def run_one(cell: BenchmarkCell, seed: int, n_jobs: int) -> Iterator[dict[str, A
         mock.patch.object(pool_model, "_weighed", recorded),
         mock.patch.object(cross_fit.CrossFit, "_race", lambda self, candidates: candidates),
         mock.patch(
-            "censquant.estimators.meta._recommended.default_candidates", side_effect=more_candidates
+            "censquant.estimators.ensemble._recommended.default_candidates",
+            side_effect=more_candidates,
         ),
     ):
         model.fit(X, y, **extra)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._typing import Floats
-from censquant.estimators.meta import encoded_features
 from censquant.estimators.neural import number_columns
 from censquant.survival import Target, read_target
 from censquant.survival._columns import read_weights
@@ -82,7 +81,8 @@ class Encoded:
 
     def __call__(self, X: Any) -> Floats:
         """Return what the estimator's networks are given."""
-        return encoded_features(self.model, X)
+        numbers: Floats = self.model._encode_features(X)
+        return numbers
 
 
 @dataclass(frozen=True, eq=False)

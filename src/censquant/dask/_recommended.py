@@ -16,7 +16,6 @@ from censquant.dask._collections import read_collections
 from censquant.dask._fit import ClusterFit, check_checkpoint_dir
 from censquant.dask._reading import Encoded
 from censquant.estimators import CensoredQuantileRegressor
-from censquant.estimators.meta import encoded_features, untrained_networks
 
 _OWN = ("client", "n_replicas", "compared_rows", "passes")
 
@@ -173,9 +172,9 @@ time_transform_, n_features_in_, feature_names_in_
             y_sample = (sample.target.time, sample.target.event)
             weights = None if weight is None else sample.weight
             pool.fit(sample.X, y_sample, weights, groups=sample.groups)
-            networks = untrained_networks(pool, np.random.default_rng(seed))
+            networks = pool._untrained_networks(np.random.default_rng(seed))
             if networks:
-                numbers = encoded_features(pool, sample.X)
+                numbers = pool._encode_features(sample.X)
                 reader = Encoded(pool, numbers.shape[1])
                 fitting = ClusterFit(
                     session,

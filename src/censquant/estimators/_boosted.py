@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant._rows._folds import NEVER, Folds, folds_of_splits, make_folds
+from censquant._rows._cross_fit import NEVER, Folds, folds_of_splits, make_folds
 from censquant._storage._parts import Arrays
 from censquant._trees._boosting import (
     Boosters,

@@ -13,8 +13,8 @@ from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles._grid import CURVE_QUANTILES
 
 if TYPE_CHECKING:
-    from censquant.estimators.meta._pool._mixture import Mixture
-    from censquant.estimators.meta._pool._model import Pool
+    from censquant.estimators.ensemble._mixture import Mixture
+    from censquant.estimators.ensemble._pool import Pool
 
 
 LEVELS = np.array(CURVE_QUANTILES)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from censquant._rows._folds import NEVER, given_folds, make_folds
+from censquant._rows._cross_fit import NEVER, given_folds, make_folds
 from censquant.survival import Target
 
 

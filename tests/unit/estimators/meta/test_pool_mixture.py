@@ -6,13 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from censquant.estimators.meta._pool._candidates import LEVELS, Answer
-from censquant.estimators.meta._pool._kernels import (
+from censquant.estimators.ensemble._mixture import (
+    LEVELS,
+    Bounds,
+    Mixture,
+    Prediction,
     level_of,
     quantile_of,
     survival_on_grid,
 )
-from censquant.estimators.meta._pool._mixture import Bounds, Mixture
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._distribution_curve import TailLimit
 
@@ -49,10 +51,12 @@ def test_survival_on_a_grid_is_that_of_the_curve():
 
 
 def pooled(parts, weights, wanted, limit=FAR, reference=None):
-    answers = [part if isinstance(part, Answer) else Answer(part, None) for part in parts]
+    predictions = [
+        part if isinstance(part, Prediction) else Prediction(part, None) for part in parts
+    ]
     reference = np.zeros(len(parts)) if reference is None else np.asarray(reference)
     mixture = Mixture(np.asarray(weights), reference, Bounds(0.0, -np.inf, limit))
-    return mixture.quantiles(answers, np.asarray(wanted))
+    return mixture.quantiles(predictions, np.asarray(wanted))
 
 
 @given(seed=st.integers(0, 1000), share=st.floats(0.05, 0.95))
@@ -102,10 +106,10 @@ def test_a_candidate_that_ends_is_continued_by_the_reference_given_survival():
     ended = exact.copy()
     level = 1 - np.exp(-rate * 1.0)
     ended[:, level < LEVELS] = 99.0
-    answers = [Answer(ended, (np.array([1.0]), np.array([level]))), Answer(exact, None)]
+    predictions = [Prediction(ended, (np.array([1.0]), np.array([level]))), Prediction(exact, None)]
     mixture = Mixture(np.array([1.0, 0.0]), np.array([0.0, 1.0]), Bounds(0.0, -np.inf, FAR))
     # The same law before and after: continuing it changes nothing, up to straight segments.
-    np.testing.assert_allclose(mixture.continued(answers)[0], exact, rtol=0.02)
+    np.testing.assert_allclose(mixture.continued(predictions)[0], exact, rtol=0.02)
 
 
 def test_after_the_last_time_a_pool_falls_at_least_as_fast_as_its_law():
@@ -129,8 +133,8 @@ def test_tails_before_the_last_time_are_left_alone():
 def test_no_candidate_goes_far_below_the_observed_times():
     values = [np.sort(increasing_rows(k), axis=1) for k in range(3)]
     values[2][:, :4] = -1e12
-    answers = [Answer(part, None) for part in values]
+    predictions = [Prediction(part, None) for part in values]
     mixture = Mixture(np.array([0.3, 0.4, 0.3]), np.zeros(3), Bounds(-np.inf, -5.0, FAR))
-    assert mixture.quantiles(answers, LEVELS).min() >= -5.0
+    assert mixture.quantiles(predictions, LEVELS).min() >= -5.0
     free = Mixture(np.array([0.3, 0.4, 0.3]), np.zeros(3), Bounds(-np.inf, -np.inf, FAR))
-    assert free.quantiles(answers, LEVELS).min() < -1e11
+    assert free.quantiles(predictions, LEVELS).min() < -1e11

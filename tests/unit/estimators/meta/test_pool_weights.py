@@ -5,9 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.estimators.meta._pool._candidates import LEVELS
-from censquant.estimators.meta._pool._prior import FixedPrior, LikelihoodPrior
-from censquant.estimators.meta._pool._weights import BrierScore, Quadratic, shrunk_weights
+from censquant.estimators.ensemble._mixture import LEVELS
+from censquant.estimators.ensemble._weights import (
+    BrierScore,
+    FixedPrior,
+    LikelihoodPrior,
+    Quadratic,
+    shrunk_weights,
+)
 from censquant.metrics import brier_score
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target

@@ -29,7 +29,7 @@ from censquant import (
     make_quantile_pipeline,
 )
 from censquant.datasets import make_lognorm, make_norm_linear
-from censquant.estimators.meta._pool._cross_fit import CrossFit
+from censquant.estimators.ensemble._candidates import CrossFit
 from censquant.exceptions import CalibrationWarning, FewEventsWarning, TrainingDivergedError
 from censquant.metrics import concordance_index, pinball_loss_censored
 from censquant.quantiles import QuantileCurve
@@ -490,7 +490,7 @@ def test_the_time_left_is_that_of_the_fits_so_far():
         return SimpleNamespace(estimator=estimator, began=began, ended=ended, n_rows=75)
 
     slow, fast = "slow", "fast"
-    fitting = CrossFit(range(100), np.arange(4), None, False, 0.0, n_jobs=2, bar=None)
+    fitting = CrossFit(range(100), np.arange(4), None, 0.0, n_jobs=2, bar=None)
     begun = [task(slow, 0.0, 15.0), task(fast)]
     assert fitting._seconds_left(begun, []) is None  # the fast one may be a slow one
     known = [task(slow, 0.0, 15.0), task(fast, 15.0, 18.0), task(slow), task(fast)]

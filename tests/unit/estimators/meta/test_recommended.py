@@ -21,7 +21,7 @@ from censquant import (
     ShapeNN,
 )
 from censquant.datasets import load_gbsg2, make_norm_linear
-from censquant.estimators.meta._default_candidates import bounded_network, default_candidates
+from censquant.estimators.ensemble._recommended import bounded_network, default_candidates
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning, FewEventsWarning
 from censquant.survival import Target
 

@@ -18,6 +18,7 @@ from censquant._validation import check_choice, check_n_jobs, check_number
 from censquant._warn import warn_user
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._reading import read_elapsed
+from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor
 from censquant.estimators.meta._bounds._calibration import Calibration
 from censquant.estimators.meta._bounds._censoring_model import (
     CensoringModel,
@@ -28,7 +29,6 @@ from censquant.estimators.meta._bounds._coverage_table import CoverageTable
 from censquant.estimators.meta._bounds._cross_fit import CrossFitted, FitRows, curve_table
 from censquant.estimators.meta._bounds._shift import ShiftTest, numbers_of, shift_between
 from censquant.estimators.meta._bounds._subgroups import subgroup_labels
-from censquant.estimators.meta._recommended import CensoredQuantileRegressor
 from censquant.exceptions import CalibrationWarning, FewEventsWarning, IdentifiabilityWarning
 from censquant.metrics import a_calibration
 from censquant.quantiles import QuantileCurve

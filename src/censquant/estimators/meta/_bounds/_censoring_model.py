@@ -16,6 +16,7 @@ from censquant._calibration import (
 from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._typing import Floats
 from censquant.estimators._boosted import BoostedQuantileRegressor
+from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor
 from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.meta._bounds._cross_fit import (
     LEVELS,
@@ -24,7 +25,6 @@ from censquant.estimators.meta._bounds._cross_fit import (
     cross_fitted,
     curve_table,
 )
-from censquant.estimators.meta._recommended import CensoredQuantileRegressor
 from censquant.exceptions import CalibrationWarning, FeatureWarning, FewEventsWarning
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier

@@ -9,14 +9,23 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from censquant._engine.training import side_by_side, stop_if_asked
-from censquant._rows._folds import NEVER, Folds, given_folds, make_folds, names_rows
+from censquant._engine.training import stop_if_asked
+from censquant._rows._cross_fit import (
+    NEVER,
+    FitTask,
+    Folds,
+    cross_fit,
+    fixes_splits,
+    given_folds,
+    make_folds,
+)
+from censquant._rows._fit_data import FitData
 from censquant._rows._row_order import arrangement
 from censquant._typing import Floats
+from censquant.estimators._adapted import AdaptedModel, adapt
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.estimators.meta._adapted import AdaptedModel, adapt
+from censquant.estimators.ensemble._pool import Pool
 from censquant.estimators.meta._bounds._shift import numbers_of
-from censquant.estimators.meta._pool import Pool, prepared_copy, release, weight_argument
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target
@@ -145,60 +154,40 @@ def cross_fitted(
         return _pool_fitted(estimator, rows, cv, seed, n_jobs, mirror=mirror)
     numbers = numbers_of(rows.X)
     order, weight = arrangement(rows.weight, numbers, rows.target.time, rows.target.event)
-    fold_seed, *seeds = seed.spawn(2)
+    fold_seed, model_seed = seed.spawn(2)
     fold = _folds(rows, numbers, cv, order, np.random.default_rng(fold_seed))
     arranged = rows.take(order)
-    arranged = FitRows(arranged.X, arranged.target, weight, arranged.groups)
+    data = FitData(arranged.X, arranged.target, weight, order, arranged.groups, left=mirror)
     n_folds = int(fold.max()) + 1
     tasks = [
-        _FoldTask(estimator, arranged, fold, place, int(state), mirror)
-        for place, state in enumerate(seeds[0].generate_state(n_folds + 1))
+        FitTask(
+            estimator,
+            int(state),
+            data,
+            np.flatnonzero(fold == place),
+            _predict_blocks,
+            stands_alone=place == n_folds,  # the fit to all rows
+        )
+        for place, state in enumerate(model_seed.generate_state(n_folds + 1))
     ]
-    *answers, (model, _, _) = side_by_side(tasks, n_jobs, on_interrupt="raise")
+    *results, final = cross_fit(tasks, n_jobs)
     held = np.flatnonzero(fold != NEVER)
     values = np.empty((len(order), len(LEVELS)))
     lower = 0.0
-    for place, (_, answer, low) in enumerate(answers):
-        values[fold == place], lower = answer, min(lower, low)
-    return CrossFitted(model, values[held], lower, order[held], weight[held])
+    for place, result in enumerate(results):
+        values[fold == place], low = result.predicted
+        lower = min(lower, low)
+    return CrossFitted(final.model, values[held], lower, order[held], weight[held])
 
 
-@dataclass(eq=False)
-class _FoldTask:
-    """The fit without one fold and its answers about it; without the last, the fit to all rows."""
-
-    estimator: Any
-    rows: FitRows
-    fold: Folds
-    place: int
-    seed: int
-    mirror: bool
-
-    def __call__(self, stopping: threading.Event) -> tuple[Any, Floats, float]:
-        test = np.flatnonzero(self.fold == self.place)
-        is_final = not len(test)
-        model = prepared_copy(self.estimator, self.seed, stopping)
-        if is_final:
-            model = _standing_alone(model)
-        train = self.rows if is_final else self.rows.take(np.flatnonzero(self.fold != self.place))
-        options = {}
-        if not self.rows.equal_weights:
-            options = {weight_argument(model): train.weight}
-        model.fit(train.X, (train.target.time, train.target.event), **options)
-        if is_final:
-            return model, np.empty((0, len(LEVELS))), 0.0
-        stop_if_asked(stopping)
-        release(model)
-        parts = [
-            curve_table(model, _safe_indexing(self.rows.X, part), mirror=self.mirror)[0]
-            for part in np.array_split(test, -(-len(test) // _BLOCK_ROWS))
-        ]
-        return model, np.concatenate([part.values for part in parts]), parts[0].lower
-
-
-def _standing_alone(model: Any) -> Any:
-    """Return a copy with the same seeds that has its own follow-up and warnings."""
-    return clone(model)
+def _predict_blocks(model: Any, rows: FitData, stopping: threading.Event) -> tuple[Floats, float]:
+    """Return quantiles of held-out rows, and the smallest possible one."""
+    stop_if_asked(stopping)
+    parts = [
+        curve_table(model, _safe_indexing(rows.x, part), mirror=rows.left)[0]
+        for part in np.array_split(np.arange(len(rows)), -(-len(rows) // _BLOCK_ROWS))
+    ]
+    return np.concatenate([part.values for part in parts]), parts[0].lower
 
 
 def _folds(
@@ -209,7 +198,7 @@ def _folds(
     rng: np.random.Generator,
 ) -> Folds:
     """Return the fold of every row in an order; refuse splits of groups."""
-    if not names_rows(cv):
+    if not fixes_splits(cv):
         labels = None if rows.groups is None else rows.groups[order]
         return make_folds(cv, numbers[order], rows.target.take(order), labels, rng)
     fold = given_folds(cv, numbers, rows.target, rows.groups, order)
@@ -239,7 +228,7 @@ def _pool_fitted(
         model.set_params(random_state=int(seed.generate_state(1)[0]))
     if model.n_jobs is None:
         model.set_params(n_jobs=n_jobs)
-    if names_rows(cv):
+    if fixes_splits(cv):
         model.set_params(cv=cv)
     weight = None if rows.equal_weights else rows.weight
     model.fit(rows.X, (rows.target.time, rows.target.event), weight, groups=rows.groups)

@@ -82,6 +82,11 @@ class QuantilePipeline(BaseQuantileRegressor, Pipeline):
         return self
 
     @property
+    def _weight_argument(self) -> str:
+        """Name under which ``fit`` takes weights."""
+        return f"{self.steps[-1][0]}__sample_weight"
+
+    @property
     def _regressor(self) -> Any:
         return self.steps[-1][1]
 

@@ -9,8 +9,9 @@ from sklearn.exceptions import NotFittedError
 
 from censquant._frames import unmasked
 from censquant._rows._features import columns_of_fit, refuse_swapped
+from censquant._typing import Floats
 from censquant.adapters._predictions import adapted_curve, is_supported
-from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._base import BaseQuantileRegressor, Ends
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES, even_grid
 from censquant.survival import Surv, read_target
@@ -91,6 +92,12 @@ class AdaptedModel(BaseQuantileRegressor):
         return np.asarray(getattr(self._fitted, "quantiles_", DEFAULT_QUANTILES), np.float64)
 
     @property
+    def _weight_argument(self) -> str:
+        """Name under which the model's ``fit`` takes weights."""
+        steps = getattr(self.model, "steps", None)
+        return f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"
+
+    @property
     def _fitted(self) -> Any:
         return getattr(self, "model_", self.model)
 
@@ -113,6 +120,13 @@ class AdaptedModel(BaseQuantileRegressor):
         if (curve.values >= 0).all():
             curve = QuantileCurve(curve.values, curve.taus, 0.0)
         return curve if reach is None else curve.with_reach(reach)
+
+    _ends_with_its_data = True  # where its survival functions end
+
+    def _predict_checked(self, x: NDArray[Any], levels: Floats) -> tuple[Floats, Ends]:
+        curve = self.predict_curve(x)
+        level = np.clip(curve.reach, levels[0], 1.0 - 1e-9)
+        return curve.at(levels), (curve.at_each(level[:, None])[:, 0], level)
 
 
 def adapt(model: Any) -> BaseQuantileRegressor:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from censquant._rows._cross_fit import depend_on_ensemble
 from censquant._storage._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
 from censquant._storage._persistence import fitted_part, from_part, own_arrays, restored, to_part
 from censquant._trees._follow_up import stored_follow_up
 from censquant._validation import check_flag, check_integer, check_number, check_sizes
-from censquant.estimators.meta._pool._candidates import depends_on_pool
-from censquant.estimators.meta._pool._mixture import Bounds, Mixture
-from censquant.estimators.meta._pool._table import POOL, CandidateRow, CandidateTable
+from censquant.estimators.ensemble._mixture import Bounds, Mixture
+from censquant.estimators.ensemble._table import POOL, CandidateRow, CandidateTable
 from censquant.exceptions import ModelFileError
 from censquant.quantiles._distribution_curve import TailLimit
 
 if TYPE_CHECKING:
-    from censquant.estimators.meta._pool._model import Pool
+    from censquant.estimators.ensemble._pool import Pool
 
 Pooled = TypeVar("Pooled", bound="Pool")
 
@@ -99,7 +99,7 @@ def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | N
     }
     for models in pool.estimators_.values():
         for model in models:
-            depends_on_pool(model)
+            depend_on_ensemble(model)
     pool.candidates_ = CandidateTable(
         tuple(CandidateRow(**decode(row)) for row in expect("table", entries["table"], list))
     )

@@ -7,9 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._progress import Bar
+from censquant._rows._cross_fit import NEVER, Folds, depend_on_ensemble, fold_rows
 from censquant._rows._features import (
     check_features,
     dense,
@@ -18,7 +20,6 @@ from censquant._rows._features import (
     warn_of_constant_features,
 )
 from censquant._rows._fit_data import FitData
-from censquant._rows._folds import NEVER, given_folds, make_folds, names_rows
 from censquant._seeds import seed_sequence
 from censquant._storage._parts import Part
 from censquant._trees._follow_up import FollowUp, ReachRule, followed
@@ -26,19 +27,24 @@ from censquant._typing import Floats
 from censquant._validation import check_choice, check_n_jobs
 from censquant._warn import warn_user
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.estimators.meta._pool._candidates import LEVELS, ask, is_refitted
-from censquant.estimators.meta._pool._cross_fit import MOST_COMPARED, Candidate, CrossFit
-from censquant.estimators.meta._pool._files import pool_part, restored_pool
-from censquant.estimators.meta._pool._mixture import Bounds, Mixture
-from censquant.estimators.meta._pool._prior import Prior
-from censquant.estimators.meta._pool._table import (
+from censquant.estimators.ensemble._candidates import (
+    MOST_COMPARED,
+    Candidate,
+    CrossFit,
+    is_refitted,
+    predict_mean,
+)
+from censquant.estimators.ensemble._files import pool_part, restored_pool
+from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Mixture
+from censquant.estimators.ensemble._table import (
     REJECTED,
     WIDE_GAP,
     CandidateTable,
     PoolSummary,
     table_of,
 )
-from censquant.estimators.meta._pool._weights import BrierScore, shrunk_weights
+from censquant.estimators.ensemble._weights import BrierScore, Prior, shrunk_weights
+from censquant.estimators.neural import NeuralRegressor, check_splittable
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve
@@ -60,6 +66,7 @@ _ROOM = 0.2
 _FEWEST_EVENTS = 10
 _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 _BLOCK_ROWS = 4_096
+_LAST_SEED = 2**31
 _TAIL_RULE = (
     "After the last observed time e, survival falls at least as fast as (e / t) to the power 4/3."
 )
@@ -127,12 +134,12 @@ class Pool(BaseQuantileRegressor):
         left = self.censoring == "left"
         data = FitData.read(X, y, sample_weight, groups, read_features=read_features, left=left)
         rows = data.arranged()
-        chosen = _compared_rows(len(rows), rows.groups)
-        folds = None
-        if names_rows(self.cv):
-            folds = given_folds(self.cv, data.x, data.target, data.groups, rows.source[chosen])
-        del data  # the order of a large array is a second one
         require_events(rows.target)
+        seed = seed_sequence(self.random_state)
+        fold_seed, follow_up_seed = seed.spawn(2)
+        compared = rows.take(_compared_rows(len(rows), rows.groups))
+        folds = fold_rows(self.cv, data, compared, np.random.default_rng(fold_seed))
+        del data  # the order of a large array is a second one
         self._feature_range = rows.feature_range
         if self._feature_range is not None:
             warn_of_constant_features(self._feature_range, self._column_names(), stacklevel=3)
@@ -145,21 +152,11 @@ class Pool(BaseQuantileRegressor):
         self._input_shape = rows.x.shape[1:]
 
         named = candidates_for(rows)
-        fold_seed, follow_up_seed, *seeds = seed_sequence(self.random_state).spawn(2 + len(named))
         unit = max(abs(end) for end in self.follow_up_) or 1.0
         candidates = [
             Candidate(name, estimator, seed, unit)
-            for (name, estimator), seed in zip(named, seeds, strict=True)
+            for (name, estimator), seed in zip(named, seed.spawn(len(named)), strict=True)
         ]
-        compared = rows.take(chosen)
-        if folds is None:
-            folds = make_folds(
-                self.cv,
-                compared.x,
-                compared.target,
-                compared.groups,
-                np.random.default_rng(fold_seed),
-            )
         pooled = self._pool_candidates(candidates, prior, rows, compared, folds)
         self._follow_up = None
         if not rows.target.event.all():
@@ -179,10 +176,10 @@ class Pool(BaseQuantileRegressor):
         prior: Prior,
         rows: FitData,
         compared: FitData,
-        folds: NDArray[np.int64],
+        folds: Folds,
     ) -> list[Candidate]:
         """Cross-fit and weigh candidates on the rows to compare, then fit those used to all."""
-        n_folds, mirror = int(folds.max()) + 1, self.time_transform_.mirror
+        n_folds = int(folds.max()) + 1
         bounds = self._bounds(rows)
         if not n_folds and len(candidates) > 1:
             warn_user(
@@ -198,7 +195,7 @@ class Pool(BaseQuantileRegressor):
             held = np.flatnonzero(folds != NEVER)
             score = BrierScore.of(compared.timeline, compared.weight)
             fitting = CrossFit(
-                compared, folds, score, mirror, bounds.lower, self.n_jobs, bar, self._stopping
+                compared, folds, score, bounds.lower, self.n_jobs, bar, self._stopping
             )
             kept = fitting.run(candidates) if n_folds else candidates
             if not kept:
@@ -266,8 +263,8 @@ class Pool(BaseQuantileRegressor):
         values = np.empty((len(held), len(wanted)))
         for start in range(0, len(held), _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
-            answers = [each.answer(held[rows]) for each in kept]
-            values[rows] = mixture.quantiles(answers, wanted)
+            predictions = [each.held_out(held[rows]) for each in kept]
+            values[rows] = mixture.quantiles(predictions, wanted)
         return values
 
     def _question_calibration(self, pooled: Floats, target: Target) -> None:
@@ -319,8 +316,8 @@ class Pool(BaseQuantileRegressor):
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         mirror = self.time_transform_.mirror
-        answers = [ask(models, features, mirror=mirror) for models in self.estimators_.values()]
-        values = self._mixture.quantiles(answers, self._pool_levels())
+        predictions = [predict_mean(models, features) for models in self.estimators_.values()]
+        values = self._mixture.quantiles(predictions, self._pool_levels())
         refuse_overflow(values, features, self._column_names())
         return self._in_user_units(values).with_reach(ReachRule(self, features), lowest=mirror)
 
@@ -331,6 +328,25 @@ class Pool(BaseQuantileRegressor):
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         return pool_graph(self, x)
+
+    # Training again where all rows are
+
+    def _encode_features(self, X: Any) -> Floats:
+        """Return rows of a table as the numbers that the candidates learn from."""
+        return np.asarray(dense(self._read_features(X)), dtype=np.float64)
+
+    def _untrained_networks(self, rng: np.random.Generator) -> dict[str, NeuralRegressor]:
+        """Return unfitted copies of the networks in use that can be trained on a cluster.
+
+        They leave follow-up and warnings to the ensemble, as its own do.
+        """
+        copies = {}
+        for name, models in self.estimators_.items():
+            seed = int(rng.integers(_LAST_SEED))
+            if isinstance(models[0], NeuralRegressor) and _is_splittable(models[0]):
+                copies[name] = clone(models[0]).set_params(random_state=seed)
+                depend_on_ensemble(copies[name])
+        return copies
 
     # Reporting and saving
 
@@ -384,7 +400,7 @@ def _weighed(
     if whole.any():
         alone = [each for each in kept if each.is_whole]
         by_itself = score.quadratic(
-            lambda rows: np.stack([each.answer(held[rows]).values for each in alone]),
+            lambda rows: np.stack([each.held_out(held[rows]).values for each in alone]),
             LEVELS,
             bounds.lower,
         )
@@ -392,7 +408,7 @@ def _weighed(
         reference[whole] = shrunk_weights(by_itself, share, n_events)
     mixture = Mixture(expected, reference, bounds)
     together = score.quadratic(
-        lambda rows: mixture.continued([each.answer(held[rows]) for each in kept]),
+        lambda rows: mixture.continued([each.held_out(held[rows]) for each in kept]),
         LEVELS,
         bounds.lower,
     )
@@ -426,3 +442,11 @@ def read_plain_features(pool: Pool, X: Any, *, allow_nd: bool) -> NDArray[Any]:
     return dense(
         check_features(pool, X, reset=True, dtype=(np.float64, np.float32), allow_nd=allow_nd)
     )
+
+
+def _is_splittable(model: NeuralRegressor) -> bool:
+    try:
+        check_splittable(model)
+    except (TypeError, ValueError):
+        return False
+    return True

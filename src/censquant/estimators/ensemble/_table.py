@@ -12,17 +12,16 @@ from censquant._calibration_gap import SMALL_GAP
 from censquant._frames import pandas_for
 from censquant._html import html_table
 from censquant._typing import Floats
-from censquant.estimators.meta._pool._candidates import LEVELS
+from censquant.estimators.ensemble._mixture import LEVELS
 from censquant.metrics import concordance_index, pinball_loss_censored
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target
 
 if TYPE_CHECKING:
-    from censquant.estimators.meta._pool._cross_fit import Candidate
-    from censquant.estimators.meta._pool._model import Pool
-    from censquant.estimators.meta._pool._weights import BrierScore
-
+    from censquant.estimators.ensemble._candidates import Candidate
+    from censquant.estimators.ensemble._pool import Pool
+    from censquant.estimators.ensemble._weights import BrierScore
 
 POOL = "pool"
 """Name of the row that has the scores of all candidates together."""
@@ -72,7 +71,7 @@ class CandidateTable:
 
     Examples
     --------
-    >>> from censquant.estimators.meta import CandidateRow, CandidateTable
+    >>> from censquant.estimators.ensemble._table import CandidateRow, CandidateTable
     >>> table = CandidateTable((CandidateRow("cox", 0.7, 0.21, 0.18, 0.66, 0.1),))
     >>> table["cox"].weight
     0.7
@@ -153,7 +152,7 @@ def table_of(
     table = []
     for each in candidates:
         is_complete = each.values is not None and each.dropped is None and len(rows) > 0
-        values = each.answer(rows[shown]).values if is_complete else None
+        values = each.held_out(rows[shown]).values if is_complete else None
         note = f"dropped: {each.dropped}" if each.dropped else ""
         table.append(scored(each.name, weights[each.name], values, each.seconds, note))
     total = sum(each.seconds for each in candidates)
@@ -198,7 +197,7 @@ class PoolSummary:
 
     Examples
     --------
-    >>> from censquant.estimators.meta import CandidateTable, PoolSummary
+    >>> from censquant.estimators.ensemble._table import CandidateTable, PoolSummary
     >>> print(PoolSummary(("Two candidates were pooled.",), CandidateTable(())))
     Two candidates were pooled.
     <BLANKLINE>

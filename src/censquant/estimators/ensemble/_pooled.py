@@ -8,16 +8,11 @@ from sklearn.base import clone
 
 from censquant._rows._features import feature_names
 from censquant._rows._fit_data import FitData
+from censquant.estimators._adapted import AdaptedModel
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.estimators.meta._adapted import AdaptedModel
-from censquant.estimators.meta._pool import (
-    POOL,
-    FixedPrior,
-    LikelihoodPrior,
-    Pool,
-    Prior,
-    read_plain_features,
-)
+from censquant.estimators.ensemble._pool import Pool, read_plain_features
+from censquant.estimators.ensemble._table import POOL
+from censquant.estimators.ensemble._weights import FixedPrior, LikelihoodPrior, Prior
 
 
 class PooledQuantileRegressor(Pool):

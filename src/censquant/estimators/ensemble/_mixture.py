@@ -1,15 +1,109 @@
-"""Compiled arithmetic on rows of quantiles: tails, survival on a grid, mixtures."""
+"""The mixture of several distributions per individual: their mean, with tails that agree."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from censquant._compile import exact
+from censquant._typing import Floats
+from censquant.quantiles._distribution_curve import TailLimit
+from censquant.quantiles._grid import CURVE_QUANTILES
+
+LEVELS: Floats = np.array(CURVE_QUANTILES)
+"""Levels at which candidates are predicted and pooled."""
 
 ALMOST_ONE = 1.0 - 1e-9
 _LARGEST_HAZARD = 50.0
 MOST_STEPS, _TOLERANCE = 30, 1e-12
+
+
+class Prediction(NamedTuple):
+    """Quantiles of rows at ``LEVELS``, in the units of a right-censored time.
+
+    ``end`` holds a time and a level per row past which a candidate has no data of its own; it is
+    None if the candidate extrapolates by itself.
+    """
+
+    values: NDArray[Any]
+    end: tuple[Floats, Floats] | None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Times that limit quantiles.
+
+    Parameters
+    ----------
+    lower : float
+        Smallest possible time.
+    low : float
+        Time below which no candidate may go: on this side all events were observed.
+    tail : TailLimit
+        What quantiles after the last observed time may be.
+    """
+
+    lower: float
+    low: float
+    tail: TailLimit
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """How predictions of several candidates become one distribution per individual.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (k,)
+        Of the candidates in the pool.
+    reference : ndarray of shape (k,)
+        Weights of the candidates whose mean continues the others past the end of their data; 0
+        for candidates that end themselves.
+    bounds : Bounds
+    """
+
+    weights: Floats
+    reference: Floats
+    bounds: Bounds
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which candidates are needed for predictions."""
+        return (self.weights > 0) | (self.reference > 0)
+
+    def continued(self, predictions: Sequence[Prediction]) -> Floats:
+        """Return quantiles of shape (k, n, levels), continued where a candidate's data end."""
+        values = np.stack([prediction.values for prediction in predictions])
+        if not self.reference.any():
+            return values
+        reference = np.tensordot(self.reference, values, axes=1)
+        for place, prediction in enumerate(predictions):
+            if prediction.end is not None:
+                continue_tails(values[place], *prediction.end, reference, LEVELS, self.bounds.lower)
+        return values
+
+    def quantiles(self, predictions: Sequence[Prediction], wanted: NDArray[Any]) -> Floats:
+        """Return the quantiles of the pool at increasing levels, shape (n, len(wanted))."""
+        kept = self.weights > 0
+        values = np.ascontiguousarray(self.continued(predictions)[kept])
+        weights, bounds = self.weights[kept], self.bounds
+        for place in range(len(values)):
+            values[place] = bounds.tail.limited_grid(values[place], LEVELS, bounds.lower)
+        np.maximum(values, bounds.low, out=values)
+        out = np.empty((values.shape[1], len(wanted)))
+        passed = np.empty(len(values), dtype=np.intp)
+        mixture_quantiles(values, weights, LEVELS, bounds.lower, wanted, passed, out)
+        return out
+
+    def among(self, kept: NDArray[np.bool_]) -> "Mixture":
+        """Return the mixture of some of the candidates, the only ones with a weight."""
+        return Mixture(self.weights[kept], self.reference[kept], self.bounds)
+
+
+# Compiled arithmetic on rows of quantiles
 
 
 @exact

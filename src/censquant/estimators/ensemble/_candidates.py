@@ -1,4 +1,4 @@
-"""Cross-fitting: every candidate answers for rows that it has not seen."""
+"""Candidates of an ensemble: cross-fitted, raced against each other, and fitted to all rows."""
 
 import threading
 import time
@@ -10,30 +10,52 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from censquant._engine.training import side_by_side
+from censquant._engine.training import stop_if_asked
 from censquant._progress import Bar
+from censquant._rows._cross_fit import FitResult, FitTask, Folds, cross_fit
 from censquant._rows._fit_data import FitData
-from censquant._rows._folds import Folds
 from censquant._typing import Floats
-from censquant.estimators.meta._pool._candidates import (
-    LEVELS,
-    Answer,
-    FitResult,
-    FitTask,
-    ends_with_its_data,
-    is_refitted,
-)
-from censquant.estimators.meta._pool._weights import BrierScore
+from censquant.estimators.ensemble._mixture import LEVELS, Prediction
+from censquant.estimators.ensemble._weights import BrierScore
+from censquant.estimators.neural import NeuralRegressor
+from censquant.exceptions import TrainingDivergedError
 
-# Rows on which candidates are compared at most; those that are used learn from all rows. More rows
-# would hardly change the weights, and every candidate is fitted once per fold.
 MOST_COMPARED = 50_000
+"""Rows on which candidates are compared at most; those that are used learn from all rows.
+
+More rows would hardly change the weights, and every candidate is fitted once per fold.
+"""
+
 # A candidate is dropped after the first fold if it is worse than the best by so many standard
 # errors of the paired difference, and by a share of the best one's score: with many rows, small
 # differences are certain too, and a candidate that is a little worse still improves a pool.
 _CLEARLY_WORSE, _MATTERS = 4.0, 0.1
 _MOST_ROWS_OF_MODELS = 10_000
 _LEAST_LIKELIHOOD = -50.0  # of one row, in logarithms
+_BLOCK_ROWS = 4_096
+_FAILURES = (TrainingDivergedError, FloatingPointError, np.linalg.LinAlgError)
+
+
+def predict_mean(models: list[Any], x: NDArray[Any]) -> Prediction:
+    """Return the mean of the models' quantiles for checked features."""
+    parts = [Prediction(*model._predict_checked(x, LEVELS)) for model in models]
+    if len(parts) == 1:
+        return parts[0]
+    ends = [part.end for part in parts if part.end is not None]
+    end = None
+    if ends:
+        times, levels = zip(*ends, strict=True)
+        end = (np.mean(times, axis=0), np.mean(levels, axis=0))
+    return Prediction(np.mean([part.values for part in parts], axis=0), end)
+
+
+def is_refitted(estimator: Any) -> bool:
+    """Whether a candidate is fitted again to all rows, or the models of the folds are kept.
+
+    The mean of networks of the folds is as good as one network of all rows and costs nothing;
+    other models are smaller and better when they are fitted again.
+    """
+    return not isinstance(estimator, NeuralRegressor)
 
 
 @dataclass(eq=False)
@@ -70,35 +92,60 @@ class Candidate:
     @property
     def is_whole(self) -> bool:
         """Whether the candidate extrapolates by itself, past all data."""
-        return not ends_with_its_data(self.estimator)
+        return not self.estimator._ends_with_its_data
 
-    def answer(self, rows: Any) -> Answer:
-        """Return what was said of some of the rows, none of which the models had seen."""
+    def held_out(self, rows: Any) -> Prediction:
+        """Return predictions for some of the rows, by models that had not seen them."""
         assert self.values is not None
         end = None
         if self.end_time is not None and self.end_level is not None:
             end = (self.end_time[rows], self.end_level[rows])
-        return Answer(self.values[rows].astype(np.float64) * self.unit, end)
+        return Prediction(self.values[rows].astype(np.float64) * self.unit, end)
 
-    def take(self, rows: NDArray[np.intp], n_rows: int, result: FitResult) -> None:
-        """Keep what a fold's model said of the rows that were held out."""
+    def keep(self, rows: NDArray[np.intp], n_rows: int, result: FitResult) -> None:
+        """Keep a fold's model and its predictions for the rows that were held out."""
         if result.model is not None:
             self.models.append(result.model)
         self.seconds += result.seconds
-        answer = result.answer
-        if answer is None:
+        if result.predicted is None:
             return
+        prediction, log_likelihood = result.predicted
         if self.values is None:
             self.values = np.full((n_rows, len(LEVELS)), np.nan, dtype=np.float32)
-        self.values[rows] = answer.values
-        if answer.end is not None:
+        self.values[rows] = prediction.values
+        if prediction.end is not None:
             if self.end_time is None or self.end_level is None:
                 self.end_time, self.end_level = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
-            self.end_time[rows], self.end_level[rows] = answer.end
-        if result.log_likelihood is not None:
+            self.end_time[rows], self.end_level[rows] = prediction.end
+        if log_likelihood is not None:
             if self.log_likelihood is None:
                 self.log_likelihood = np.full(n_rows, np.nan)
-            self.log_likelihood[rows] = result.log_likelihood
+            self.log_likelihood[rows] = log_likelihood
+
+    def predict(
+        self, model: Any, rows: FitData, stopping: threading.Event
+    ) -> tuple[Prediction, Floats | None]:
+        """Return a model's predictions for held-out rows, and their log-likelihoods if it has any.
+
+        Quantiles are single-precision multiples of ``unit``, so that another unit of time rounds
+        them the same way.
+        """
+        values, ends = np.empty((len(rows), len(LEVELS)), np.float32), []
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            stop_if_asked(stopping)
+            part = predict_mean([model], rows.x[start : start + _BLOCK_ROWS])
+            values[start : start + _BLOCK_ROWS] = part.values / self.unit
+            ends += [] if part.end is None else [part.end]
+        end = None
+        if ends:
+            times, levels = zip(*ends, strict=True)
+            end = (np.concatenate(times), np.concatenate(levels))
+        log_likelihood = None
+        if hasattr(model, "log_likelihood"):
+            event = rows.target.event
+            log_likelihood = model.log_likelihood(rows.x, (rows.target.time, event))
+            log_likelihood = log_likelihood + event * np.log(self.unit)
+        return Prediction(values, end), log_likelihood
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +158,6 @@ class CrossFit:
     folds : ndarray of int, shape (n,)
     score : BrierScore
         Of all rows, by which candidates race.
-    mirror : bool
-        Whether times are left-censored.
     lower : float
         Smallest possible time of the score's target.
     n_jobs : int or None
@@ -126,7 +171,6 @@ class CrossFit:
     rows: FitData
     folds: Folds
     score: BrierScore
-    mirror: bool
     lower: float
     n_jobs: int | None
     bar: Bar | None
@@ -181,21 +225,17 @@ class CrossFit:
         ):
             if result.failure is not None:
                 candidate.dropped = result.failure
-            candidate.take(task.test, len(self.folds), result)
+            candidate.keep(task.held_out, len(self.folds), result)
 
     def _task(self, candidate: Candidate, fold: int) -> FitTask:
         """Return the fit without a fold; no row is of the fold after the last."""
-        test = np.flatnonzero(self.folds == fold)
         return FitTask(
             candidate.estimator,
             candidate.seed_of(fold),
-            self.rows.x,
-            self.rows.target,
-            None if self.rows.equal_weights else self.rows.weight,
-            self.folds != fold if len(test) else slice(None),
-            test,
-            self.mirror,
-            candidate.unit,
+            self.rows,
+            np.flatnonzero(self.folds == fold),
+            candidate.predict,
+            tolerated=_FAILURES,
             keep_model=self._keeps_model(candidate, fold),
         )
 
@@ -221,9 +261,7 @@ class CrossFit:
 
         for task in tasks:
             task.on_done = on_done
-        if not tasks:
-            return []
-        return side_by_side(tasks, n_jobs, on_interrupt="raise", stopping=self.stopping)
+        return cross_fit(tasks, n_jobs, self.stopping)
 
     def _seconds_left(self, tasks: list[FitTask], later: Sequence[Any]) -> float | None:
         """Return how long the fits that are left take, by those so far.
@@ -252,7 +290,7 @@ class CrossFit:
             return candidates
         score, weight = self.score.take(rows), self.score.weight[rows]
         weight = weight / weight.sum()
-        losses = [score.rows(each.answer(rows).values, LEVELS, self.lower) for each in candidates]
+        losses = [score.rows(each.held_out(rows).values, LEVELS, self.lower) for each in candidates]
         means = np.array([weight @ loss for loss in losses])
         best = int(np.argmin(means))
         kept = {best, *self._extrapolating(candidates, means, rows)}

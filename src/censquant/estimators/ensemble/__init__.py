@@ -1,0 +1,1 @@
+"""Ensembles: base models weighted by held-out scores and averaged into one distribution."""
