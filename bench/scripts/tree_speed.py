@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from censquant import BoostedQuantileRegressor, CensoredQuantileForest
-from censquant.metrics import uncensored_quantile_loss
+from censquant_bench.metrics import uncensored_quantile_loss
 
 LEVELS = [0.1, 0.5, 0.9]
 N_TREES = 60

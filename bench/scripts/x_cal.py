@@ -21,8 +21,9 @@ from versions import versions
 from censquant import LogNormalNN
 from censquant._engine.training import Rows
 from censquant.datasets import fetch_metabric, fetch_support
-from censquant.metrics import a_calibration, censored_d_calibration
+from censquant.metrics import a_calibration
 from censquant.survival import read_target
+from censquant_bench.metrics import censored_d_calibration
 
 LEVELS = np.arange(1, 10) / 10
 FINE = np.arange(1, 100) / 100

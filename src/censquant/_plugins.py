@@ -15,9 +15,11 @@ def load_plugins(group: str) -> dict[str, Any]:
     return {entry.name: entry.load() for entry in entry_points(group=group)}
 
 
-def moved_to_bench(module: str, name: str, moved: Collection[str]) -> AttributeError:
+def moved_to_bench(
+    module: str, name: str, moved: Collection[str], part: str = "censquant_bench"
+) -> AttributeError:
     """Return the error of a missing attribute, with the new home of a name that has moved."""
     if name not in moved:
         return AttributeError(f"module {module!r} has no attribute {name!r}")
-    home = "censquant_bench" if name == "benchmark" else f"censquant_bench.{name}"
+    home = part if name == "benchmark" else f"{part}.{name}"
     return AttributeError(f"{module}.{name} is now {home}, which is installed by: {BENCH_COMMAND}")

@@ -12,6 +12,12 @@ from censquant import metrics
 from censquant._typing import Floats
 from censquant.exceptions import TruncationWarning
 from censquant_bench._train_test import TrainTestData
+from censquant_bench.metrics import (
+    censored_d_calibration,
+    true_quantile_mse,
+    uncensored_d_calibration,
+    uncensored_quantile_loss,
+)
 
 _JUDGED_LEVELS = (0.1, 0.5, 0.9)
 # A quantile is identified if this share of similar individuals is followed beyond it.
@@ -61,14 +67,14 @@ def scores(
         raw, time = known.raw, data.time_known
         if data.true_quantiles is not None:
             true = data.true_quantiles(taus)
-            found["tqmse"] = metrics.true_quantile_mse(raw[:, judged], true[:, judged])
-            found["tqmse_all"] = metrics.true_quantile_mse(known.ordered, true)
+            found["tqmse"] = true_quantile_mse(raw[:, judged], true[:, judged])
+            found["tqmse_all"] = true_quantile_mse(known.ordered, true)
             found |= _by_identification(data, raw[:, judged], true[:, judged])
-        found["uql"] = metrics.uncensored_quantile_loss(time, raw[:, judged], taus[judged])
-        found["undcal"] = metrics.uncensored_d_calibration(time, raw, taus, paper=True)
+        found["uql"] = uncensored_quantile_loss(time, raw[:, judged], taus[judged])
+        found["undcal"] = uncensored_d_calibration(time, raw, taus, paper=True)
     if has_median(taus):
         found["cindex"] = metrics.concordance_index(data.y_test, test.raw[:, judged[1]])
-    found["censdcal"] = metrics.censored_d_calibration(data.y_test, test.raw, taus, paper=True)
+    found["censdcal"] = censored_d_calibration(data.y_test, test.raw, taus, paper=True)
     found["crossing"] = float((np.diff(test.raw, axis=1) < 0).any(axis=1).mean())
     return found | _for_censoring(data.y_test, test.ordered, taus, data.y)
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._engine.training import Run
-from censquant.metrics import true_quantile_mse
 from censquant_bench._score import judged_levels
 from censquant_bench._train_test import TrainTestData
+from censquant_bench.metrics import true_quantile_mse
 
 
 class QuantileTrace:

@@ -1,28 +1,25 @@
 """Distance of predicted times from event times that are partly unknown."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_choice
-from censquant.metrics._known_censoring import warn_truncated
-from censquant.metrics._mean_life import MeanLife
-from censquant.metrics._read import censoring_curve, read_times, read_train
-from censquant.survival import KaplanMeier, Target
+from censquant.exceptions import NoEventsError
+from censquant.metrics._reading import censoring_curve, read_times, read_train, warn_truncated
+from censquant.survival import KaplanMeier, Target, kaplan_meier
 from censquant.survival._kaplan_meier import inverse_censoring_weights
 
-_METHODS = ("pseudo-observation", "margin", "hinge", "uncensored", "ipcw")
+_Method = Literal["pseudo-observation", "margin", "hinge", "uncensored", "ipcw"]
 
 
 def mean_absolute_error_censored(
     y: object,
     predicted: ArrayLike,
     *,
-    method: Literal[
-        "pseudo-observation", "margin", "hinge", "uncensored", "ipcw"
-    ] = "pseudo-observation",
+    method: _Method = "pseudo-observation",
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
@@ -93,9 +90,12 @@ def mean_absolute_error_censored(
     0.142857
     """
     target, times, weight = read_times(y, predicted, sample_weight)
-    check_choice("method", method, _METHODS)
+    check_choice("method", method, get_args(_Method))
     if method == "hinge":
-        error, share = _hinge(target, times), np.ones(len(target))
+        # No error where a censored row was predicted past its time.
+        late = target.time - times
+        error = np.where(target.event, np.abs(late), np.maximum(late, 0.0))
+        share = np.ones(len(target))
     elif method in ("uncensored", "ipcw"):
         error, share = np.abs(target.time - times), target.event.astype(np.float64)
         if method == "ipcw":
@@ -115,14 +115,8 @@ def mean_absolute_error_censored(
     return float((weight * share) @ error / total)
 
 
-def _hinge(target: Target, times: Floats) -> Floats:
-    """Error that is sure: none where a censored row was predicted past its time."""
-    error = target.time - times
-    return np.where(target.event, np.abs(error), np.maximum(error, 0.0))
-
-
 def _leave_out_unknown(share: Floats, target: Target, curve: KaplanMeier, weight: Floats) -> None:
-    """Take the weight from events past the training rows, if these are censored at all."""
+    """Set the weight of events past the training rows to 0, if any of these is censored."""
     late = target.event & (weight > 0) & (target.time > curve.time[-1])
     if curve.n_events.any() and late.any():
         share[late] = 0.0
@@ -143,10 +137,96 @@ def _surrogates(
             f"y must hold durations, none of them negative, for method={method!r}, got a minimum "
             f"of {target.time.min():g}."
         )
-    life = MeanLife(read_train(y_train, target), weight if y_train is None else None)
+    life = _MeanLife(read_train(y_train, target), weight if y_train is None else None)
     censored = ~target.event
     ends = target.time[censored]
     times, share = target.time.copy(), np.ones(len(target))
     times[censored] = life.margin(ends) if method == "margin" else life.pseudo_observation(ends)
     share[censored] = 1.0 - life.survival(ends)
     return times, share
+
+
+class _MeanLife:
+    """Area under the Kaplan-Meier curve of some rows, as a whole, from a time on, or changed.
+
+    The curve is a step function up to the last time T. If it has not come down to zero by then, it
+    continues along the straight line from (0, 1) through (T, S(T)): the mean needs some such
+    assumption, and the larger S(T) the more of the mean is made of it.
+    """
+
+    def __init__(self, train: Target, weight: Floats | None) -> None:
+        low, high = train.time.min(), train.time.max()
+        if low < 0 or high <= 0:
+            raise ValueError(
+                "y_train must hold durations, none negative and one positive at least, where "
+                f"their mean is needed, got times from {low:g} to {high:g}."
+            )
+        curve = kaplan_meier(train.time, train.event, weight)
+        if not curve.n_events.any():
+            n_rows = len(train) if weight is None else np.count_nonzero(weight)
+            raise NoEventsError(
+                f"y_train has no event: {n_rows} of {n_rows} rows are censored, so their mean is "
+                "unknown."
+            )
+        self._n_rows = len(train) if weight is None else weight.sum()
+        self._last = float(curve.time[-1])
+        self._knots = np.concatenate(([0.0], curve.time))
+        self._steps = np.concatenate(([1.0], curve.survival))
+        self._area = _areas(self._knots, self._steps)
+        # The curve as if one more row were at risk throughout.
+        stay = 1.0 - curve.n_events / (curve.n_at_risk + 1.0)
+        self._other_steps = np.concatenate(([1.0], np.cumprod(stay)))
+        self._other_area = _areas(self._knots, self._other_steps)
+        self._end = _end(self._last, self._steps[-1])
+
+    def survival(self, times: Floats) -> Floats:
+        """Return the share that is event-free after each time, on the line past the last one."""
+        share = self._steps[self._place(times)]
+        return np.where(times > self._last, np.maximum(1.0 - times / self._end, 0.0), share)
+
+    def margin(self, times: Floats) -> Floats:
+        r"""Return the mean of the event times after each time, :math:`c + \int_c S / S(c)`."""
+        share = self.survival(times)
+        inside = np.minimum(times, self._last)
+        rest = self._area[-1] - np.interp(inside, self._knots, self._area)
+        # The triangle under the line, from the last time or from a later one on.
+        left = self._end - np.maximum(times, self._last)
+        rest += np.where(times > self._last, share, self._steps[-1]) * np.maximum(left, 0.0) / 2
+        further: Floats = np.divide(rest, share, out=np.zeros_like(rest), where=share > 0)
+        return times + further
+
+    def pseudo_observation(self, times: Floats) -> Floats:
+        """Return what each censored time adds to the mean of the training rows.
+
+        The row joins every risk set up to its time, so that the curve falls more slowly there;
+        after it the curve falls by the old shares, from its new height. A time past the last one
+        counts as that one: alone at risk, the row would hold the whole curve up, and as many times
+        over as there are rows. Its share is its own time at least.
+        """
+        inside = np.minimum(times, self._last)
+        place = self._place(inside)
+        height = self._other_steps[place]
+        ratio = np.divide(
+            height, self._steps[place], out=np.ones_like(height), where=inside < self._last
+        )
+        area = np.interp(inside, self._knots, self._other_area)
+        area += ratio * (self._area[-1] - np.interp(inside, self._knots, self._area))
+        lowest = np.where(inside < self._last, ratio * self._steps[-1], height)
+        area += lowest * (_end(self._last, lowest) - self._last) / 2
+        whole = self._area[-1] + self._steps[-1] * (self._end - self._last) / 2
+        added: Floats = (self._n_rows + 1.0) * area - self._n_rows * whole
+        return np.where(times > self._last, np.maximum(added, times), added)
+
+    def _place(self, times: Floats) -> NDArray[np.intp]:
+        """Return the index of the step that holds at each time."""
+        return np.searchsorted(self._knots[1:], times, side="right")
+
+
+def _areas(knots: Floats, steps: Floats) -> Floats:
+    """Return the area under a step function up to each of its knots."""
+    return np.concatenate(([0.0], np.cumsum(steps[:-1] * np.diff(knots))))
+
+
+def _end(last: Floats | float, share: Floats | float) -> Floats:
+    """Return the time at which the line from (0, 1) through (last, share) reaches zero."""
+    return np.asarray(last / (1.0 - np.asarray(share)))

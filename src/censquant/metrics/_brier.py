@@ -4,11 +4,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
-from censquant.metrics._known_censoring import known_censoring, warn_truncated
-from censquant.metrics._read import read_survival
+from censquant.metrics._reading import known_censoring, read_survival, warn_truncated
+from censquant.survival import Target
 
 # Rows scored at a time, which bounds the memory beyond the predictions themselves.
 _BLOCK_ROWS = 8_192
+# Default times of the integrated score, between these quantiles of the times that are scored.
+_N_TIMES, _SPAN = 50, (0.05, 0.95)
 
 
 def brier_score(
@@ -92,17 +94,9 @@ def integrated_brier_score(
 
     Parameters
     ----------
-    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
-        Times and events in any form that `censquant.survival.read_target` takes.
-    survival : array-like of shape (n, n_times), in [0, 1]
-        Predicted probabilities that the event comes later than each time, P(T > t).
-    times : array-like of shape (n_times,)
-        Strictly increasing times, two at least. Those past the training follow-up are left out,
-        with a `censquant.exceptions.TruncationWarning`.
-    y_train : target in any form, optional
-        Rows that the censoring curve is estimated from; ``y`` by default.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf). They weight the censoring curve too where it is estimated from ``y``.
+    y, survival, times, y_train, sample_weight
+        As in `brier_score`, with two times at least. Times past the training follow-up are left
+        out, with a `censquant.exceptions.TruncationWarning`.
 
     Returns
     -------
@@ -135,7 +129,7 @@ def _scores(
     y_train: object,
     sample_weight: ArrayLike | None,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Brier score at each time, NaN where it is not known, and where it is."""
+    """Return the Brier score at each time, NaN where it is unknown, and where it is known."""
     target, chance, grid, weight = read_survival(y, survival, times, sample_weight)
     censoring = known_censoring(y_train, target, weight)
     at_grid, at_own = censoring(grid), censoring(target.time)
@@ -154,8 +148,16 @@ def _scores(
 
 
 def _left_out(known: NDArray[np.bool_], fate: str) -> str:
-    """Message about times past what the training rows know."""
+    """Return the warning about times past the training follow-up."""
     return (
         f"{int((~known).sum())} of {known.size} times {fate}: the censoring curve of y_train is "
         "zero or unknown there."
     )
+
+
+def default_brier_times(target: Target, train: Target, weight: Floats | None = None) -> Floats:
+    """Return times over the bulk of those scored, where the censoring curve is positive."""
+    low, high = np.quantile(target.time, _SPAN)
+    times = np.unique(np.linspace(low, high, _N_TIMES))
+    own = np.ones(len(train)) if weight is None else weight
+    return times[known_censoring(None, train, own)(times) > 0]

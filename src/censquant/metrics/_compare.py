@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from censquant._frames import unmasked
 from censquant._typing import Floats
 from censquant._validation import check_integer
-from censquant.metrics._a_calibration import a_calibration
+from censquant.metrics._calibration import a_calibration
 from censquant.metrics._concordance import concordance_index
 from censquant.metrics._intervals import BootstrapInterval, bootstrap_interval
 from censquant.metrics._pinball import pinball_loss_censored

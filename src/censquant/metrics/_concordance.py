@@ -7,8 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
-from censquant.metrics._known_censoring import known_censoring, warn_truncated
-from censquant.metrics._read import read_quantile_rows, read_times
+from censquant.metrics._reading import (
+    known_censoring,
+    read_quantile_rows,
+    read_times,
+    warn_truncated,
+)
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 
@@ -98,10 +102,8 @@ def concordance_index_ipcw(
 
     Parameters
     ----------
-    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
-        Times and events in any form that `censquant.survival.read_target` takes.
-    predicted : array-like of shape (n,)
-        Predicted times, such as medians: higher means a later event. Infinity is allowed.
+    y, predicted
+        As in `concordance_index`.
     y_train : target in any form, optional
         Rows that the censoring curve is estimated from; ``y`` by default.
     truncation : float, optional
@@ -148,6 +150,17 @@ def concordance_index_ipcw(
     inverse = np.zeros(len(target))
     np.divide(1.0, chance, out=inverse, where=leads & ~unknown)
     return _share_in_order(target, times, weights * inverse**2, weights)
+
+
+def concordance_index_ipcw_known(
+    y: object, predicted: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return `concordance_index_ipcw` of events before the censoring curve is zero or unknown."""
+    target, _, weights = read_times(y, predicted, sample_weight, infinite=True)
+    chance = known_censoring(None, target, weights)(target.time)
+    end = target.time[chance == 0].min(initial=np.inf)
+    truncation = float(end) if np.isfinite(end) else None
+    return concordance_index_ipcw(y, predicted, truncation=truncation, sample_weight=sample_weight)
 
 
 def concordance_index_td(
@@ -223,7 +236,7 @@ def concordance_index_td(
 
 
 def _censored_at_tie(rows: Target, leads: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return how many rows are censored at the time of each of these events."""
+    """Count the rows that are censored at the time of each of these events."""
     censored = np.sort(rows.time[~rows.event])
     at = rows.time[leads]
     return np.searchsorted(censored, at, side="right") - np.searchsorted(censored, at, side="left")
@@ -248,7 +261,7 @@ def _share_in_order(target: Target, times: Floats, lead: Floats, weights: Floats
 
 
 def _ratio(in_order: float, comparable: float, target: Target) -> float:
-    """Return the index, or raise where there is no pair to judge."""
+    """Return the index, or raise where no pair is comparable."""
     if not comparable > 0:
         raise ValueError(
             "y must hold a comparable pair, an event and a row known to outlive it, "

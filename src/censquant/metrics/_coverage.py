@@ -10,13 +10,14 @@ from censquant._calibration import CommonCensoring, chance_before
 from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
-from censquant.metrics._known_censoring import warn_truncated
-from censquant.metrics._read import (
+from censquant.metrics._calibration import normal_deviate
+from censquant.metrics._reading import (
     censoring_curve,
     followed_until,
     read_quantile_rows,
     read_times,
     read_train,
+    warn_truncated,
 )
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target, read_target
@@ -218,7 +219,7 @@ def coverage(
 def _limits(
     y: object, limit: ArrayLike, sample_weight: ArrayLike | None, n_rows: int, name: str
 ) -> tuple[Target, Floats, Floats]:
-    """Target, limits of all rows and weights; a number holds for every row."""
+    """Read target, limits of all rows and weights; a number holds for every row."""
     column = np.full(n_rows, limit) if np.ndim(limit) == 0 else limit
     return read_times(y, column, sample_weight, name=name, infinite=True)
 
@@ -231,7 +232,7 @@ def _warn_of_late_limits(
     curve: KaplanMeier,
     weight: Floats,
 ) -> None:
-    """Say that limits lie where neither events nor censoring are known."""
+    """Warn of limits that lie where neither events nor censoring are known."""
     if not curve.n_events.any():
         return
     end = followed_until(curve, SMALLEST_CENSORING_CHANCE)
@@ -251,7 +252,7 @@ def _warn_of_late_limits(
 def _chance(
     target: Target, limit: Floats, curve: KaplanMeier, model: QuantileCurve | None
 ) -> Floats:
-    """Contribution of every row to the chance of an event by its limit."""
+    """Return what every row adds to the probability of an event by its limit."""
     result: Floats = (limit == np.inf).astype(np.float64)
     finite = np.isfinite(limit)
     if finite.any():
@@ -264,7 +265,7 @@ def _chance(
 
 
 def _known(target: Target, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Whether each row's event is certainly inside its limits, and whether it may be."""
+    """Return whether each row's event is certainly inside its limits, and whether it may be."""
     time, event = target.time, target.event
     observed = event & (low < time) & (time <= high)
     sure = observed | (~event & (time >= low) & (high == np.inf))
@@ -273,7 +274,7 @@ def _known(target: Target, low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _members(groups: ArrayLike, weight: Floats) -> list[tuple[Any, NDArray[np.bool_]]]:
-    """Labels of the groups that have weight, in order, with their rows."""
+    """Return the labels of the groups that have weight, in order, with their rows."""
     labels = as_array(groups, "groups")
     if labels.shape != weight.shape:
         raise ValueError(
@@ -302,15 +303,13 @@ def _is_missing(label: Any) -> bool:
 
 
 def _summary(table: Floats, weight: Floats, level: float) -> Coverage:
-    """Weighted means of the columns, with the error of the first."""
-    from scipy.special import ndtri
-
+    """Return the weighted means of the columns, with the error of the first."""
     total = weight.sum()
     mean, sure, possible = weight @ table / total
     error = float(np.sqrt(weight @ (table[:, 0] - mean) ** 2) / total)
-    reach = float(ndtri((1 + level) / 2)) * error
+    margin = normal_deviate(level) * error
     # Around the estimate as it is given: an impossible mean would leave no width to the interval.
     estimate = float(np.clip(mean, 0, 1))
-    low, high = (float(np.clip(estimate + side * reach, 0, 1)) for side in (-1, 1))
+    low, high = (float(np.clip(estimate + side * margin, 0, 1)) for side in (-1, 1))
     n_rows = int(np.count_nonzero(weight))
     return Coverage(estimate, error, low, high, float(sure), float(possible), n_rows)

@@ -1,14 +1,21 @@
-"""One call that judges a model on held-out rows."""
+"""One call that scores a model on held-out rows: a table of scores and a verdict in words."""
 
+import inspect
+import math
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._calibration_gap import SMALL_GAP
 from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
+from censquant._frames import pandas_for
+from censquant._html import html_table
 from censquant._progress import Bar
 from censquant._seeds import seed_sequence
 from censquant._typing import Floats
@@ -20,27 +27,130 @@ from censquant.adapters._predictions import (
     is_supported,
 )
 from censquant.exceptions import TruncationWarning
-from censquant.metrics._a_calibration import a_calibration
-from censquant.metrics._absolute_error import mean_absolute_error_censored
-from censquant.metrics._brier import integrated_brier_score
-from censquant.metrics._calibration import pit_curve
-from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
-from censquant.metrics._distortion import distortion
-from censquant.metrics._evaluation import Evaluation, EvaluationRow, Gap, verdict_of
+from censquant.metrics._brier import default_brier_times
+from censquant.metrics._calibration import ROUNDING, a_calibration, pit_curve
 from censquant.metrics._intervals import bootstrap_interval
-from censquant.metrics._mirror import Mirror
-from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.metrics._read import read_quantile_rows, read_training
-from censquant.metrics._scorers import brier_times
+from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
+from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier
 from censquant.survival._kaplan_meier import default_horizon
 
-# A level is the identified one if it differs by rounding only.
-_ROUNDING = 1e-12
-# The row that the verdict takes the order from.
+# The line that the verdict takes the order from.
 _RANKING = "concordance_restricted_mean"
+# Below this many events a test of calibration finds little fault with any model.
+_FEW_EVENTS = 50
+_SIGNIFICANT = 0.05
+
+# Two-sided test of each of the two errors at the 5 % level.
+_CRITICAL = 1.96
+# The smaller error is reported beside the larger one if it is at least this share of it.
+_WORTH_A_WORD = 0.5
+# Mean change of the observed level, over all nominal levels, per unit of shift and of log spread.
+_PER_SHIFT = 1.0 / (2.0 * math.sqrt(math.pi))
+_PER_SPREAD = 1.0 / (2.0 * math.pi)
+# Standard deviations of a weak prior that keeps the fit finite where no event was observed.
+_PRIOR_SHIFT, _PRIOR_SPREAD = 3.0, 1.0
+_STEP = 1e-3
+
+
+class EvaluationRow(NamedTuple):
+    """One line of an `Evaluation`."""
+
+    metric: str
+    value: float  # NaN where the score has none
+    lower: float  # end of its 95 % bootstrap interval; NaN where there is none
+    upper: float
+    direction: str  # which is better, "higher" or "lower"
+    note: str  # how to read it, or why it has no value
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Scores of a model on held-out rows, with intervals, and a verdict in words.
+
+    Made by `evaluate`.
+
+    Parameters
+    ----------
+    rows : tuple of named tuples
+        The table: ``metric``, ``value``, ``lower`` and ``upper`` end of its 95 % bootstrap
+        interval, ``direction`` ("higher" or "lower" is better) and a ``note`` that says how to
+        read it. A score that has no value is NaN, and its note says why.
+    identified : float in [0, 1]
+        Share of the predicted quantiles that the training rows identify.
+    verdict : str
+        Two sentences on the ranking, the calibration and the identified share of the predictions.
+    n_rows, n_events : int
+        Number of rows that were scored, and of events among them.
+    ranking, calibration : str
+        The two halves of the first sentence of the verdict.
+    is_calibrated : bool
+        Whether the test of calibration finds no error, or only a small one: no predicted share of
+        events is off by 3 percentage points or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.metrics import evaluate
+    >>> rng = np.random.default_rng(0)
+    >>> time, taus = rng.uniform(size=100), np.array([0.25, 0.5, 0.75])
+    >>> result = evaluate([taus] * 100, time, None, time, taus=taus, random_state=0)
+    >>> result["concordance_index"].value
+    0.5
+    >>> result.identified
+    1.0
+    """
+
+    rows: tuple[EvaluationRow, ...]
+    identified: float
+    verdict: str
+    n_rows: int
+    n_events: int
+    ranking: str = ""
+    calibration: str = ""
+    is_calibrated: bool = True
+
+    def __getitem__(self, metric: str) -> EvaluationRow:
+        found = [row for row in self.rows if row.metric == metric]
+        if not found:
+            names = ", ".join(repr(row.metric) for row in self.rows)
+            raise KeyError(f"metric must be one of {names}, got {metric!r}.")
+        return found[0]
+
+    def _repr_html_(self) -> str:
+        lines = [
+            (row.metric, f"{row.value:.4g}", _interval(row), row.direction, row.note)
+            for row in self.rows
+        ]
+        table = html_table(("metric", "value", "95 % interval", "better", "note"), lines)
+        counts = f"<p>{self.n_rows} rows, {self.n_events} events</p>"
+        return f"{counts}{table}<p>{escape(self.verdict)}</p>"
+
+    def __str__(self) -> str:
+        width = max(len(row.metric) for row in self.rows)
+        lines = [f"{self.n_rows} rows, {self.n_events} events", ""]
+        lines.append(f"{'metric':{width}}{'value':>10}{'95 % interval':>22}  better  note")
+        for row in self.rows:
+            number = f"{row.metric:{width}}{row.value:>10.4g}{_interval(row):>22}"
+            lines.append(f"{number}  {row.direction:6}  {row.note}")
+        return "\n".join([*lines, "", self.verdict])
+
+    def to_frame(self) -> Any:
+        """Return the table as a DataFrame, one row per metric.
+
+        Returns
+        -------
+        frame : DataFrame
+            With the columns ``metric``, ``value``, ``lower``, ``upper``, ``direction``, ``note``.
+        """
+        pd = pandas_for("to_frame")
+        return pd.DataFrame(list(self.rows), columns=list(EvaluationRow._fields))
+
+
+def _interval(row: EvaluationRow) -> str:
+    return "" if np.isnan(row.lower) else f"{row.lower:.4g} to {row.upper:.4g}"
 
 
 def evaluate(
@@ -88,9 +198,8 @@ def evaluate(
         has ``censoring="left"``.
     taus : array-like of shape (k,), inside (0, 1), optional
         Levels to judge, increasing, at least two. By default those that the model was fitted to
-        (where that is one, those that its curves go through), or
-        0.05, 0.1, ..., 0.95 where it has none. Must be given where quantiles
-        are.
+        (where that is one, those that its curves go through), or 0.05, 0.1, ..., 0.95 where it
+        has none. Must be given where quantiles are.
     n_resamples : int, at least 2, default=200
         Number of bootstrap draws.
     random_state : int, Generator, RandomState or None, default 0
@@ -122,7 +231,7 @@ def evaluate(
     train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
     model, features = final_model(model_or_quantiles, X_test)
-    given, levels, reach = _predictions(model, features, taus)
+    given, levels, identified_to = _predict(model, features, taus)
     target, predicted, grid, _ = read_quantile_rows(y_test, given, levels, at_least=2)
     lower = 0.0 if train.time.min() >= 0 else -np.inf
     mirror = None
@@ -130,15 +239,23 @@ def evaluate(
         mirror, lower = Mirror(float(max(train.time.max(), target.time.max()))), -np.inf
         target, train = mirror.target(target), mirror.target(train)
         predicted, grid = mirror.quantiles(predicted, grid)
-        reach = None if reach is None else 1.0 - reach
+        identified_to = None if identified_to is None else 1.0 - identified_to
     y = (target.time, target.event)
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
     # One seed for all scores, so that they are judged on the same draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
-    scores, rows = _scores(curve, target, train), []
-    with Bar("evaluation", len(scores), unit="scores") if verbose else nullcontext() as bar:
-        for score in scores:
-            rows.append(_row(score, y, count, seed))
+    horizon, times = default_horizon(train.time), default_brier_times(target, train)
+    predictions = {
+        "medians": (curve.at([0.5])[:, 0],),
+        "restricted_means": (curve.restricted_mean(horizon),),
+        "quantiles": (curve.values, curve.taus),
+        "survival": (curve.survival(times), times),
+    }
+    offered = [m._replace(note=m.note.format(horizon=horizon)) for m in METRICS if m.note]
+    rows = []
+    with Bar("evaluation", len(offered), unit="scores") if verbose else nullcontext() as bar:
+        for metric in offered:
+            rows.append(_score(metric, y, predictions[metric.takes], train, count, seed))
             if bar is not None:
                 bar.advance(1)
     order = next(row for row in rows if row.metric == _RANKING)
@@ -155,8 +272,8 @@ def evaluate(
             "a small value says that the predictions are not calibrated",
         ),
     ]
-    identified = _identified(model, reach, curve, train)
-    error = distortion(target, curve).words(is_mirrored=mirror is not None)
+    identified = _identified_share(model, identified_to, curve, train)
+    error = fit_distortion(target, curve).words(is_mirrored=mirror is not None)
     if mirror is not None:
         gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
     return Evaluation(
@@ -168,97 +285,12 @@ def evaluate(
     )
 
 
-class _Score(NamedTuple):
-    """A metric with what it is called with after ``y``, and its name if that is not its own."""
-
-    metric: Callable[..., float]
-    direction: str
-    note: str
-    arguments: tuple[Any, ...]
-    options: dict[str, Any]
-    name: str = ""
-
-
-def _scores(curve: QuantileCurve, target: Target, train: Target) -> list[_Score]:
-    """Return the scores of the table, in its order."""
-    quantiles, median = (curve.values, curve.taus), (curve.at([0.5])[:, 0],)
-    horizon = default_horizon(train.time)
-    means = (curve.restricted_mean(horizon),)
-    times = brier_times(target, train)
-    survival = (curve.survival(times), times)
-    own = {"y_train": (train.time, train.event)}
-    return [
-        _Score(concordance_index, "higher", "order of the medians; 0.5 is chance", median, {}),
-        _Score(concordance_index_ipcw, "higher", "the same, corrected for censoring", median, own),
-        _Score(
-            concordance_index,
-            "higher",
-            f"order of the mean times up to {horizon:g}; 0.5 is chance",
-            means,
-            {},
-            _RANKING,
-        ),
-        _Score(pinball_loss_censored, "lower", "quantiles, in units of time", quantiles, own),
-        _Score(pinball_loss_ipcw, "lower", "the same, from weighted events", quantiles, own),
-        _Score(crps_censored, "lower", "whole distribution, in units of time", quantiles, own),
-        _Score(
-            integrated_brier_score,
-            "lower",
-            "probabilities of survival; 0.25 is chance",
-            survival,
-            own,
-        ),
-        _Score(mean_absolute_error_censored, "lower", "medians, in units of time", median, own),
-    ]
-
-
-def _row(score: _Score, y: Any, n_resamples: int, seed: int) -> EvaluationRow:
-    """Return one line of the table; where the metric has no value, its note says why."""
-    direction, note = score.direction, score.note
-    name = score.name or score.metric.__name__
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", TruncationWarning)
-            interval = bootstrap_interval(
-                score.metric,
-                y,
-                *score.arguments,
-                n_resamples=n_resamples,
-                random_state=seed,
-                **score.options,
-            )
-    except ValueError as error:
-        return EvaluationRow(name, np.nan, np.nan, np.nan, direction, str(error))
-    note = "; ".join([note, *(str(entry.message) for entry in caught)])
-    return EvaluationRow(name, interval.value, interval.lower, interval.upper, direction, note)
-
-
-def _largest_gap(target: Target, curve: QuantileCurve) -> Gap:
-    """Return the level at which predicted and observed shares of events differ most."""
-    nominal, observed = pit_curve((target.time, target.event), curve.values, curve.taus)
-    distance = np.abs(observed - nominal)
-    if np.isnan(distance).all():
-        return Gap(np.nan, np.nan)
-    place = int(np.nanargmax(distance))
-    return Gap(float(nominal[place]), float(observed[place]))
-
-
-def _gap_row(gap: Gap) -> EvaluationRow:
-    """Return the line of `pit_deviation`, without an interval: resampling pushes a maximum up."""
-    note = "worst gap between nominal and observed share of events"
-    if np.isnan(gap.size):
-        note = "every row is censored before the lowest of the predicted quantiles"
-    return EvaluationRow("pit_deviation", gap.size, np.nan, np.nan, "lower", note)
-
-
-def _predictions(
-    model: Any, features: Any, taus: ArrayLike | None
-) -> tuple[Any, Any, Floats | None]:
-    """Return quantiles, predicted or given, their levels, and how far the model can speak."""
+def _predict(model: Any, features: Any, taus: ArrayLike | None) -> tuple[Any, Any, Floats | None]:
+    """Return quantiles, predicted or given, their levels, and the highest identified level."""
     if is_supported(model):
         levels = _default_levels(model, features) if taus is None else taus
-        curve, reach = adapted_curve(model, features, levels)
-        return curve.values, curve.taus, reach
+        curve, identified_to = adapted_curve(model, features, levels)
+        return curve.values, curve.taus, identified_to
     if callable(getattr(model, "predict", None)):
         raise TypeError(
             "model_or_quantiles must predict quantiles or survival curves, or be an array of "
@@ -288,14 +320,205 @@ def _default_levels(model: Any, features: Any) -> Any:
     return own[np.linspace(0, len(own) - 1, min(len(own), most)).round().astype(np.intp)]
 
 
-def _identified(model: Any, reach: Floats | None, curve: QuantileCurve, train: Target) -> float:
-    """Return the share of the predicted quantiles that the training rows can speak for."""
+def _score(
+    metric: Metric,
+    y: tuple[Any, Any],
+    predictions: tuple[Any, ...],
+    train: Target,
+    n_resamples: int,
+    seed: int,
+) -> EvaluationRow:
+    """Return one line of the table; where the metric has no value, its note says why."""
+    name = metric.row or metric.function.__name__
+    options: dict[str, Any] = {"n_resamples": n_resamples, "random_state": seed}
+    if "y_train" in inspect.signature(metric.function).parameters:
+        options["y_train"] = (train.time, train.event)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", TruncationWarning)
+            found = bootstrap_interval(metric.function, y, *predictions, **options)
+    except ValueError as error:
+        return EvaluationRow(name, np.nan, np.nan, np.nan, metric.better, str(error))
+    note = "; ".join([metric.note, *(str(entry.message) for entry in caught)])
+    return EvaluationRow(name, found.value, found.lower, found.upper, metric.better, note)
+
+
+class Gap(NamedTuple):
+    """The level at which predicted and observed shares of events differ most."""
+
+    level: float
+    observed: float
+
+    @property
+    def size(self) -> float:
+        """How far they are apart; NaN where follow-up reaches no level."""
+        return abs(self.observed - self.level)
+
+    @property
+    def words(self) -> str:
+        """What was observed at that level."""
+        predicted, observed = _share(self.level), _share(self.observed)
+        return f"by the {predicted} quantile, where they are furthest off, {observed} had the event"
+
+
+def _largest_gap(target: Target, curve: QuantileCurve) -> Gap:
+    """Return the level at which predicted and observed shares of events differ most."""
+    nominal, observed = pit_curve((target.time, target.event), curve.values, curve.taus)
+    distance = np.abs(observed - nominal)
+    if np.isnan(distance).all():
+        return Gap(np.nan, np.nan)
+    place = int(np.nanargmax(distance))
+    return Gap(float(nominal[place]), float(observed[place]))
+
+
+def _gap_row(gap: Gap) -> EvaluationRow:
+    """Return the line of `pit_deviation`, without an interval: resampling pushes a maximum up."""
+    note = "worst gap between nominal and observed share of events"
+    if np.isnan(gap.size):
+        note = "every row is censored before the lowest of the predicted quantiles"
+    return EvaluationRow("pit_deviation", gap.size, np.nan, np.nan, "lower", note)
+
+
+def _identified_share(
+    model: Any, identified_to: Floats | None, curve: QuantileCurve, train: Target
+) -> float:
+    """Return the share of the predicted quantiles that the training rows identify."""
     within = np.ones(curve.values.shape, dtype=np.bool_)
-    if reach is not None:
-        within &= curve.taus <= reach[:, None] + _ROUNDING
+    if identified_to is not None:
+        within &= curve.taus <= identified_to[:, None] + ROUNDING
     if not hasattr(model, "identified_level"):
-        # The model does not judge it row by row: use the follow-up of all training rows.
+        # The model does not tell it row by row: use the follow-up of all training rows.
         followed = censoring_kaplan_meier(train.time, train.event)
         within &= followed(curve.values, side="left") >= SMALLEST_FOLLOWED_SHARE
         within &= curve.values <= train.time.max()
     return float(within.mean())
+
+
+def verdict_of(
+    order: EvaluationRow,
+    p_value: float,
+    gap: Gap,
+    error: tuple[str, ...],
+    n_events: int,
+    identified: float,
+) -> dict[str, Any]:
+    """Return two sentences on order, calibration and follow-up, and the parts of the first."""
+    ranking = _order(order)
+    is_calibrated = bool(p_value >= _SIGNIFICANT or gap.size < SMALL_GAP)
+    calibration = _calibrated(p_value, gap, error, n_events)
+    share = f"{100 * identified:.0f} % of the predicted quantiles lie within the follow-up of the"
+    return {
+        "verdict": f"{ranking}, {calibration}. {share} training data.",
+        "ranking": ranking,
+        "calibration": calibration,
+        "is_calibrated": is_calibrated,
+    }
+
+
+def _order(row: EvaluationRow) -> str:
+    """Return what the interval of the concordance index says."""
+    if np.isnan(row.value):
+        return "The ranking of the individuals could not be judged"
+    known = f"(concordance {row.value:.2f}, 95 % interval {row.lower:.2f} to {row.upper:.2f})"
+    if row.lower > 0.5:
+        return f"The individuals are ranked better than chance {known}"
+    if row.upper < 0.5:
+        return f"The individuals are ranked worse than chance {known}"
+    return f"The ranking of the individuals cannot be distinguished from chance {known}"
+
+
+def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int) -> str:
+    """Return what test and largest gap say of the calibration, and which way quantiles miss.
+
+    With very many events the test rejects every model, so that the size of the gap decides.
+    """
+    shown = f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
+    if p_value >= _SIGNIFICANT:
+        text = f"and the predicted quantiles show no sign of miscalibration ({shown})"
+        if n_events < _FEW_EVENTS:
+            text += f", although the test has little power with {n_events} events"
+        return text
+    if gap.size < SMALL_GAP:
+        return (
+            f"and the predicted quantiles are close to calibrated: {gap.words}. An error of "
+            f"{100 * gap.size:.1f} percentage points is small, although {n_events:,} events are "
+            f"enough to detect it ({shown})"
+        )
+    way = f"they are {' and '.join(error)}" if error else "the shape of their distribution is wrong"
+    text = f"but the predicted quantiles are not calibrated ({shown}): {way}"
+    return text if np.isnan(gap.size) else f"{text}; {gap.words}"
+
+
+def _share(level: float) -> str:
+    return f"{100 * level:.3g} %"
+
+
+class Distortion(NamedTuple):
+    """Location and log spread of the probit levels of the events, with their standard errors.
+
+    Both are 0 where the predictions are calibrated. A positive shift says that events come later
+    than predicted, a positive spread that they scatter more widely.
+    """
+
+    shift: float
+    spread: float
+    shift_error: float
+    spread_error: float
+
+    def words(self, *, is_mirrored: bool = False) -> tuple[str, ...]:
+        """Return what is wrong with the quantiles, the larger error first; nothing if unclear."""
+        early = (self.shift > 0) != is_mirrored
+        errors = (
+            (abs(self.shift) * _PER_SHIFT, "too early" if early else "too late"),
+            (abs(self.spread) * _PER_SPREAD, "too narrow" if self.spread > 0 else "too wide"),
+        )
+        clear = (
+            abs(self.shift) > _CRITICAL * self.shift_error,
+            abs(self.spread) > _CRITICAL * self.spread_error,
+        )
+        found = sorted(error for error, sure in zip(errors, clear, strict=True) if sure)[::-1]
+        return tuple(word for size, word in found if size >= _WORTH_A_WORD * found[0][0])
+
+
+def fit_distortion(target: Target, curve: QuantileCurve) -> Distortion:
+    r"""Fit a normal distribution to the probit levels of the rows.
+
+    Where the predictions are right, the level of an event on its own curve is uniform and
+    :math:`Z = \Phi^{-1}\{\hat F(Y | x)\}` is standard normal, censored where the time is and
+    outside the grid. The most likely mean and standard deviation then tell an error of location
+    from one of width, which the numbers of observed and expected events cannot.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import log_ndtr, ndtri
+
+    level, low, high = curve.cdf(target.time), curve.taus[0], curve.taus[-1]
+    inside = target.event & (level > low + ROUNDING) & (level <= high + ROUNDING)
+    before = target.event & (level <= low + ROUNDING)
+    with np.errstate(divide="ignore"):
+        at, ends = ndtri(level[inside]), ndtri(np.minimum(level[~inside & ~before], high))
+    n_before, first = int(before.sum()), float(ndtri(low))
+
+    def deviance(parameters: Floats) -> float:
+        shift, spread = parameters
+        scale = math.exp(spread)
+        likelihood = -0.5 * (((at - shift) / scale) ** 2).sum() - at.size * spread
+        likelihood += n_before * log_ndtr((first - shift) / scale)
+        likelihood += log_ndtr((shift - ends) / scale).sum()
+        prior = (shift / _PRIOR_SHIFT) ** 2 + (spread / _PRIOR_SPREAD) ** 2
+        return float(0.5 * prior - likelihood)
+
+    start = {"initial_simplex": [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]], "xatol": 1e-5}
+    best = minimize(deviance, np.zeros(2), method="Nelder-Mead", options=start).x
+    shift_error, spread_error = np.sqrt(np.diag(np.linalg.inv(_curvature(deviance, best))))
+    return Distortion(float(best[0]), float(best[1]), float(shift_error), float(spread_error))
+
+
+def _curvature(function: Callable[[Floats], float], at: Floats) -> Floats:
+    """Second derivatives of a function, by central differences."""
+    steps = _STEP * np.eye(at.size)
+
+    def mixed(a: Floats, b: Floats) -> float:
+        rising = function(at + a + b) - function(at + a - b)
+        return (rising - function(at - a + b) + function(at - a - b)) / (4 * _STEP**2)
+
+    return np.array([[mixed(a, b) for b in steps] for a in steps])

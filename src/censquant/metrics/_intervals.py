@@ -1,5 +1,6 @@
 """Uncertainty of any metric, and of the difference between two models, by resampling rows."""
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._seeds import seed_sequence
 from censquant._typing import Floats
 from censquant._validation import check_integer, check_n_jobs, check_number
+from censquant.adapters import predict_quantiles_of, survival_of
+from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.exceptions import TruncationWarning
-from censquant.metrics._asked import predictions_for
-from censquant.survival import Target, read_target
+from censquant.survival import read_target
 
 Rows = NDArray[np.intp]
 
@@ -157,7 +159,7 @@ def bootstrap_interval(
     target = read_target(y)
     n_rows = len(target)
     models = [
-        _read_rows(name, predictions_for(metric, name, given, X, args, kwargs), n_rows)
+        _read_rows(name, _predictions_for(metric, name, given, X, args, kwargs), n_rows)
         for name, given in (("predicted", predicted), ("other", other))
         if given is not None
     ]
@@ -170,7 +172,7 @@ def bootstrap_interval(
 
     def scores(rows: Rows | slice) -> tuple[float, ...]:
         drawn = kwargs if weight is None else {**kwargs, "sample_weight": weight[rows]}
-        part = y[rows] if isinstance(y, np.ndarray) else _pair(target.take(rows))
+        part = y[rows] if isinstance(y, np.ndarray) else (target.time[rows], target.event[rows])
         return tuple(_number(metric(part, model[rows], *args, **drawn)) for model in models)
 
     def resampled(generator: np.random.Generator) -> float:
@@ -213,7 +215,7 @@ def _in_threads(
     generators: list[np.random.Generator],
     n_jobs: int | None,
 ) -> Floats:
-    """Return the task's value for each generator; what is truncated was said for all rows."""
+    """Return the value for each generator; truncation was already reported for all rows."""
     from joblib import Parallel, delayed
 
     # The filters belong to the process: set once around all threads, not inside each of them.
@@ -243,11 +245,6 @@ def _read_rows(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:
     return array
 
 
-def _pair(target: Target) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return a form of y that every metric reads."""
-    return target.time, target.event
-
-
 def _number(score: Any) -> float:
     """Return the score as a float, or raise if it is none."""
     if isinstance(score, Real) or (isinstance(score, np.ndarray) and score.ndim == 0):
@@ -256,3 +253,36 @@ def _number(score: Any) -> float:
     raise TypeError(
         f"metric must return one number, got {kind}: wrap it in a function that picks one."
     )
+
+
+def _predictions_for(
+    metric: Callable[..., Any],
+    name: str,
+    given: Any,
+    X: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Return predictions as they are, or predict what the metric takes from a model."""
+    if not (is_supported(given) or callable(getattr(given, "predict", None))):
+        return given
+    if X is None:
+        raise ValueError(f"X must be given where {name} is a fitted model, got None.")
+    if is_left_censored(given):
+        raise ValueError(
+            f"{name} must be fitted with censoring='right', since metrics take a censored event "
+            "to come after its time, got censoring='left': use evaluate, which mirrors the times."
+        )
+    signature = inspect.signature(metric)
+    bound = signature.bind_partial(None, None, *args, **kwargs).arguments
+    for argument, needed, predict in (
+        ("survival", "times", survival_of),
+        ("taus", "taus", predict_quantiles_of),
+    ):
+        if argument in signature.parameters:
+            if needed not in bound:
+                raise ValueError(
+                    f"{needed} must be given where {name} is a fitted model, got none."
+                )
+            return predict(given, X, bound[needed])
+    return predict_quantiles_of(given, X, 0.5)[:, 0]

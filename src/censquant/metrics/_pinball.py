@@ -1,4 +1,4 @@
-"""Scores of predicted quantiles by the check loss, with and without censoring."""
+"""Scores of predicted quantiles: check losses, CRPS and likelihood, under censoring."""
 
 from typing import TYPE_CHECKING
 
@@ -8,17 +8,15 @@ from numpy.typing import ArrayLike
 from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
 from censquant._typing import Floats
 from censquant._validation import check_integer, check_number
-from censquant.metrics._known_censoring import censored_at
-from censquant.metrics._read import (
+from censquant.metrics._reading import (
+    censored_at,
     censoring_curve,
     followed_until,
-    read_matrix,
     read_quantile_rows,
     read_train,
 )
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
-from censquant.survival._columns import as_array, read_weights
 
 if TYPE_CHECKING:
     from censquant._engine.losses import MarginalPinball
@@ -26,91 +24,10 @@ if TYPE_CHECKING:
 # Levels scored at a time, which bounds the memory of the sum over a fine grid.
 _LEVELS_AT_A_TIME = 8
 
-
-def true_quantile_mse(
-    predicted: ArrayLike, true: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
-    r"""Mean squared distance of predicted from true quantiles; lower is better.
-
-    The sharpest of all scores, and for simulated data only, since it needs the truth. The paper's
-    TQMSE is its value at the three levels 0.1, 0.5 and 0.9:
-
-    .. math:: \frac{1}{n k} \sum_{i, j} (\hat q_{ij} - q_{ij})^2
-
-    It is in squared units of time, so that the rows and levels with the longest times decide;
-    and it counts levels that no data could tell as much as the others.
-
-    Parameters
-    ----------
-    predicted : array-like of shape (n, k)
-        Predicted quantiles, taken as they come.
-    true : array-like of shape (n, k)
-        The true ones, at the same levels.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf).
-
-    Returns
-    -------
-    mse : float in [0, inf)
-
-    Examples
-    --------
-    >>> from censquant.metrics import true_quantile_mse
-    >>> true_quantile_mse([[1.0, 2.0], [1.0, 4.0]], [[1.0, 2.0], [1.0, 2.0]])
-    1.0
-    """
-    shape = as_array(true, "true").shape
-    if len(shape) != 2 or 0 in shape:
-        raise ValueError(f"true must have shape (n, k) with n, k at least 1, got shape {shape}.")
-    expected = (shape[0], shape[1])
-    if as_array(predicted, "predicted").shape != expected:
-        raise ValueError(
-            "predicted must have the shape of true, "
-            f"{expected}, got shape {as_array(predicted, 'predicted').shape}."
-        )
-    error = read_matrix(predicted, expected, "predicted", "levels")
-    error = error - read_matrix(true, expected, "true", "levels")
-    return _mean(error**2, read_weights(sample_weight, len(error)))
-
-
-def uncensored_quantile_loss(
-    y: object, predicted: ArrayLike, taus: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
-    r"""Check loss of rows without censoring, summed over levels; lower is better.
-
-    The check loss is :math:`\tau` for each unit of time that a quantile is too early and
-    :math:`1 - \tau` for each that it is too late, so that the true quantile is the cheapest:
-
-    .. math:: \frac{1}{n} \sum_{i, j} (y_i - \hat q_{ij}) (\tau_j - 1[y_i < \hat q_{ij}])
-
-    At the levels 0.1, 0.5 and 0.9 it is the paper's UQL. Predictions are taken as they come,
-    crossed or not. It is in units of time and has no absolute meaning: even the true quantiles
-    score above zero. Dropping censored rows to make it computable favours the short times.
-
-    Parameters
-    ----------
-    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
-        Times, in any form that `censquant.survival.read_target` takes, with no censoring.
-    predicted : array-like of shape (n, k)
-        Predicted quantiles, one column for each of ``taus``.
-    taus : array-like of shape (k,), inside (0, 1)
-        Levels of the columns, increasing.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf).
-
-    Returns
-    -------
-    loss : float in [0, inf)
-
-    Examples
-    --------
-    >>> from censquant.metrics import uncensored_quantile_loss
-    >>> uncensored_quantile_loss([2.0, 4.0], [[1.0, 4.0], [1.0, 4.0]], taus=[0.5, 0.75])
-    1.25
-    """
-    target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, raw=True)
-    require_no_censoring(target)
-    return levels.size * _mean(_check(target.time[:, None], rows, levels), weight)
+# Smallest survival probability, and smallest and largest density over the range of the training
+# times. They bound what one row can cost, and what a needle put on one row can win.
+_FLOOR = 1e-2
+_CEILING = 1e6
 
 
 def pinball_loss_ipcw(
@@ -221,16 +138,8 @@ def pinball_loss_censored(
 
     Parameters
     ----------
-    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
-        Times and events in any form that `censquant.survival.read_target` takes.
-    predicted : array-like of shape (n, k)
-        Predicted quantiles, one column for each of ``taus``; crossed rows are sorted.
-    taus : array-like of shape (k,), inside (0, 1)
-        Levels of the columns, increasing.
-    y_train : as ``y``, optional
-        Rows that the censoring curve is estimated from; ``y`` by default.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf) of the rows of ``y``.
+    y, predicted, taus, y_train, sample_weight
+        As in `pinball_loss_ipcw`.
 
     Returns
     -------
@@ -271,16 +180,8 @@ def crps_censored(
 
     Parameters
     ----------
-    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
-        Times and events in any form that `censquant.survival.read_target` takes.
-    predicted : array-like of shape (n, k)
-        Predicted quantiles, one column for each of ``taus``; crossed rows are sorted.
-    taus : array-like of shape (k,), inside (0, 1)
-        Levels of the columns, increasing, two at least.
-    y_train : as ``y``, optional
-        Rows that the censoring curve is estimated from; ``y`` by default.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf) of the rows of ``y``.
+    y, predicted, taus, y_train, sample_weight
+        As in `pinball_loss_ipcw`, with two levels at least.
     n_levels : int, at least 1, default=100
         Number m of even levels.
 
@@ -309,18 +210,8 @@ def crps_censored(
     return 2 * total / count
 
 
-def require_no_censoring(target: Target) -> None:
-    """Raise if a row is censored."""
-    n_censored = len(target) - target.n_events
-    if n_censored:
-        raise ValueError(
-            f"y must have no censored row, got {n_censored} of {len(target)}: "
-            "use the metric's censored version."
-        )
-
-
 def _check(time: Floats, predicted: Floats, taus: Floats) -> Floats:
-    """Check loss of every row and level."""
+    """Return the check loss of every row and level."""
     error = time - predicted
     return error * (taus - (error < 0))
 
@@ -328,7 +219,7 @@ def _check(time: Floats, predicted: Floats, taus: Floats) -> Floats:
 def _marginal_loss(
     y_train: object, target: Target, weight: Floats
 ) -> "tuple[Target, MarginalPinball]":
-    """Rows to score and their loss, with the censoring curve of the training rows, or their own.
+    """Return the rows to score and their loss, with the censoring curve of the training rows.
 
     Past the last training row the curve is not known, and an event there could only ever charge
     quantiles that are too early. Such rows are scored as censored where the curve ends.
@@ -344,5 +235,98 @@ def _marginal_loss(
 
 
 def _mean(values: Floats, weight: Floats) -> float:
-    """Weighted mean over rows of the plain mean over columns."""
+    """Return the weighted mean over rows of the plain mean over columns."""
     return float(weight @ values.mean(axis=1) / weight.sum())
+
+
+def right_censored_log_likelihood(
+    y: object,
+    predicted: ArrayLike,
+    taus: ArrayLike,
+    *,
+    y_train: object = None,
+    sample_weight: ArrayLike | None = None,
+    lower: float = -np.inf,
+) -> float:
+    r"""Mean log-likelihood of the rows under their predicted distributions; higher is better.
+
+    An event is judged by the density at its time, a censored row by the chance to outlive its
+    time:
+
+    .. math:: \frac{1}{n} \sum_i \delta_i \log \hat f(y_i | x_i)
+              + (1 - \delta_i) \log \hat S(y_i | x_i)
+
+    Nothing about the censoring has to be estimated, so the score holds also where censoring
+    depends on the features. The distribution is that of `censquant.quantiles.QuantileCurve`:
+    between two quantiles the density is constant, above the last one it decays exponentially.
+
+    The score is harsh on single rows: a time that the grid misses altogether pays the floor, a
+    density of one hundredth over the range of the training times, however near it was; a survival
+    probability counts for one hundredth at least. So much depends on the outer pieces of the curve,
+    which are assumptions. Predictions that nearly coincide give densities that no data support;
+    they are cut at :math:`10^6` over that range. A change of the unit of time moves the score by
+    its logarithm: compare models on the same rows only.
+
+    Parameters
+    ----------
+    y, predicted, taus
+        As in `pinball_loss_ipcw`, with two levels at least.
+    y_train : as ``y``, optional
+        Rows whose range of times sets the floor; ``y`` by default.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    lower : float, default=-inf
+        Smallest possible time, 0 for durations; smaller predictions are moved up to it.
+
+    Returns
+    -------
+    score : float
+
+    References
+    ----------
+    .. [1] D. Rindt, R. Hu, D. Steinsaltz, D. Sejdinovic (2022). Survival regression with proper
+       scoring rules and monotonic neural networks. *AISTATS*.
+
+    Examples
+    --------
+    The density between the quantiles is 0.5, and half of the mass lies past 2.
+
+    >>> from censquant.metrics import right_censored_log_likelihood
+    >>> y = ([1.5, 2.0], [True, False])
+    >>> right_censored_log_likelihood(y, [[1.0, 2.0, 3.0]] * 2, taus=[0.25, 0.5, 0.75])
+    -1.0397...
+    """
+    target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
+    start = lower if lower == -np.inf else check_number("lower", lower)
+    curve = QuantileCurve.from_predictions(rows, levels, start)
+    times = read_train(y_train, target).time
+    # Times that are all equal have no range; any unit does then.
+    unit = float(np.ptp(times)) or 1.0
+    survival = 1.0 - curve.cdf(target.time)
+    density = _density(curve, target.time, survival) * unit
+    likelihood = np.where(
+        target.event, np.clip(density, _FLOOR, _CEILING) / unit, np.maximum(survival, _FLOOR)
+    )
+    return float(weight @ np.log(likelihood) / weight.sum())
+
+
+def _density(curve: QuantileCurve, time: Floats, survival: Floats) -> Floats:
+    """Return the density of each row at its time; infinite on a point mass."""
+    values, taus = curve.values, curve.taus
+    at = time[:, None]
+    reached = (values <= at).sum(axis=1)
+    right = np.clip(reached, 1, taus.size - 1)
+    rows = np.arange(time.size)
+    left_value, right_value = values[rows, right - 1], values[rows, right]
+    gap = right_value - left_value
+    # The first segment is prolonged down to level 0, unless the smallest possible time stops it.
+    reach = np.minimum(gap * (taus[0] / (taus[1] - taus[0])), left_value - curve.lower)
+    rate = np.log((1.0 - taus[-2]) / (1.0 - taus[-1]))
+    mass = np.where(
+        reached == 0,
+        np.where(time >= left_value - reach, taus[0], 0.0),
+        np.where(reached == taus.size, rate * survival, taus[right] - taus[right - 1]),
+    )
+    width = np.where(reached == 0, reach, gap)
+    density = np.divide(mass, width, out=np.zeros_like(mass), where=width > 0)
+    return np.where((values == at).sum(axis=1) > 1, np.inf, density)

@@ -1,77 +1,105 @@
-"""Scorers for scikit-learn's cross-validation and searches, by name."""
+"""Scorers for scikit-learn's cross-validation and searches, and the metrics they offer by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
 from censquant._validation import check_choice
-from censquant.adapters._predictions import is_supported
-from censquant.metrics._absolute_error import mean_absolute_error_censored
-from censquant.metrics._brier import integrated_brier_score
-from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
-from censquant.metrics._judged import Judged
-from censquant.metrics._known_censoring import known_censoring, warn_truncated
-from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.survival import Target
+from censquant.adapters import predict_quantiles_of, survival_of
+from censquant.adapters._predictions import (
+    final_model,
+    follow_up_end,
+    is_left_censored,
+    is_supported,
+    restricted_mean_of,
+)
+from censquant.metrics._brier import default_brier_times
+from censquant.metrics._reading import Mirror, censored_at, warn_truncated
+from censquant.quantiles import QuantileCurve
+from censquant.quantiles._grid import DEFAULT_QUANTILES
+from censquant.quantiles._interpolation import sorted_rows
+from censquant.survival import Target, read_target
 from censquant.survival._columns import read_weights
+from censquant.survival._kaplan_meier import default_horizon
 
-# Times of the integrated Brier score, between these quantiles of the times that are judged.
-_N_TIMES, _SPAN = 50, (0.05, 0.95)
+
+class Metric(NamedTuple):
+    """A metric that `evaluate` or a scorer offers, with the predictions that it takes after ``y``.
+
+    It is a line of `evaluate` if it has a note, under the name ``row`` or its own, and a scorer if
+    it has a name for it. Order alone needs no cut at the end of the training follow-up.
+    """
+
+    function: Callable[..., float]
+    takes: Literal["medians", "restricted_means", "quantiles", "survival"]
+    better: Literal["higher", "lower"]
+    scorer: str = ""
+    note: str = ""
+    row: str = ""
+    is_cut: bool = True
+
+
+METRICS: list[Metric] = []  # filled by the package, in the order of the table of `evaluate`
+
+
+def offer(*metrics: Metric) -> None:
+    """Add metrics to the table of `evaluate` and to the scorers."""
+    METRICS.extend(metrics)
+    SCORERS.update({metric.scorer: Scorer(metric) for metric in metrics if metric.scorer})
 
 
 @dataclass(eq=False)
 class Scorer:
     """A metric as scikit-learn wants it: called with an estimator and data, higher is better.
 
-    What the rows to score say of times past the follow-up of the estimator's training rows is
-    left out: those rows count as censored there, and the scorer warns of it once. Pairs in order
-    need no such cut (``is_cut``), and one time per row will do for some metrics
-    (``needs_distribution``).
+    Rows followed for longer than the estimator's training rows count as censored at the end of
+    their follow-up, and the scorer warns of it once.
     """
 
-    name: str
-    score: Callable[[Judged], float]
-    is_cut: bool = True
-    needs_distribution: bool = True
+    metric: Metric
     _has_warned: bool = field(default=False, init=False)
 
     def __call__(
         self, estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None = None
     ) -> float:
         """Score the predictions of a fitted estimator on some rows."""
-        judged = Judged.read(estimator, X, y, sample_weight)
-        self._require_predictions(judged.model)
-        within = judged.within_follow_up() if self.is_cut else judged.target
-        if within is not judged.target and not self._has_warned:
+        metric, scored = self.metric, _Scored.read(estimator, X, y, sample_weight)
+        self._require_predictions(scored.model)
+        within = scored.within_follow_up() if metric.is_cut else scored.target
+        if within is not scored.target and not self._has_warned:
             self._has_warned = True
             warn_truncated(
                 "Some times of y lie past the follow-up of the estimator's training rows, where "
                 "predictions cannot be judged: these rows are scored as censored there."
             )
-        return self.score(replace(judged, target=within))
+        predictions = replace(scored, target=within).predictions(metric.takes)
+        pair = within.time, within.event
+        value = metric.function(pair, *predictions, sample_weight=sample_weight)
+        return value if metric.better == "higher" else -value
 
     def __repr__(self) -> str:
-        return f"get_scorer({self.name!r})"
-
-    def fresh(self) -> "Scorer":
-        """Return a scorer of the same metric that has not warned yet."""
-        return replace(self)
+        return f"get_scorer({self.metric.scorer!r})"
 
     def _require_predictions(self, model: Any) -> None:
         """Raise unless the model predicts what the metric takes."""
-        if is_supported(model) or (not self.needs_distribution and hasattr(model, "predict")):
+        needs_times = self.metric.takes in ("medians", "restricted_means")
+        if is_supported(model) or (needs_times and hasattr(model, "predict")):
             return
         needed = "quantiles or survival curves"
-        if not self.needs_distribution:
+        if needs_times:
             needed = "quantiles, survival curves or times"
         raise TypeError(
-            f"estimator must predict {needed} for the scorer {self.name!r}, "
+            f"estimator must predict {needed} for the scorer {self.metric.scorer!r}, "
             f"got {type(model).__name__}."
         )
+
+
+SCORERS: dict[str, Scorer] = {}
+"""The scorers by name, each ready for ``scoring=``; `get_scorer` says what they do."""
 
 
 def get_scorer(name: str) -> Scorer:
@@ -127,80 +155,102 @@ def get_scorer(name: str) -> Scorer:
     >>> bool((scores < 0).all())
     True
     """
-    check_choice("name", name, SCORERS)
+    check_choice("name", name, sorted(SCORERS))
     # A new scorer, so that each search is warned of truncation once.
-    return SCORERS[name].fresh()
+    return replace(SCORERS[name])
 
 
-def _concordance(judged: Judged) -> float:
-    return concordance_index(
-        judged.y, judged.restricted_means(), sample_weight=judged.sample_weight
-    )
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """A fitted model with the rows to score and their weights.
+
+    Left-censored times are mirrored, and so are the predictions.
+    """
+
+    model: Any
+    X: Any
+    target: Target
+    sample_weight: ArrayLike | None
+    mirror: Mirror | None
+
+    @classmethod
+    def read(cls, estimator: Any, X: Any, y: object, sample_weight: ArrayLike | None) -> "_Scored":
+        """Return the rows of ``y`` with the model inside searches and pipelines."""
+        model, features = final_model(estimator, X)
+        target = read_target(y)
+        if not is_left_censored(model):
+            return cls(model, features, target, sample_weight, None)
+        mirror = Mirror(float(target.time.max()))
+        return cls(model, features, mirror.target(target), sample_weight, mirror)
+
+    def predictions(self, takes: str) -> tuple[Floats, ...]:
+        """Return what a metric takes after ``y``."""
+        if takes == "quantiles":
+            return self.quantiles()
+        if takes == "survival":
+            weight = read_weights(self.sample_weight, len(self.target))
+            times = default_brier_times(self.target, self.target, weight)
+            return self.survival(times), times
+        return (self.medians() if takes == "medians" else self.restricted_means(),)
+
+    def within_follow_up(self) -> Target:
+        """Return the target, with later rows censored at the end of the training follow-up."""
+        if self.mirror is not None:
+            known = getattr(self.model, "follow_up_", None)
+            end = None if known is None else self.mirror.origin - float(known[0])
+        else:
+            end = follow_up_end(self.model)
+        return self.target if end is None else censored_at(self.target, end)
+
+    def quantiles(self) -> tuple[Floats, Floats]:
+        """Return predicted quantiles and their levels: the fitted ones if the model has them."""
+        taus = np.asarray(getattr(self.model, "quantiles_", DEFAULT_QUANTILES), dtype=np.float64)
+        values = predict_quantiles_of(self.model, self.X, taus)
+        return (values, taus) if self.mirror is None else self.mirror.quantiles(values, taus)
+
+    def survival(self, times: Floats) -> Floats:
+        """Return survival probabilities at common times."""
+        if self.mirror is None:
+            return survival_of(self.model, self.X, times)
+        return self._curve().survival(times)
+
+    def medians(self) -> Floats:
+        """Return the median of each row, or its plain prediction; higher is later."""
+        if not is_supported(self.model):
+            return self._plain()
+        median = predict_quantiles_of(self.model, self.X, (0.5,))[:, 0]
+        return median if self.mirror is None else self.mirror.origin - median
+
+    def restricted_means(self) -> Floats:
+        """Return the expected time of each row up to a horizon; higher is later.
+
+        An estimator of this library has a horizon of its own, from its training rows; for all
+        others it is that of the rows to score. Where the model predicts a single time per row,
+        that time takes its place.
+        """
+        if not is_supported(self.model):
+            return self._plain()
+        if np.size(getattr(self.model, "quantiles_", DEFAULT_QUANTILES)) == 1:
+            return self.quantiles()[0][:, 0]
+        horizon = default_horizon(self.target.time, self.sample_weight)
+        if self.mirror is not None:
+            return self._curve().restricted_mean(horizon)
+        if hasattr(self.model, "predict_restricted_mean"):
+            return np.asarray(self.model.predict_restricted_mean(self.X), dtype=np.float64)
+        return restricted_mean_of(self.model, self.X, horizon)
+
+    def _curve(self) -> QuantileCurve:
+        """Return the distributions through the predicted quantiles."""
+        values, taus = self.quantiles()
+        return QuantileCurve(sorted_rows(values), taus)
+
+    def _plain(self) -> Floats:
+        """Return the predictions of a model that has neither quantiles nor curves."""
+        is_risk = getattr(self.model, "_predict_risk_score", _is_of_scikit_survival(self.model))
+        side = -1.0 if is_risk else 1.0
+        return side * np.asarray(self.model.predict(self.X), dtype=np.float64)
 
 
-def _concordance_median(judged: Judged) -> float:
-    return concordance_index(judged.y, judged.medians(), sample_weight=judged.sample_weight)
-
-
-def _concordance_ipcw(judged: Judged) -> float:
-    weight = read_weights(judged.sample_weight, len(judged.target))
-    curve = known_censoring(None, judged.target, weight)
-    # At the end of follow-up the probability to weight an event by is 0.
-    end = judged.target.time[curve(judged.target.time) == 0].min(initial=np.inf)
-    return concordance_index_ipcw(
-        judged.y,
-        judged.restricted_means(),
-        truncation=float(end) if np.isfinite(end) else None,
-        sample_weight=judged.sample_weight,
-    )
-
-
-def _neg_absolute_error(judged: Judged) -> float:
-    medians = judged.medians()
-    return -mean_absolute_error_censored(judged.y, medians, sample_weight=judged.sample_weight)
-
-
-def _neg_censored_pinball(judged: Judged) -> float:
-    return -pinball_loss_censored(judged.y, *judged.quantiles(), sample_weight=judged.sample_weight)
-
-
-def _neg_ipcw_pinball(judged: Judged) -> float:
-    return -pinball_loss_ipcw(judged.y, *judged.quantiles(), sample_weight=judged.sample_weight)
-
-
-def _neg_crps(judged: Judged) -> float:
-    return -crps_censored(judged.y, *judged.quantiles(), sample_weight=judged.sample_weight)
-
-
-def _neg_integrated_brier(judged: Judged) -> float:
-    weight = read_weights(judged.sample_weight, len(judged.target))
-    times = brier_times(judged.target, judged.target, weight)
-    survival = judged.survival(times)
-    return -integrated_brier_score(judged.y, survival, times, sample_weight=judged.sample_weight)
-
-
-_ORDER = {"is_cut": False, "needs_distribution": False}
-_TIMES = {"needs_distribution": False}
-
-SCORERS: dict[str, Scorer] = {
-    scorer.name: scorer
-    for scorer in (
-        Scorer("concordance", _concordance, **_ORDER),
-        Scorer("concordance_ipcw", _concordance_ipcw, **_TIMES),
-        Scorer("concordance_median", _concordance_median, **_ORDER),
-        Scorer("neg_censored_pinball", _neg_censored_pinball),
-        Scorer("neg_crps", _neg_crps),
-        Scorer("neg_integrated_brier", _neg_integrated_brier),
-        Scorer("neg_ipcw_pinball", _neg_ipcw_pinball),
-        Scorer("neg_mean_absolute_error_censored", _neg_absolute_error, **_TIMES),
-    )
-}
-"""The scorers by name, each ready for ``scoring=``; `get_scorer` says what they do."""
-
-
-def brier_times(target: Target, train: Target, weight: Floats | None = None) -> Floats:
-    """Return times over the bulk of those judged, where the censoring curve is positive."""
-    low, high = np.quantile(target.time, _SPAN)
-    times = np.unique(np.linspace(low, high, _N_TIMES))
-    own = np.ones(len(train)) if weight is None else weight
-    return times[known_censoring(None, train, own)(times) > 0]
+def _is_of_scikit_survival(model: Any) -> bool:
+    """Whether a model predicts risks by default, as those of scikit-survival do."""
+    return any(kind.__name__ == "SurvivalAnalysisMixin" for kind in type(model).__mro__)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from censquant.metrics._a_calibration import a_calibration
+from censquant.metrics._calibration import a_calibration
 from censquant.quantiles import QuantileCurve
 from strategies import repetitions, survival_data
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from censquant.metrics._a_calibration import a_calibration
-from censquant.metrics._distortion import Distortion, distortion
-from censquant.metrics._evaluate import evaluate
+from censquant.metrics._calibration import a_calibration
+from censquant.metrics._evaluate import Distortion, evaluate, fit_distortion
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 
@@ -47,7 +46,7 @@ def found(y, rows):
     """What the verdict says: nothing where the quantiles count as calibrated."""
     if a_calibration((y.time, y.event), rows, TAUS).p_value >= 0.05:
         return None
-    return distortion(y, QuantileCurve(rows, TAUS)).words()
+    return fit_distortion(y, QuantileCurve(rows, TAUS)).words()
 
 
 @pytest.mark.parametrize("error", ERRORS)
@@ -89,7 +88,7 @@ def test_the_fit_recovers_shift_and_spread():
     y, rows = sample("lognormal", 0.4, 2, n=5000)
     # On the scale of levels the events of quantiles moved by 0.2 and halved are N(0.4, 2).
     halved = np.exp(np.log(rows[:, 9:10]) + 0.5 * np.log(rows / rows[:, 9:10]) - 0.1)
-    fit = distortion(y, QuantileCurve(halved, TAUS))
+    fit = fit_distortion(y, QuantileCurve(halved, TAUS))
     assert fit.shift == pytest.approx(0.4, abs=4 * fit.shift_error)
     assert fit.spread == pytest.approx(np.log(2), abs=4 * fit.spread_error)
     assert fit.shift_error < 0.06
@@ -98,14 +97,14 @@ def test_the_fit_recovers_shift_and_spread():
 
 def test_rows_without_an_event_leave_the_fit_finite():
     y = Target(np.full(100, 2.0), np.zeros(100, dtype=bool))
-    fit = distortion(y, QuantileCurve(np.tile(TAUS, (100, 1)), TAUS))
+    fit = fit_distortion(y, QuantileCurve(np.tile(TAUS, (100, 1)), TAUS))
     assert np.isfinite(fit).all()
     assert fit.words() == ("too early",)
 
 
 def test_events_before_every_quantile_leave_the_fit_finite():
     y = Target(np.full(100, 0.5), np.ones(100, dtype=bool))
-    fit = distortion(y, QuantileCurve(np.tile(1 + TAUS, (100, 1)), TAUS))
+    fit = fit_distortion(y, QuantileCurve(np.tile(1 + TAUS, (100, 1)), TAUS))
     assert np.isfinite(fit).all()
     assert "too late" in fit.words()
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.metrics._likelihood import right_censored_log_likelihood
+from censquant.metrics._pinball import right_censored_log_likelihood
 from censquant.quantiles import QuantileCurve
 
 TAUS = np.arange(1, 20) / 20

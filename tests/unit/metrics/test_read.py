@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from censquant.metrics._read import (
+from censquant.metrics._reading import (
     censoring_curve,
     read_quantile_rows,
     read_survival,

@@ -17,10 +17,10 @@ from censquant import CQRNN, LinearQuantileRegressor
 from censquant.exceptions import TruncationWarning
 from censquant.metrics import concordance_index
 from censquant.metrics._absolute_error import mean_absolute_error_censored
-from censquant.metrics._brier import integrated_brier_score
+from censquant.metrics._brier import default_brier_times, integrated_brier_score
 from censquant.metrics._concordance import concordance_index_ipcw
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.metrics._scorers import SCORERS, brier_times, get_scorer
+from censquant.metrics._scorers import SCORERS, get_scorer
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Surv, read_target
 from censquant.survival._kaplan_meier import default_horizon
@@ -78,7 +78,7 @@ def test_scorers_are_the_metrics_of_the_predictions(fitted):
     mean = QuantileCurve(rows, LEVELS, 0.0).restricted_mean(default_horizon(y["time"], weight))
     option = {"sample_weight": weight}
     target = read_target(y)
-    times = brier_times(target, target, weight)
+    times = default_brier_times(target, target, weight)
     survival = model.predict_survival_function(X, times, return_array=True)
     expected = {
         "concordance": concordance_index(y, mean, **option),
@@ -346,6 +346,6 @@ def test_left_censored_times_are_scored_as_their_mirror_image(name):
 
 
 def test_an_unknown_name_is_refused():
-    message = f"name must be one of {', '.join(map(repr, SCORERS))}, got 'accuracy'."
+    message = f"name must be one of {', '.join(map(repr, NAMES))}, got 'accuracy'."
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         get_scorer("accuracy")

@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from censquant.metrics import (
     BootstrapInterval,
     Evaluation,
-    EvaluationRow,
     a_calibration,
     d_calibration,
     pit_histogram,
 )
+from censquant.metrics._evaluate import EvaluationRow
 from censquant.plotting import (
     plot_calibration,
     plot_comparison,

@@ -1,51 +1,104 @@
-"""D-calibration: do the predicted quantiles cut the events into their nominal shares."""
-
-from dataclasses import dataclass
+"""Scores of the paper's tables: against known truth, without censoring, or as published."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
-from censquant._validation import check_flag, check_integer
-from censquant.metrics._calibration import ROUNDING, followed_levels
-from censquant.metrics._pinball import require_no_censoring
-from censquant.metrics._read import read_quantile_rows
+from censquant._validation import check_flag
+from censquant.metrics._calibration import followed_levels, spread_shares
+from censquant.metrics._reading import read_matrix, read_quantile_rows
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
+from censquant.survival._columns import as_array, read_weights
 
 
-@dataclass(frozen=True, eq=False)
-class DCalibration:
-    """Outcome of Haider's test of D-calibration.
+def true_quantile_mse(
+    predicted: ArrayLike, true: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    r"""Mean squared distance of predicted from true quantiles; lower is better.
 
-    Made by `d_calibration`.
+    The sharpest of all scores, and for simulated data only, since it needs the truth. The paper's
+    TQMSE is its value at the three levels 0.1, 0.5 and 0.9:
+
+    .. math:: \frac{1}{n k} \sum_{i, j} (\hat q_{ij} - q_{ij})^2
+
+    It is in squared units of time, so that the rows and levels with the longest times decide;
+    and it counts levels that no data could tell as much as the others.
 
     Parameters
     ----------
-    statistic : float
-        Pearson's chi-squared statistic.
-    df : int
-        Degrees of freedom, one less than the bins.
-    p_value : float in [0, 1]
-        Chance of such a statistic under perfect calibration; too large where rows are censored.
-    shares : ndarray of shape (n_bins,), in [0, 1]
-        Share of the rows in each bin of levels; they sum to 1.
-    edges : ndarray of shape (n_bins + 1,), in [0, 1]
-        Ends of the bins.
+    predicted : array-like of shape (n, k)
+        Predicted quantiles, taken as they come.
+    true : array-like of shape (n, k)
+        The true ones, at the same levels.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+
+    Returns
+    -------
+    mse : float in [0, inf)
 
     Examples
     --------
-    >>> from censquant.metrics import d_calibration
-    >>> result = d_calibration([0.2, 0.7], [[0.25, 0.75]] * 2, [0.25, 0.75], n_bins=2)
-    >>> result.shares
-    array([0.5, 0.5])
+    >>> from censquant_bench.metrics import true_quantile_mse
+    >>> true_quantile_mse([[1.0, 2.0], [1.0, 4.0]], [[1.0, 2.0], [1.0, 2.0]])
+    1.0
     """
+    shape = as_array(true, "true").shape
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(f"true must have shape (n, k) with n, k at least 1, got shape {shape}.")
+    expected = (shape[0], shape[1])
+    if as_array(predicted, "predicted").shape != expected:
+        raise ValueError(
+            "predicted must have the shape of true, "
+            f"{expected}, got shape {as_array(predicted, 'predicted').shape}."
+        )
+    error = read_matrix(predicted, expected, "predicted", "levels")
+    error = error - read_matrix(true, expected, "true", "levels")
+    weight = read_weights(sample_weight, len(error))
+    return float(weight @ (error**2).mean(axis=1) / weight.sum())
 
-    statistic: float
-    df: int
-    p_value: float
-    shares: Floats
-    edges: Floats
+
+def uncensored_quantile_loss(
+    y: object, predicted: ArrayLike, taus: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    r"""Check loss of rows without censoring, summed over levels; lower is better.
+
+    The check loss is :math:`\tau` for each unit of time that a quantile is too early and
+    :math:`1 - \tau` for each that it is too late, so that the true quantile is the cheapest:
+
+    .. math:: \frac{1}{n} \sum_{i, j} (y_i - \hat q_{ij}) (\tau_j - 1[y_i < \hat q_{ij}])
+
+    At the levels 0.1, 0.5 and 0.9 it is the paper's UQL. Predictions are taken as they come,
+    crossed or not. It is in units of time and has no absolute meaning: even the true quantiles
+    score above zero. Dropping censored rows to make it computable favours the short times.
+
+    Parameters
+    ----------
+    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
+        Times, in any form that `censquant.survival.read_target` takes, with no censoring.
+    predicted : array-like of shape (n, k)
+        Predicted quantiles, one column for each of ``taus``.
+    taus : array-like of shape (k,), inside (0, 1)
+        Levels of the columns, increasing.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+
+    Returns
+    -------
+    loss : float in [0, inf)
+
+    Examples
+    --------
+    >>> from censquant_bench.metrics import uncensored_quantile_loss
+    >>> uncensored_quantile_loss([2.0, 4.0], [[1.0, 4.0], [1.0, 4.0]], taus=[0.5, 0.75])
+    1.25
+    """
+    target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, raw=True)
+    _require_no_censoring(target)
+    error = target.time[:, None] - rows
+    loss = error * (levels - (error < 0))
+    return levels.size * float(weight @ loss.mean(axis=1) / weight.sum())
 
 
 def uncensored_d_calibration(
@@ -87,7 +140,7 @@ def uncensored_d_calibration(
 
     Examples
     --------
-    >>> from censquant.metrics import uncensored_d_calibration
+    >>> from censquant_bench.metrics import uncensored_d_calibration
     >>> uncensored_d_calibration([1.0, 2.0, 3.0, 4.0], [[2.5]] * 4, taus=[0.5])
     0.0
     >>> uncensored_d_calibration([1.0, 2.0, 3.0, 4.0], [[3.5]] * 4, taus=[0.5])
@@ -95,7 +148,7 @@ def uncensored_d_calibration(
     """
     raw = check_flag("paper", paper)
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, raw=raw)
-    require_no_censoring(target)
+    _require_no_censoring(target)
     at = target.time[:, None]
     below = (at < rows) if raw else (at <= rows)
     reached = np.concatenate(([0.0], weight @ below / weight.sum(), [1.0]))
@@ -148,7 +201,7 @@ def censored_d_calibration(
 
     Examples
     --------
-    >>> from censquant.metrics import censored_d_calibration
+    >>> from censquant_bench.metrics import censored_d_calibration
     >>> y = ([0.0, 1.5, 2.5, 3.5], [False, True, True, False])
     >>> censored_d_calibration(y, [[1.0, 2.0, 3.0]] * 4, taus=[0.25, 0.5, 0.75])
     4.6875
@@ -163,76 +216,18 @@ def censored_d_calibration(
     else:
         level, _ = followed_levels(target, QuantileCurve(rows, levels))
         bins = (rows < target.time[:, None]).sum(axis=1)
-        shares = _shares(level, bins, target.event, edges, weight)
+        shares = spread_shares(level, bins, target.event, edges, weight)
     return _error(edges, shares)
 
 
-def d_calibration(
-    y: object,
-    predicted: ArrayLike,
-    taus: ArrayLike,
-    *,
-    n_bins: int = 10,
-    sample_weight: ArrayLike | None = None,
-) -> DCalibration:
-    r"""Haider's chi-squared test that the levels of the events are uniform.
-
-    The level of each time on its own predicted curve falls in one of B equal bins; a censored row
-    is spread over the levels above its own. Under perfect calibration each bin holds n / B rows:
-
-    .. math:: \chi^2 = \sum_b \frac{(N_b - n / B)^2}{n / B}, \qquad B - 1
-              \text{ degrees of freedom}
-
-    It is the field's usual test, given for comparison. Censored rows are spread as if the model
-    were right, so that the test hardly ever rejects under censoring: a true model about 1 % of the
-    time instead of 5 % at 30 % censoring and never at 80 %, but most wrong ones never either. Not
-    rejecting is no evidence then; `a_calibration` keeps its size. Bins above the last of ``taus``
-    are filled by the exponential tail of the curve.
-
-    Parameters
-    ----------
-    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
-        Times and events in any form that `censquant.survival.read_target` takes.
-    predicted : array-like of shape (n, k)
-        Predicted quantiles, one column for each of ``taus``; crossed rows are sorted.
-    taus : array-like of shape (k,), inside (0, 1)
-        Levels of the columns, increasing, two at least.
-    n_bins : int, at least 2, default=10
-        Number B of bins.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf); a weight of k counts as k equal rows.
-
-    Returns
-    -------
-    result : DCalibration
-        Statistic in [0, inf), lower is better; p-value; share of each bin.
-
-    References
-    ----------
-    .. [1] H. Haider, B. Hoehn, S. Davis, R. Greiner (2020). Effective ways to build and evaluate
-       individual survival distributions. *JMLR* 21(85).
-
-    Examples
-    --------
-    >>> from censquant.metrics import d_calibration
-    >>> y = ([0.1, 0.3, 0.6, 0.2], [True, True, True, False])
-    >>> result = d_calibration(y, [[0.25, 0.5, 0.75]] * 4, [0.25, 0.5, 0.75], n_bins=2)
-    >>> result.shares
-    array([0.59375, 0.40625])
-    >>> round(result.p_value, 3)
-    0.708
-    """
-    target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
-    count = check_integer("n_bins", n_bins, minimum=2)
-    edges = np.arange(count + 1) / count
-    level = QuantileCurve(rows, levels).cdf(target.time)
-    bins = np.searchsorted(edges[1:-1], level - ROUNDING)
-    shares = _shares(level, bins, target.event, edges, weight)
-    statistic = float(weight.sum() * count * ((shares - 1 / count) ** 2).sum())
-
-    from scipy.special import chdtrc
-
-    return DCalibration(statistic, count - 1, float(chdtrc(count - 1, statistic)), shares, edges)
+def _require_no_censoring(target: Target) -> None:
+    """Raise if a row is censored."""
+    n_censored = len(target) - target.n_events
+    if n_censored:
+        raise ValueError(
+            f"y must have no censored row, got {n_censored} of {len(target)}: "
+            "use the metric's censored version."
+        )
 
 
 def _edges(levels: Floats) -> Floats:
@@ -243,27 +238,6 @@ def _edges(levels: Floats) -> Floats:
 def _error(edges: Floats, shares: Floats) -> float:
     """Sum of squared differences between nominal and observed shares, times 100."""
     return float(100 * ((np.diff(edges) - shares) ** 2).sum())
-
-
-def _shares(
-    level: Floats,
-    bins: NDArray[np.intp],
-    event: NDArray[np.bool_],
-    edges: Floats,
-    weight: Floats,
-) -> Floats:
-    """Share of the rows in each bin: an event in its own, a censored row above its level."""
-    n_bins = edges.size - 1
-    total = np.bincount(bins[event], weight[event], minlength=n_bins).astype(np.float64)
-    # A row censored at level 1 has no level above its own: its mass stays in the last bin.
-    certain = ~event & (level >= 1)
-    total[-1] += weight[certain].sum()
-    spread = ~event & ~certain
-    start = level[spread, None]
-    part = np.maximum(edges[1:] - np.maximum(edges[:-1], start), 0.0) / (1 - start)
-    total += weight[spread] @ part
-    shares: Floats = total / weight.sum()
-    return shares
 
 
 def _published_mass(target: Target, rows: Floats, levels: Floats) -> Floats:

@@ -1,11 +1,14 @@
-"""Arguments of the metrics, read and checked in one place."""
+"""Arguments of the metrics, read and checked in one place, and the curve of the censoring time."""
 
 import re
+import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
+from censquant.exceptions import TruncationWarning
 from censquant.quantiles._grid import check_quantiles
 from censquant.quantiles._interpolation import sorted_rows
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier, read_target
@@ -27,9 +30,9 @@ def read_quantile_rows(
     raw: bool = False,
     at_least: int = 1,
 ) -> tuple[Target, Floats, Floats, Floats]:
-    """Target, predicted quantiles ``(n, k)``, levels and weights; rows sorted unless ``raw``.
+    """Read target, quantiles ``(n, k)`` sorted by row unless ``raw``, levels and weights.
 
-    Metrics that read the level of a time between quantiles ask for ``at_least=2`` levels.
+    Metrics that interpolate the level of a time between quantiles need ``at_least=2`` levels.
     """
     target = read_target(y)
     levels = check_quantiles(taus, name="taus")
@@ -51,7 +54,7 @@ def read_times(
     name: str = "predicted",
     infinite: bool = False,
 ) -> tuple[Target, Floats, Floats]:
-    """Target, one predicted time per row, and weights; infinite times only where allowed."""
+    """Read target, one predicted time per row, and weights; infinite times only if allowed."""
     target = read_target(y)
     times = read_numbers(predicted, name=name)
     if times.size != len(target):
@@ -75,10 +78,7 @@ def read_survival(
     times: ArrayLike,
     sample_weight: ArrayLike | None = None,
 ) -> tuple[Target, Floats, Floats, Floats]:
-    """Target, survival probabilities ``(n, n_times)`` in [0, 1], times, and weights.
-
-    What rounding pushed out of [0, 1] is moved back to its ends.
-    """
+    """Read target, survival probabilities ``(n, n_times)`` clipped to [0, 1], times and weights."""
     target = read_target(y)
     grid = read_numbers(times, name="times")
     # Written so that a NaN is wrong.
@@ -104,12 +104,12 @@ def read_survival(
 
 
 def read_train(y_train: object, target: Target) -> Target:
-    """Rows that the censoring curve is estimated from: the training rows, or those judged."""
+    """Return the training rows, or the rows to score where none are given."""
     return target if y_train is None else read_training(y_train)
 
 
 def read_training(y_train: object) -> Target:
-    """Target of the training rows, under messages that call them ``y_train``."""
+    """Read the training rows; error messages call them ``y_train``."""
     try:
         return read_target(y_train)
     except (TypeError, ValueError) as error:
@@ -118,16 +118,16 @@ def read_training(y_train: object) -> Target:
 
 
 def censoring_curve(y_train: object, target: Target, weight: Floats) -> KaplanMeier:
-    """Kaplan-Meier curve of the censoring time of the training rows, or of those judged.
+    """Return the Kaplan-Meier curve of the censoring time, of training rows or of those scored.
 
-    Only the rows judged have weights, so that a weight of k counts as k equal rows there too.
+    Only the rows to score have weights, so that a weight of k counts as k equal rows there too.
     """
     train = read_train(y_train, target)
     return censoring_kaplan_meier(train.time, train.event, weight if y_train is None else None)
 
 
 def followed_until(curve: KaplanMeier, share: float) -> float:
-    """Last time that at least a share of the rows reach uncensored.
+    """Return the last time until which at least a share of the rows escape censoring.
 
     A share that is met exactly counts, whichever way its products were rounded.
     """
@@ -136,7 +136,7 @@ def followed_until(curve: KaplanMeier, share: float) -> float:
 
 
 def read_matrix(values: ArrayLike, shape: tuple[int, int], name: str, columns: str) -> Floats:
-    """Finite numbers of the expected shape, or one sentence about what they are instead."""
+    """Read finite numbers of the expected shape."""
     array = as_array(values, name)
     if array.dtype.kind not in "iufO":
         raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}.")
@@ -159,7 +159,58 @@ def read_matrix(values: ArrayLike, shape: tuple[int, int], name: str, columns: s
 
 
 def _shown(numbers: Floats) -> str:
-    """First numbers of a vector, for a message."""
+    """Format the first numbers of a vector, for an error message."""
     if numbers.size == 0:
         return "none"
     return ", ".join([f"{n:g}" for n in numbers[:5]] + ["..."] * (numbers.size > 5))
+
+
+@dataclass(frozen=True, eq=False)
+class KnownCensoring:
+    """Probability of not being censored by each time; 0 where the training rows cannot tell it.
+
+    The curve is read at a time and not just before it, and events leave before the censorings
+    of the same time: both as in scikit-survival.
+    """
+
+    curve: KaplanMeier
+    last: float
+
+    def __call__(self, times: Floats) -> Floats:
+        return np.where(times <= self.last, self.curve(times), 0.0)
+
+
+def known_censoring(y_train: object, target: Target, weight: Floats) -> KnownCensoring:
+    """Return `censoring_curve` with the last time up to which it is known."""
+    curve = censoring_curve(y_train, target, weight)
+    # Without censored rows the probability is 1 everywhere.
+    last = curve.time[-1] if curve.n_events.any() else np.inf
+    return KnownCensoring(curve, float(last))
+
+
+def censored_at(target: Target, end: float) -> Target:
+    """Censor the rows at the end of follow-up; return the target itself if none is later."""
+    later = target.time > end
+    if not later.any():
+        return target
+    return Target(np.where(later, end, target.time), target.event & ~later)
+
+
+def warn_truncated(message: str, *, stacklevel: int = 3) -> None:
+    """Warn that times were left out, by default at the line that called the calling function."""
+    warnings.warn(message, TruncationWarning, stacklevel=stacklevel)
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Times counted backwards from an origin, which turns left censoring into right censoring."""
+
+    origin: float
+
+    def target(self, target: Target) -> Target:
+        """Return the target in mirrored times."""
+        return Target(self.origin - target.time, target.event)
+
+    def quantiles(self, values: Floats, taus: Floats) -> tuple[Floats, Floats]:
+        """Return the quantiles of the mirrored times, and their levels."""
+        return self.origin - values[:, ::-1], 1.0 - taus[::-1]
