@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from censquant.metrics import _concordance
 from censquant.metrics._concordance import concordance_index, concordance_index_td
-from censquant.metrics._scorers import _concordance
 from censquant.quantiles import QuantileCurve
 from oracles import comparable_pairs
 from strategies import repetitions, survival_data
