@@ -9,8 +9,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import get_tags
 
 from censquant._frames import unmasked
 from censquant._typing import Floats
@@ -257,6 +255,8 @@ def _fit_and_predict(
     test: NDArray[np.intp],
     levels: Floats,
 ) -> Floats:
+    from sklearn.base import clone
+
     table: Any = X if hasattr(X, "iloc") else np.asarray(unmasked(X))
     rows = [table.iloc[part] if hasattr(X, "iloc") else table[part] for part in (train, test)]
     copy = clone(estimator) if hasattr(estimator, "get_params") else estimator
@@ -273,6 +273,8 @@ def _fit_and_predict(
 def _takes_categories(estimator: Any) -> bool:
     if not hasattr(estimator, "__sklearn_tags__"):
         return False
+    from sklearn.utils import get_tags
+
     return bool(get_tags(estimator).input_tags.categorical)
 
 
@@ -374,7 +376,7 @@ def _correct_by_holm(scores: Mapping[str, ComparisonScore]) -> dict[str, Compari
     return corrected
 
 
-class KaplanMeierBaseline(BaseEstimator):
+class KaplanMeierBaseline:
     """Predicts the Kaplan-Meier curve of the training rows, whatever the features."""
 
     def fit(self, X: Any, y: Any) -> Self:
