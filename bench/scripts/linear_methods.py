@@ -20,8 +20,12 @@ import numpy as np
 from versions import versions
 
 from censquant import LinearQuantileRegressor
-from censquant.estimators.linear._fitzenberger import edge_descent
-from censquant.estimators.linear._powell import powell_loss, powell_path, repeated_regressions
+from censquant.estimators.linear._powell import (
+    edge_descent,
+    powell_loss,
+    powell_path,
+    repeated_regressions,
+)
 from censquant.exceptions import IdentifiabilityWarning
 
 N_SIMULATIONS, N_ROWS = 200, 200

@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 
 from censquant import LinearQuantileRegressor
-from censquant.estimators.linear._program import Programme
+from censquant.estimators.linear._programme import Programme
 
 R_SCRIPT = """
 suppressMessages({library(quantreg); library(survival)})

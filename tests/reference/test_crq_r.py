@@ -8,9 +8,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack, identity
 
 from censquant import LinearQuantileRegressor
-from censquant.estimators.linear._levels import step_of_crq
-from censquant.estimators.linear._peng_huang import peng_huang_path
-from censquant.estimators.linear._portnoy import portnoy_path
+from censquant.estimators.linear._fits import step_of_crq
+from censquant.estimators.linear._methods import peng_huang_path, portnoy_path
 from censquant.estimators.linear._powell import powell_loss
 from censquant.survival import kaplan_meier
 

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._typing import Floats
-from censquant.estimators.linear._columns import independent_columns
 from censquant.survival import Target
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
+# A part of a column that earlier ones do not explain is rounding if smaller than this share.
+_NOTHING_NEW = 1e-11
 
 
 @dataclass(frozen=True)
@@ -18,30 +19,15 @@ class DistinctRows:
     """The distinct rows among the user's, each with the weight of all its copies.
 
     Weighting and repeating a row thus give the same programme, and so does any order of the rows.
-
-    Parameters
-    ----------
-    x : ndarray of shape (m, n_features)
-    target : Target of m rows
-    limit : ndarray of shape (m,)
-        Known censoring times, infinite where there is none.
-    weight : ndarray of shape (m,), in (0, inf)
-        1 on average.
-    single_weight : ndarray of shape (n_used,)
-        Weights of the user's rows, in an order that depends only on their content.
-    group : ndarray of shape (n_used,)
-        The distinct row of each of them.
-    group_of_row : ndarray of shape (n,)
-        The distinct row of the user's rows in their own order; -1 for weight 0.
     """
 
     x: Floats
     target: Target
-    limit: Floats
-    weight: Floats
-    single_weight: Floats
-    group: NDArray[np.intp]
-    group_of_row: NDArray[np.intp]
+    limit: Floats  # known censoring times, infinite where there is none
+    weight: Floats  # positive, and 1 on average
+    single_weight: Floats  # of the user's rows, in an order that depends only on their content
+    group: NDArray[np.intp]  # the distinct row of each of them
+    group_of_row: NDArray[np.intp]  # of the user's rows in their own order; -1 for weight 0
 
     @classmethod
     def among(cls, x: Floats, target: Target, limit: Floats, weight: Floats) -> "DistinctRows":
@@ -86,25 +72,11 @@ class Design:
     Centring and scaling change nothing but rounding: the estimators follow every such change of
     units, and tolerances then have a meaning. Values too small to have all their digits in float64
     are replaced by 0: no coefficient could compensate for them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, p)
-        Columns of the programme; the first is ones if there is an intercept.
-    kept : ndarray of int
-        The user's columns that it contains.
-    n_features : int
-        Number of the user's columns.
-    intercept : bool
-    center, scale : ndarray of shape (n_kept,)
-        Of those columns.
-    y_center, y_scale : float
-        Of the response.
     """
 
-    X: Floats
-    kept: NDArray[np.intp]
-    n_features: int
+    X: Floats  # columns of the programme; the first is ones if there is an intercept
+    kept: NDArray[np.intp]  # the user's columns among them
+    n_features: int  # number of the user's columns
     intercept: bool
     center: Floats
     scale: Floats
@@ -164,3 +136,30 @@ class Design:
 def _power_of_two(size: Any) -> Any:
     """Return the power of two nearest to a size: dividing by it rounds nothing."""
     return np.where(size > 0, 2.0 ** np.round(np.log2(np.where(size > 0, size, 1.0))), 1.0)
+
+
+def independent_columns(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the positions of the columns that are no linear combination of columns before them.
+
+    Of collinear columns the first are kept, so that the choice follows from the order of the names.
+    """
+    n, p = matrix.shape
+    directions = np.empty((n, min(n, p)))
+    kept: list[int] = []
+    for column in range(p):
+        if len(kept) == min(n, p):
+            break
+        size = np.abs(matrix[:, column]).max()
+        if size == 0.0:
+            continue
+        rest = matrix[:, column] / size
+        rest = rest / np.linalg.norm(rest)
+        # Twice is enough: the second time removes what rounding left of the first.
+        for _ in range(2):
+            earlier = directions[:, : len(kept)]
+            rest = rest - earlier @ (earlier.T @ rest)
+        length = np.linalg.norm(rest)
+        if length > _NOTHING_NEW:
+            directions[:, len(kept)] = rest / length
+            kept.append(column)
+    return np.array(kept, dtype=np.intp)

@@ -1,22 +1,19 @@
 """LinearQuantileRegressor: quantiles that are linear in the features."""
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from censquant._rows._features import (
-    check_features,
-    dense,
-    feature_names,
-    feature_range,
-    refuse_swapped,
-    warn_of_leaking_features,
-)
-from censquant._rows._fit_data import default_times
+from censquant._frames import pandas_for
+from censquant._rows._features import check_features, dense, feature_names, refuse_overflow
+from censquant._rows._fit_data import FitData
 from censquant._seeds import seed_sequence
-from censquant._trees._follow_up import FollowUp
+from censquant._storage._parts import Part
+from censquant._trees._follow_up import FollowUp, ReachRule, followed
 from censquant._typing import Floats
 from censquant._validation import (
     check_choice,
@@ -25,23 +22,23 @@ from censquant._validation import (
     check_n_jobs,
     check_number,
 )
+from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.linear._design import DistinctRows
-from censquant.estimators.linear._inputs import (
-    read_censoring_time,
-    read_transform,
-    refuse_overflow,
-)
-from censquant.estimators.linear._model import LinearModel
-from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._path_fitter import PathFitter
-from censquant.estimators.linear._replications import scale_of, spread_of
+from censquant.estimators.linear._files import linear_part, restored_linear
+from censquant.estimators.linear._fits import PathFitter, scale_of, spread_of
+from censquant.estimators.linear._methods import Path
+from censquant.estimators.linear._summary import CoefficientSummary
 from censquant.exceptions import IdentifiabilityWarning
+from censquant.export._graph import Value
+from censquant.export._graphs_curves import GraphCurve, GridCurve
+from censquant.export._graphs_trees import followed_graph, reach_graph
+from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_quantiles
-from censquant.survival import Target, read_target
-from censquant.survival._columns import read_weights
-from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival import Target
 from censquant.survival._target import require_events
+from censquant.survival._transform import TimeTransform
 
+_LARGEST = float(np.finfo(np.float64).max)
 _METHODS = (
     "portnoy",
     "peng-huang",
@@ -50,12 +47,13 @@ _METHODS = (
     "powell",
     "fitzenberger",
 )
+_KNOWN_CENSORING = ("powell", "fitzenberger")
 _BOOTSTRAPS = ("jackknife", "pairs", "weights")
 # Levels of the path that a curve passes through where fewer than two requested ones are identified.
 _CURVE_LEVELS = 20
 
 
-class LinearQuantileRegressor(LinearModel):
+class LinearQuantileRegressor(BaseQuantileRegressor):
     """Censored quantile regression with quantiles that are linear in the features.
 
     Every level has its own coefficients, so that a feature may shift early times and not late
@@ -166,6 +164,28 @@ class LinearQuantileRegressor(LinearModel):
     True
     """
 
+    quantiles_: Floats
+    unique_times_: Floats
+    follow_up_: tuple[float, float]
+    horizon_: float
+    n_features_in_: int
+    coef_: Floats
+    intercept_: Floats
+    stopped_at_: float | None
+    bandwidth_: float | None
+    crossing_levels_: Floats | None
+    standard_errors_: Floats | None
+    confidence_intervals_: Floats | None
+    time_transform_: TimeTransform
+    # A curve needs two levels: where fewer of the requested ones are identified, these are levels
+    # of the path that led to them, and the intercept and the coefficients there.
+    _path_levels: Floats | None = None
+    _path_coefficients: Floats | None = None
+    _follow_up: FollowUp | None  # how long individuals were followed, None if nothing was censored
+    _reads_features = True
+    _has_intercept: bool
+    _note: str
+
     def __init__(
         self,
         quantiles: ArrayLike | None = None,
@@ -224,24 +244,27 @@ class LinearQuantileRegressor(LinearModel):
         self
         """
         self._check_parameters()
-        refuse_swapped(X, y)
-        taus = check_quantiles(self.quantiles)
-        features = dense(check_features(self, X, reset=True))
-        target = read_target(y, n_samples=len(features))
-        weight = read_weights(sample_weight, len(features))
-        left = self.censoring == "left"
-        limit = read_censoring_time(censoring_time, target, self.method, left=left)
-        used = target.take(weight > 0)
-        require_events(used)
-        transform = read_transform(self.time_transform, used, mirror=left)
-        refuse_overflow(features, target, feature_names(self))
+        taus, left = check_quantiles(self.quantiles), self.censoring == "left"
+        data = FitData.read(
+            X,
+            y,
+            sample_weight,
+            censoring_time=self._usable(censoring_time),
+            read_features=lambda values: dense(check_features(self, values, reset=True)),
+            left=left,
+        )
+        limit = self._limits(data)
+        used = data.take(np.flatnonzero(data.weight > 0))
+        require_events(used.target)
+        transform = _read_transform(self.time_transform, used.target, mirror=left)
+        _refuse_sums_that_overflow(data, feature_names(self))
         if self._stands_alone:
-            warn_of_leaking_features(features, target, feature_names(self))
+            data.warn_of_leaks(feature_names(self))
         rows = DistinctRows.among(
-            features,
-            Target(transform.forward(target.time), target.event),
+            data.x,
+            Target(transform.forward(data.target.time), data.target.event),
             np.where(np.isfinite(limit), transform.forward(limit), np.inf),
-            weight,
+            data.weight,
         )
         fitter = PathFitter.of(
             rows,
@@ -284,12 +307,10 @@ class LinearQuantileRegressor(LinearModel):
         self.standard_errors_, self.confidence_intervals_ = errors, intervals
         self.bandwidth_ = fitter.bandwidth if fitter.method == "wang-wang" else None
         self.time_transform_ = transform
-        self.follow_up_ = (float(used.time.min()), float(used.time.max()))
-        self.horizon_ = default_horizon(used.time, weight[weight > 0], left=left)
-        self.unique_times_ = default_times(used.time[used.event])
-        self._feature_range = feature_range(features[weight > 0])
+        self.follow_up_, self.horizon_ = used.follow_up, used.horizon
+        self.unique_times_, self._feature_range = used.event_times, used.feature_range
         self._follow_up = None
-        if not used.event.all():
+        if not used.target.event.all():
             self._follow_up = FollowUp.fit(
                 rows.x, rows.target.time, rows.target.event, rows.weight, np.random.default_rng(0)
             )
@@ -363,6 +384,179 @@ class LinearQuantileRegressor(LinearModel):
         check_integer("n_bootstrap", self.n_bootstrap, minimum=0)
         check_choice("bootstrap", self.bootstrap, _BOOTSTRAPS)
         check_n_jobs(self.n_jobs)
+
+    def _usable(self, censoring_time: Any) -> Any:
+        """Return censoring times as given; ValueError if the method does not use them."""
+        if censoring_time is not None and self.method not in _KNOWN_CENSORING:
+            raise ValueError(
+                "censoring_time must be None unless method='powell' or 'fitzenberger', got "
+                f"censoring times with method={self.method!r}: leave it out."
+            )
+        return censoring_time
+
+    def _limits(self, data: FitData) -> Floats:
+        """Return the known censoring times, infinite where none was given."""
+        if data.censoring_time is not None:
+            return data.censoring_time
+        n_censored = len(data) - data.target.n_events
+        if n_censored and self.method in _KNOWN_CENSORING:
+            raise ValueError(
+                f"censoring_time must be given for method={self.method!r} where rows are censored, "
+                f"got None with {n_censored} of {len(data)} rows censored: pass every row's "
+                "censoring time, also of rows with an event, or use method='portnoy'."
+            )
+        return np.full(len(data), -np.inf if data.left else np.inf)
+
+    # Predicting
+
+    def _read_features(self, X: Any) -> Any:
+        check_is_fitted(self, "quantiles_")
+        return check_features(self, X, reset=False)
+
+    @property
+    def _curve_levels(self) -> Floats:
+        """The levels of predicted curves."""
+        return self.quantiles_ if self._path_levels is None else self._path_levels
+
+    def _predicted(self, features: NDArray[Any]) -> Floats:
+        """Return quantiles in the units of the coefficients, one column per level of the curve."""
+        slopes, intercept = self.coef_, self.intercept_
+        if self._path_coefficients is not None:
+            slopes, intercept = self._path_coefficients[:, 1:], self._path_coefficients[:, 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Floats = np.asarray(features, dtype=np.float64) @ slopes.T + intercept
+        refuse_overflow(values, features, feature_names(self))
+        if self._path_levels is not None:
+            # The requested level keeps the value of its own coefficients where neighbours cross it.
+            place = int(np.searchsorted(self._path_levels, self.quantiles_[0]))
+            own = values[:, place : place + 1]
+            np.minimum(values[:, :place], own, out=values[:, :place])
+            np.maximum(values[:, place:], own, out=values[:, place:])
+        return values
+
+    def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
+        values, left = self._predicted(features), self.time_transform_.mirror
+        times = self.time_transform_.inverse(-values if left else values)
+        curve = QuantileCurve.adopt(times, self._curve_levels, self._lowest_time())
+        return self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
+
+    def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
+        values, left = self._predicted_graph(x), self.time_transform_.mirror
+        times = self.time_transform_.graph_inverse(-values if left else values)
+        curve = GridCurve.of_predictions(times, self._curve_levels, self._lowest_time())
+        curve = self._limited(curve)
+        followed = followed_graph(self._follow_up, x, self.time_transform_, self.follow_up_)
+        return curve, reach_graph(curve, followed, lowest=left)
+
+    def _predicted_graph(self, x: Value) -> Value:
+        if self._path_levels is None or self._path_coefficients is None:
+            return x.matmul(self.coef_.T) + self.intercept_
+        values = x.matmul(self._path_coefficients[:, 1:].T) + self._path_coefficients[:, 0]
+        columns = np.arange(len(self._path_levels))
+        place = int(np.searchsorted(self._path_levels, self.quantiles_[0]))
+        own = values.columns([place])
+        below = x.graph.constant(columns < place)
+        return below.where(values.minimum(own), values.maximum(own))
+
+    def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return how long individuals were followed, and the level reached by then."""
+        return followed(self._follow_up, features, self.time_transform_, self.follow_up_)
+
+    # Reporting
+
+    def coef_table(self) -> Any:
+        """Return the coefficients as a DataFrame, one row per level and one column per term.
+
+        Returns
+        -------
+        table : DataFrame
+            Indexed by ``quantile``; the columns are ``intercept``, if there is one, and the
+            features.
+
+        Examples
+        --------
+        >>> from censquant import LinearQuantileRegressor
+        >>> model = LinearQuantileRegressor([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+        >>> table = model.coef_table()
+        >>> table.columns.tolist()
+        ['intercept', 'x0']
+        """
+        summary = self.summary()
+        pd = pandas_for("coef_table")
+        index = pd.Index(summary.quantiles, name="quantile")
+        return pd.DataFrame(summary.coefficients, index=index, columns=list(summary.terms))
+
+    def summary(self) -> CoefficientSummary:
+        """Return coefficients, standard errors and limits of every level, to print or as a frame.
+
+        Precision is available if the fit had replications, ``n_bootstrap``. The limits treat levels
+        and terms one by one.
+
+        Returns
+        -------
+        summary : CoefficientSummary
+
+        Examples
+        --------
+        >>> from censquant import LinearQuantileRegressor
+        >>> model = LinearQuantileRegressor([0.5]).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+        >>> print(model.summary())
+        LinearQuantileRegressor, method portnoy
+        <BLANKLINE>
+        quantile 0.5
+                     coefficient
+        intercept              1
+        x0                     2
+        """
+        check_is_fitted(self, "quantiles_")
+        terms, coefficients = feature_names(self), self.coef_
+        if self._has_intercept:
+            terms = ["intercept", *terms]
+            coefficients = np.column_stack((self.intercept_, coefficients))
+        return CoefficientSummary(
+            self._note,
+            self.quantiles_,
+            tuple(terms),
+            coefficients,
+            self.standard_errors_,
+            self.confidence_intervals_,
+        )
+
+    # Saving
+
+    def _to_part(self) -> Part:
+        return linear_part(self)
+
+    @classmethod
+    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
+        return restored_linear(cls, part, network)
+
+
+def _read_transform(kind: str | None, target: Target, *, mirror: bool) -> TimeTransform:
+    """Return the units of the coefficients: times as they are, or their logarithms."""
+    if kind is None:
+        return TimeTransform(mirror=mirror)
+    lowest = target.time.min()
+    if lowest < 0:
+        raise ValueError(
+            f"time must not be negative for time_transform='log', got a minimum of {lowest:g}: "
+            "use time_transform=None."
+        )
+    fitted = TimeTransform.fit(target.time, target.event, "log")
+    return TimeTransform(log=True, floor=fitted.floor, mirror=mirror)
+
+
+def _refuse_sums_that_overflow(data: FitData, names: Sequence[str]) -> None:
+    """Raise if values are so large that sums of them are not finite."""
+    bound = _LARGEST / (4 * len(data))
+    sizes = [*np.abs(data.x).max(axis=0).tolist(), float(np.abs(data.target.time).max())]
+    places = [*(f"column {name!r} of X" for name in names), "y"]
+    for size, where in zip(sizes, places, strict=True):
+        if size > bound:
+            raise ValueError(
+                f"X and y must hold values below {bound:.1g} in size for {len(data)} rows, got "
+                f"{size:.3g} in {where}: rescale it."
+            )
 
 
 def _outer(table: Floats, *, mirror: bool) -> Floats:

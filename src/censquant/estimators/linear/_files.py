@@ -13,9 +13,9 @@ from censquant.exceptions import ModelFileError
 from censquant.quantiles._grid import check_quantiles
 
 if TYPE_CHECKING:
-    from censquant.estimators.linear._model import LinearModel
+    from censquant.estimators.linear._estimator import LinearQuantileRegressor
 
-Linear = TypeVar("Linear", bound="LinearModel")
+Linear = TypeVar("Linear", bound="LinearQuantileRegressor")
 
 # NaN at columns that are linear combinations of others.
 _PRECISION = ("standard_errors", "confidence_intervals")
@@ -23,7 +23,7 @@ _FOLLOW_UP = "follow_up."
 _NEEDED = ("coef", "intercept", "range")
 
 
-def linear_part(estimator: "LinearModel") -> Part:
+def linear_part(estimator: "LinearQuantileRegressor") -> Part:
     """Return the fitted estimator as data.
 
     Its ``crossing_levels_`` are left out: they have one value per training row.
@@ -89,7 +89,9 @@ def restored_linear(cls: type[Linear], part: Part, network: Callable[..., Any] |
     return estimator
 
 
-def _shapes(estimator: "LinearModel", own: Arrays) -> dict[str, tuple[str, tuple[int, ...]]]:
+def _shapes(
+    estimator: "LinearQuantileRegressor", own: Arrays
+) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Return types and shapes of the arrays that the file may hold."""
     n_features, n_levels = estimator.n_features_in_, len(estimator.quantiles_)
     n_terms = n_features + int(estimator._has_intercept)

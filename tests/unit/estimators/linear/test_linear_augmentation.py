@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from censquant import LinearQuantileRegressor
-from censquant.estimators.linear._data_augmentation import _completed, data_augmentation_path
+from censquant.estimators.linear._methods import _completed, data_augmentation_path
 
 
 def sample(seed, n=150):

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.linear_model import QuantileRegressor
 
 from censquant import LinearQuantileRegressor
-from censquant.estimators.linear._portnoy import portnoy_path
+from censquant.estimators.linear._methods import portnoy_path
 from censquant.exceptions import ExtrapolationWarning, IdentifiabilityWarning
 
 METHODS = ("portnoy", "peng-huang", "powell")

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.estimators.linear._columns import independent_columns
-from censquant.estimators.linear._design import Design, DistinctRows
-from censquant.estimators.linear._levels import default_step, levels_of_path, step_of_crq
+from censquant.estimators.linear._design import Design, DistinctRows, independent_columns
+from censquant.estimators.linear._fits import default_step, levels_of_path, step_of_crq
 from censquant.survival import Target
 
 

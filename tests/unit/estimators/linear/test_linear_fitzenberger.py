@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from censquant import LinearQuantileRegressor
-from censquant.estimators.linear._fitzenberger import _best_edge, edge_descent
-from censquant.estimators.linear._powell import powell_loss, powell_path, repeated_regressions
-from censquant.estimators.linear._program import Programme
+from censquant.estimators.linear._powell import (
+    _best_edge,
+    edge_descent,
+    powell_loss,
+    powell_path,
+    repeated_regressions,
+)
+from censquant.estimators.linear._programme import Programme
 
 
 def sample(seed, n=30, p=2):

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from censquant.estimators.linear import _powell
-from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._peng_huang import peng_huang_path
-from censquant.estimators.linear._portnoy import portnoy_path
+from censquant.estimators.linear._methods import Path, peng_huang_path, portnoy_path
 from censquant.estimators.linear._powell import powell_loss, powell_path
 from censquant.survival import kaplan_meier
 
@@ -252,7 +250,7 @@ def test_levels_of_a_path_are_looked_up_by_their_bits():
 )
 def test_a_programme_that_must_have_a_solution_and_has_none_is_an_error(fit, message, monkeypatch):
     monkeypatch.setattr(
-        "censquant.estimators.linear._program.Programme.solve", lambda *arguments: None
+        "censquant.estimators.linear._programme.Programme.solve", lambda *arguments: None
     )
     with pytest.raises(RuntimeError, match=f"^{message}$"):
         fit(np.ones((3, 1)), np.array([1.0, 2.0, 3.0]))

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from censquant import LinearQuantileRegressor
-from censquant.estimators.linear import CoefficientSummary, _path_fitter
-from censquant.estimators.linear._replications import n_deleted, row_factors, scale_of, spread_of
+from censquant.estimators.linear import CoefficientSummary, _fits
+from censquant.estimators.linear._fits import n_deleted, row_factors, scale_of, spread_of
 
 
 def sample(seed, n=120):
@@ -108,7 +108,7 @@ def test_powells_standard_errors_are_about_those_of_portnoys():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_precision_does_not_depend_on_the_number_of_threads(method, monkeypatch):
-    monkeypatch.setattr(_path_fitter, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(_fits, "_ROWS_FOR_THREADS", 1)
     results = [fitted(method, n_bootstrap=6, n_jobs=n_jobs) for n_jobs in (1, 2, None)]
     for model in results[1:]:
         np.testing.assert_array_equal(model.standard_errors_, results[0].standard_errors_)
@@ -125,14 +125,14 @@ def test_the_same_random_state_gives_the_same_bits(make):
 
 def test_few_rows_use_one_thread(monkeypatch):
     asked = []
-    original = _path_fitter.side_by_side
+    original = _fits.side_by_side
     monkeypatch.setattr(
-        _path_fitter,
+        _fits,
         "side_by_side",
         lambda tasks, n, **options: (asked.append(n), original(tasks, n, **options))[1],
     )
     fitted(n_bootstrap=2, n_jobs=2)
-    monkeypatch.setattr(_path_fitter, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(_fits, "_ROWS_FOR_THREADS", 1)
     fitted(n_bootstrap=2, n_jobs=2)
     assert asked == [1, 2]
 
@@ -141,7 +141,7 @@ def test_replications_that_are_asked_to_stop_know_nothing(monkeypatch):
     stopped = threading.Event()
     stopped.set()
     monkeypatch.setattr(
-        _path_fitter, "side_by_side", lambda tasks, n_jobs, **_: [task(stopped) for task in tasks]
+        _fits, "side_by_side", lambda tasks, n_jobs, **_: [task(stopped) for task in tasks]
     )
     model = fitted(n_bootstrap=3)
     assert np.isnan(model.standard_errors_).all()
@@ -154,7 +154,7 @@ def test_a_replication_that_cannot_tell_the_columns_apart_knows_nothing():
     x[7] = 1.0
     estimator = LinearQuantileRegressor([0.5], n_bootstrap=200, bootstrap="pairs", random_state=0)
     missing = []
-    original = _path_fitter.Replication.__call__
+    original = _fits._Replication.__call__
 
     def spied(self, stopping):
         table = original(self, stopping)
@@ -162,7 +162,7 @@ def test_a_replication_that_cannot_tell_the_columns_apart_knows_nothing():
         return table
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_path_fitter.Replication, "__call__", spied)
+        patch.setattr(_fits._Replication, "__call__", spied)
         model = estimator.fit(x, np.arange(40.0))
     assert np.mean(missing) == pytest.approx(np.exp(-1), abs=0.1)
     assert np.isfinite(model.standard_errors_).all()

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from censquant.estimators.linear import _program
-from censquant.estimators.linear._program import Programme
+from censquant.estimators.linear import _programme
+from censquant.estimators.linear._programme import Programme
 
 
 def loss(X, y, lower, upper, total, beta):
@@ -75,7 +75,7 @@ def test_highs_takes_over_with_the_same_result_where_pivots_come_to_no_end(
     problem, tau, monkeypatch
 ):
     expected = Programme(*problem).solve(*bounds(50, tau))
-    monkeypatch.setattr(_program, "_PIVOTS_PER_COLUMN", 0)
+    monkeypatch.setattr(_programme, "_PIVOTS_PER_COLUMN", 0)
     np.testing.assert_allclose(
         Programme(*problem).solve(*bounds(50, tau)), expected, rtol=0, atol=1e-13
     )
@@ -83,7 +83,7 @@ def test_highs_takes_over_with_the_same_result_where_pivots_come_to_no_end(
 
 def test_pivots_go_on_from_where_highs_left(problem, monkeypatch):
     programme = Programme(*problem)
-    monkeypatch.setattr(_program, "_PIVOTS_PER_COLUMN", 0)
+    monkeypatch.setattr(_programme, "_PIVOTS_PER_COLUMN", 0)
     programme.solve(*bounds(50, 0.5))
     monkeypatch.undo()
     expected = Programme(*problem).solve(*bounds(50, 0.55))
@@ -112,8 +112,8 @@ def test_a_loss_that_falls_for_ever_has_no_coefficients(problem):
 
 def test_highs_without_a_vertex_gives_its_own_coefficients(problem, monkeypatch):
     expected = Programme(*problem).solve(*bounds(50, 0.5))
-    monkeypatch.setattr(_program, "_PIVOTS_PER_COLUMN", 0)
-    monkeypatch.setattr(_program, "_ILL_CONDITIONED", 0.0)
+    monkeypatch.setattr(_programme, "_PIVOTS_PER_COLUMN", 0)
+    monkeypatch.setattr(_programme, "_ILL_CONDITIONED", 0.0)
     np.testing.assert_allclose(Programme(*problem).solve(*bounds(50, 0.5)), expected, atol=1e-9)
 
 
@@ -121,7 +121,7 @@ def test_a_programme_that_highs_gives_up_is_an_error(problem, monkeypatch):
     class Failure:
         status, message = 4, "Numerical difficulties."
 
-    monkeypatch.setattr(_program, "_PIVOTS_PER_COLUMN", 0)
+    monkeypatch.setattr(_programme, "_PIVOTS_PER_COLUMN", 0)
     monkeypatch.setattr("scipy.optimize.linprog", lambda *arguments, **keywords: Failure)
     with pytest.raises(
         RuntimeError, match=r"^The linear programme was not solved: Numerical difficulties\.$"

@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 from sksurv.metrics import concordance_index_censored
 
 from censquant import LinearQuantileRegressor, Surv
@@ -15,20 +15,23 @@ from censquant.datasets import load_gbsg2
 # One check has more features than rows, another a constant column.
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.IdentifiabilityWarning")
 # The default and the other methods are in tests/contract/test_sklearn.py.
-@parametrize_with_checks(
+@pytest.mark.parametrize(
+    "estimator",
     [
         LinearQuantileRegressor(censoring="left", fit_intercept=False),
         LinearQuantileRegressor(n_bootstrap=3, bootstrap="weights"),
-    ]
+    ],
+    ids=str,
 )
-def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
-    check(estimator)
+def test_scikit_learn_finds_nothing_to_object_to(estimator):
+    for each, check in estimator_checks_generator(estimator):
+        check(each)
 
 
 def test_a_grid_search_over_a_pipeline_takes_a_structured_y():
     X, y = load_gbsg2()
     pipeline = make_pipeline(StandardScaler(), LinearQuantileRegressor([0.1, 0.3, 0.5]))
-    grid = {"linearcqr__time_transform": [None, "log"]}
+    grid = {"linearquantileregressor__time_transform": [None, "log"]}
     search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
     assert search.best_score_ > 0.6
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from censquant import LinearQuantileRegressor, load_model
-from censquant.estimators.linear._local_levels import local_levels
-from censquant.estimators.linear._wang_wang import chosen_bandwidth, wang_wang_path
+from censquant.estimators.linear._methods import choose_bandwidth, local_levels, wang_wang_path
 from censquant.survival import kaplan_meier
 
 
@@ -135,7 +134,7 @@ def test_levels_that_a_fold_does_not_identify_do_not_choose_the_bandwidth():
     X, z = np.column_stack((np.ones(len(y)), x)), x / x.std()
     ones = np.ones(len(y))
     chosen = [
-        chosen_bandwidth(X, z, y, event, np.array(taus), ones, np.random.default_rng(0))
+        choose_bandwidth(X, z, y, event, np.array(taus), ones, np.random.default_rng(0))
         for taus in ((0.3, 0.5), (0.3, 0.5, 0.999))
     ]
     assert chosen[0] == chosen[1]

@@ -1,54 +1,50 @@
-"""Fits of whole coefficient paths, to the data and to replications of them."""
+"""Fits of whole coefficient paths, to the data and to replications of them as in R's crq."""
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from censquant._engine.training import side_by_side
 from censquant._typing import Floats
-from censquant.estimators.linear._columns import independent_columns
-from censquant.estimators.linear._data_augmentation import DEFAULT_DRAWS, data_augmentation_path
-from censquant.estimators.linear._design import Design, DistinctRows
-from censquant.estimators.linear._fitzenberger import edge_descent
-from censquant.estimators.linear._levels import default_step, levels_of_path
-from censquant.estimators.linear._path import Path
-from censquant.estimators.linear._peng_huang import peng_huang_path
-from censquant.estimators.linear._portnoy import portnoy_path
-from censquant.estimators.linear._powell import powell_path, repeated_regressions
-from censquant.estimators.linear._replications import row_factors
-from censquant.estimators.linear._wang_wang import (
+from censquant.estimators.linear._design import Design, DistinctRows, independent_columns
+from censquant.estimators.linear._methods import (
+    DEFAULT_DRAWS,
     MOST_FEATURES,
-    chosen_bandwidth,
+    Path,
+    choose_bandwidth,
+    data_augmentation_path,
+    peng_huang_path,
+    portnoy_path,
     wang_wang_path,
 )
+from censquant.estimators.linear._powell import edge_descent, powell_path, repeated_regressions
 
 # With fewer, threads wait for each other's Python longer than they compute.
 _ROWS_FOR_THREADS = 1_000
 # Methods that fit each level by itself; the others need levels between the requested ones.
 _LEVEL_BY_LEVEL = ("powell", "fitzenberger", "wang-wang")
+# An intermediate level this close to a requested one, as a share of a step, is the same level.
+_SAME = 1e-6
+# The step up to so many rows. Beyond them sampling error falls and a level takes longer.
+_FINE = 1e-3
+_ROWS_OF_FINE = 1_000
+_Z = NormalDist().inv_cdf(0.975)
+# A quartile distance is this many standard deviations of a normal distribution.
+_QUARTILE = NormalDist().inv_cdf(0.75)
 
 
 @dataclass(frozen=True)
 class PathFitter:
     """Rows, levels and method: everything that a fit needs but weights and random numbers.
 
-    Parameters
-    ----------
-    rows : DistinctRows
-        Times in the units of the fit: mirrored for left censoring, logarithms if requested.
-    design : Design
-    method : {"portnoy", "peng-huang", "powell", "fitzenberger", "wang-wang", "data-augmentation"}
-    taus : ndarray of shape (k,)
-        The requested levels, mirrored for left censoring.
-    levels : ndarray of shape (at least k,)
-        The levels of the path, with ``taus`` among them.
-    bandwidth : float or None
-        Of ``"wang-wang"``, in standard deviations of the features.
-    n_draws : int
-        Of ``"data-augmentation"``.
+    Times of ``rows`` are in the units of the fit: mirrored for left censoring, logarithms if
+    requested. ``levels`` are those of the path, with the requested ``taus`` among them; for left
+    censoring they are mirrored too.
     """
 
     rows: DistinctRows
@@ -97,7 +93,7 @@ class PathFitter:
         if self.method != "wang-wang" or self.bandwidth is not None:
             return self
         y, rows = self.design.response(self.rows.target.time), self.rows
-        bandwidth = chosen_bandwidth(
+        bandwidth = choose_bandwidth(
             self.design.X, self._similarity(), y, rows.target.event, self.taus, rows.weight, rng
         )
         return replace(self, bandwidth=bandwidth)
@@ -142,7 +138,7 @@ class PathFitter:
         n_jobs: int | None,
     ) -> Floats:
         """Return coefficients of perturbed fits in the user's units, NaN where one stopped."""
-        tasks = [Replication(self, kind, seed, near) for seed in seeds]
+        tasks = [_Replication(self, kind, seed, near) for seed in seeds]
         n_threads = n_jobs if len(self.rows.weight) >= _ROWS_FOR_THREADS else 1
         return np.array(side_by_side(tasks, n_threads, on_interrupt="raise"))
 
@@ -158,17 +154,8 @@ class PathFitter:
 
 
 @dataclass(frozen=True)
-class Replication:
-    """One perturbed fit, to be run beside others.
-
-    Parameters
-    ----------
-    fitter : PathFitter
-    kind : {"jackknife", "pairs", "weights"}
-    seed : SeedSequence
-    near : ndarray of shape (k, p)
-        The fit to the data, from which Powell's searches start.
-    """
+class _Replication:
+    """One perturbed fit, to be run beside others; Powell's searches start ``near`` the first."""
 
     fitter: PathFitter
     kind: str
@@ -190,3 +177,79 @@ class Replication:
             found = design.original(self.fitter.path(weight, rng, self.near).at(taus))
             table[: len(found)] = found
         return table
+
+
+def default_step(method: str, n_rows: int) -> float:
+    """Return a distance between levels than which a smaller one hardly changes coefficients.
+
+    That is 0.001 for up to 1,000 rows, then in proportion to them, but never more than the step of
+    R's ``crq``. Data augmentation keeps that one: it passes through all levels in every round.
+    """
+    step = step_of_crq(method, n_rows)
+    if method == "data-augmentation":
+        return step
+    return min(step, max(_FINE, _FINE * n_rows / _ROWS_OF_FINE))
+
+
+def step_of_crq(method: str, n_rows: int) -> float:
+    """Return the distance between levels that R's ``crq`` uses for this number of rows."""
+    if method != "peng-huang":
+        return 1.0 / (5.0 + 3.0 * math.pow(n_rows, 0.4))
+    return min(0.01, 0.5 * math.pow(n_rows, -0.7))
+
+
+def levels_of_path(taus: Floats, step: float, n_rows: int) -> Floats:
+    """Return 1/n, 1/n + step, ... up to the last requested level, and the requested levels."""
+    between = np.arange(1.0 / n_rows, taus[-1], step)
+    nearest = np.abs(between[:, None] - taus).min(axis=1)
+    return np.sort(np.concatenate((taus, between[nearest > _SAME * step])))
+
+
+def n_deleted(n_rows: int) -> int:
+    """Return how many rows each replication of the jackknife leaves out."""
+    return 2 * math.ceil(math.sqrt(n_rows))
+
+
+def row_factors(kind: str, n_rows: int, rng: np.random.Generator) -> Floats:
+    """Return the factors of the rows' weights in a replication."""
+    if kind == "jackknife":
+        factor = np.ones(n_rows)
+        factor[rng.choice(n_rows, size=n_deleted(n_rows), replace=False)] = 0.0
+        return factor
+    if kind == "pairs":
+        return np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows).astype(np.float64)
+    return rng.exponential(size=n_rows)
+
+
+def scale_of(kind: str, n_rows: int, n_coefficients: int) -> float:
+    """Return the ratio of the spread of estimates to that of replications."""
+    if kind != "jackknife":
+        return 1.0
+    deleted = n_deleted(n_rows)
+    left = n_rows - deleted - n_coefficients + 1
+    if left < 1:
+        raise ValueError(
+            f"bootstrap='jackknife' leaves out {deleted} rows per replication and must keep at "
+            f"least {n_coefficients}, one per coefficient, got {n_rows} rows: use "
+            "bootstrap='weights'."
+        )
+    return math.sqrt(left / deleted)
+
+
+def spread_of(coefficients: Floats, replications: Floats, scale: float) -> tuple[Floats, Floats]:
+    r"""Return standard errors and 95 % limits.
+
+    The limits lie :math:`z_{.975} / z_{.75}` quartile distances from the estimate, on each side by
+    the quartile of that side, so that a few extreme replications have no effect. Where fewer than
+    half of the replications reached a level, both are NaN.
+    """
+    limits = np.full((*coefficients.shape, 2), np.nan)
+    for level, values in enumerate(replications.swapaxes(0, 1)):
+        reached = values[np.isfinite(values).all(axis=1)]
+        if 2 * len(reached) < len(values):
+            continue
+        low, middle, high = np.quantile(reached, (0.25, 0.5, 0.75), axis=0)
+        reach = _Z / _QUARTILE * scale
+        limits[level, :, 0] = coefficients[level] - reach * (middle - low)
+        limits[level, :, 1] = coefficients[level] + reach * (high - middle)
+    return (limits[..., 1] - limits[..., 0]) / (2.0 * _Z), limits
