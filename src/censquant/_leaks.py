@@ -1,4 +1,4 @@
-"""Columns that give the outcome away: they follow from the time or the event."""
+"""Columns that are no features: they give the outcome away, or only number rows."""
 
 from typing import Any
 
@@ -123,3 +123,20 @@ def _rank_correlation(first: Floats, second: Floats) -> float:
     ranks = [rankdata(values) - (len(values) + 1) / 2 for values in (first, second)]
     norm = np.sqrt((ranks[0] @ ranks[0]) * (ranks[1] @ ranks[1]))
     return float(ranks[0] @ ranks[1] / norm) if norm else 0.0
+
+
+def are_row_numbers(values: NDArray[np.float64]) -> bool:
+    """Return whether whole numbers are distinct by design, as identifiers are.
+
+    Among ``n`` values drawn from ``span`` whole numbers about ``n**2 / (2 * span)`` pairs are
+    equal: where three or more are expected, no equal pair at all happens by chance in fewer than
+    one of twenty columns.
+    """
+    n_rows = len(values)
+    if n_rows < FEWEST_ROWS or not (values == np.floor(values)).all():
+        return False
+    with np.errstate(over="ignore"):
+        span = values.max() - values.min()
+    if not n_rows - 1 <= span < n_rows * (n_rows - 1) / 6.0:
+        return False
+    return bool((np.diff(np.sort(values)) > 0).all())

@@ -28,7 +28,6 @@ LAYERS = (
         "_leaks",
         "_plugins",
         "_progress",
-        "_row_numbers",
         "_seeds",
         "_typing",
         "_units",

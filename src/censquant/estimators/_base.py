@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._engine.training import side_by_side
+from censquant._frames import Output, labelled
 from censquant._rows._features import dense, feature_names, note_of_far_features
-from censquant._rows._frames import Output, labelled
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators._reading import (

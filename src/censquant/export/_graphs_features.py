@@ -9,8 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from censquant._rows._encoding._encoder import FrameEncoder
-from censquant._rows._encoding._rules import CategoryRule, NumberRule
+from censquant._rows._encoder import CategoryRule, FrameEncoder, NumberRule
 from censquant._rows._features import listed
 from censquant.export._graph import Graph, Value
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from censquant._leaks import FEWEST_ROWS, Outcome
-from censquant._row_numbers import are_row_numbers
+from censquant._leaks import FEWEST_ROWS, Outcome, are_row_numbers
 from censquant.io._columns import DATE, NUMBER, OTHER, TEXT, Columns, level_texts, list_names
 from censquant.io._options import TableError, TextOptions
 from censquant.io._reader import TableReader, double_column

@@ -17,7 +17,7 @@ from censquant import (
     WeibullNN,
 )
 from censquant._leaks import Outcome
-from censquant._rows._encoding import FrameEncoder
+from censquant._rows._encoder import FrameEncoder
 from censquant.datasets import load_gbsg2, make_norm_linear, make_weibull
 from censquant.exceptions import CalibrationWarning, FeatureWarning, LeakageWarning
 from censquant.survival import read_target

@@ -3,10 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from censquant._rows._encoding import EncodesFrames, FrameEncoder
+from censquant._rows._columns import checked_table
+from censquant._rows._encoder import FrameEncoder
+from censquant._rows._encoder_files import encoder_part, restored_encoder
+from censquant._rows._features import feature_names
 from censquant._rows._fit_data import FitData
 from censquant._storage._parts import Part
 from censquant._typing import Floats
@@ -26,18 +30,19 @@ from censquant.export._graphs_curves import GraphCurve
 from censquant.export._graphs_features import encoder_graph, numbers_graph
 from censquant.survival import Target
 from censquant.survival._columns import read_weights
-from censquant.survival._target import require_durations
+from censquant.survival._target import read_target, require_durations
 
 # Rows from which on the network with bounded tails has the next capacity.
 _MORE_ROWS = (3_000, 12_000, 25_000)
 _FEWEST_EVENTS = 10
+_ENCODER = "encoder"  # name of its part in a model file
 _CAUTION = 0.2  # penalty per feature where there are fewer
 
 DEFAULT_PRIOR = LikelihoodPrior(follows={"bounded": "normal"})
 """The network with bounded tails is expected where its smooth relative is."""
 
 
-class CensoredQuantileRegressor(EncodesFrames, Pool):
+class CensoredQuantileRegressor(Pool):
     """Quantiles of a time to event from data as they are, with nothing to tune.
 
     The estimator to begin with. It pools a few models that fail on different data: a
@@ -188,6 +193,9 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        # Not ``string``: scikit-learn's checks then demand that nested objects are accepted.
+        tags.input_tags.categorical = True
         tags.target_tags.positive_only = self.censoring == "right" and not self.allow_negative
         return tags
 
@@ -196,14 +204,35 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
         if getattr(X, "ndim", 2) > 2:
             self._encoder = None
             return read_plain_features(self, X, allow_nd=True)
-        weight = None if sample_weight is None else read_weights(sample_weight, _num_samples(X))
-        return self._fit_encoder(X, weight, y)
+        table = checked_table(self, X, reset=True)
+        n_rows = table.shape[0]
+        self._encoder = FrameEncoder.fit(
+            table,
+            feature_names(self),
+            categorical_features=self.categorical_features,
+            weight=None if sample_weight is None else read_weights(sample_weight, n_rows),
+            target=read_target(y, n_samples=n_rows),
+        )
+        # Only rows of weight 0 can have values that the fit did not have.
+        return self._encoder.transform(table, warn=False)
+
+    @property
+    def feature_kinds_(self) -> NDArray[Any]:
+        """What each column of the fit is: "number", "category" or "left out"."""
+        encoder = getattr(self, "_encoder", None)
+        if encoder is None:
+            raise AttributeError("feature_kinds_ is known of tables that were fitted alone.")
+        kinds = [
+            "left out" if rule is None else "category" if rule.as_category else "number"
+            for rule in encoder.rules
+        ]
+        return np.array(kinds, dtype=object)
 
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "estimators_")
         if self._encoder is None:
             return super()._read_features(X)
-        return self._encode(X)
+        return self._encoder.transform(checked_table(self, X, reset=False))
 
     def _predict_checked(self, x: NDArray[Any], levels: Floats) -> tuple[Floats, Ends]:
         # The numbers of an ensemble around this one are encoded again, as they were in the fit.
@@ -227,14 +256,16 @@ class CensoredQuantileRegressor(EncodesFrames, Pool):
 
     def _to_part(self) -> Part:
         part = super()._to_part()
-        return part if self._encoder is None else self._with_encoder(part)
+        if self._encoder is not None:
+            part.parts[_ENCODER] = encoder_part(self._encoder)
+        return part
 
     @classmethod
     def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
         model = super()._from_part(part, network)
         model._encoder = None
         if model._feature_range is not None:
-            model._restore_encoder(part)
+            model._encoder = restored_encoder(part.parts[_ENCODER], feature_names(model))
         return model
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from censquant._calibration import FOLLOWED_SHARE, end_of_follow_up
-from censquant._rows._frames import labelled
+from censquant._frames import labelled
 from censquant._seeds import seed_sequence
 from censquant._storage._parts import Part
 from censquant._typing import Floats

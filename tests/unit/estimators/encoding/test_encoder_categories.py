@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from censquant._rows._encoding import FrameEncoder
-from censquant._rows._encoding._rules import MOST_LEVELS, enough_rows
+from censquant._rows._encoder import MOST_LEVELS, FrameEncoder, enough_rows
 from censquant.exceptions import ExtrapolationWarning
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from censquant._rows._encoding import FrameEncoder
+from censquant._rows._encoder import FrameEncoder
 from censquant.exceptions import FeatureWarning
 
 N = 60

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from censquant._rows._encoding import FrameEncoder
+from censquant._rows._encoder import FrameEncoder
 from censquant.exceptions import ExtrapolationWarning
 
 RNG = np.random.default_rng(0)

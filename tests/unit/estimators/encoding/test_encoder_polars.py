@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator
 
-from censquant._rows._encoding import EncodesFrames, FrameEncoder
+from censquant import CensoredQuantileRegressor, CoxQuantileRegressor
+from censquant._rows._encoder import FrameEncoder
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning
 
 DAY = dt.date(2024, 1, 1)
@@ -109,23 +109,22 @@ def test_decimals_are_read_as_objects_too():
     assert encoder.transform(frame)[:, 0].tolist() == [1, 2.5, 4]
 
 
-class Encoded(EncodesFrames, BaseEstimator):
-    def fit(self, X):
-        self.encoded_ = self._fit_encoder(X)
-        return self
+def one_candidate():
+    return CensoredQuantileRegressor(candidates=[("cox", CoxQuantileRegressor())])
 
 
 def test_an_estimator_knows_the_names_of_the_columns():
-    frame = pl.DataFrame({"a": [1.0, 2.0, 4.0], "t": ["u", "v", "w"]})
-    model = Encoded().fit(frame)
+    frame = pl.DataFrame({"a": [1.0, 2.0, 4.0] * 4, "t": ["u", "v", "w", "u"] * 3})
+    model = one_candidate().fit(frame, np.arange(1.0, 13.0))
     assert model.feature_names_in_.tolist() == ["a", "t"]
-    np.testing.assert_array_equal(model._encode(frame.to_pandas()), model.encoded_)
+    encoded = model._encode_features(frame)
+    np.testing.assert_array_equal(model._encode_features(frame.to_pandas()), encoded)
     message = r"^X must have the columns of the fit, got no column 'a' \(is it 'A'\?\)\.$"
     with pytest.raises(ValueError, match=message):
-        model._encode(frame.rename({"a": "A"}))
+        model.predict_curve(frame.rename({"a": "A"}))
 
 
 def test_a_lazy_frame_is_refused_with_a_remedy():
     message = r"^X must be a table in memory, got a LazyFrame: call its collect\(\) first\.$"
     with pytest.raises(TypeError, match=message):
-        Encoded().fit(pl.LazyFrame({"a": [1.0, 2.0]}))
+        one_candidate().fit(pl.LazyFrame({"a": [1.0, 2.0]}), [1.0, 2.0])

@@ -8,8 +8,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._rows._encoding import FrameEncoder
-from censquant._rows._encoding._rules import MOST_LEVELS, NumberRule
+from censquant._rows._encoder import MOST_LEVELS, FrameEncoder, NumberRule
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=False)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from censquant._rows._encoding import FrameEncoder
+from censquant._rows._encoder import FrameEncoder
 
 OTHER = [1.0, 2.0, 4.0]
 FINE = pd.DataFrame({"fine": OTHER, "odd": [3.0, 1.0, 2.0]})

@@ -9,10 +9,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from censquant._calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
-from censquant._frames import unmasked
+from censquant._frames import OUTPUTS, framed, unmasked
 from censquant._rows._features import feature_names, refuse_swapped
 from censquant._rows._fit_data import default_times, read_groups
-from censquant._rows._frames import OUTPUTS, framed
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_n_jobs, check_number
 from censquant._warn import warn_user

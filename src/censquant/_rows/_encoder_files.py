@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from censquant._rows._encoding._encoder import FrameEncoder
-from censquant._rows._encoding._rules import MOST_LEVELS, CategoryRule, NumberRule, Rule
+from censquant._rows._encoder import MOST_LEVELS, CategoryRule, FrameEncoder, NumberRule, Rule
 from censquant._storage._parts import Part, check_arrays, expect
 from censquant.exceptions import ModelFileError
 
