@@ -2,12 +2,17 @@
 
 import gzip
 import hashlib
+import os
+import re
+from pathlib import Path
 
 import numpy as np
 
-from censquant.datasets import _store, catalogue
+from censquant.datasets import _store, catalogue, load
 
 FILES = {file.path: file for info in catalogue() for file in info.files}
+
+DATA = os.environ.get("CENSQUANT_DATA", "")
 
 
 def git_blob(content):
@@ -60,3 +65,45 @@ def empty_folder(tmp_path, monkeypatch):
     for variable in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(variable, "127.0.0.1")
     return Folder(root, monkeypatch)
+
+
+def is_here(info):
+    """Whether this machine has the published files of a set."""
+    return all((Path(DATA) / file.path).is_file() for file in info.files) and (
+        info.kind == "bundled" or bool(DATA)
+    )
+
+
+def facts(info):
+    return info.n_samples, info.n_features, round(info.censored_share * info.n_samples)
+
+
+def check_counts(info, n_rows, n_features, n_censored, n_groups):
+    """Facts are compared everywhere; the files too, where CENSQUANT_DATA has them."""
+    assert facts(info) == (n_rows, n_features, n_censored)
+    assert bool(info.groups) == (n_groups is not None)
+    for file in info.files if is_here(info) else ():
+        assert file.size is None or (Path(DATA) / file.path).stat().st_size == file.size
+    if is_here(info):
+        data = load(info.name, return_X_y=False)
+        assert data.data.shape == (n_rows, n_features)
+        assert round(data.censored_share * n_rows) == n_censored
+        assert (None if data.groups is None else len(np.unique(data.groups))) == n_groups
+        assert tuple(data.data.columns) == data.feature_names
+        assert np.isfinite(data.data.select_dtypes("number").to_numpy()).all()
+        assert not data.data.isna().to_numpy().any()
+        assert (data.description, data.source, data.licence) == (
+            info.description,
+            info.source,
+            info.licence,
+        )
+
+
+def check_file(file):
+    """Whether a published file is registered completely."""
+    assert file.url.startswith("https://")
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}|git-sha1:[0-9a-f]{40}", file.checksum)
+    assert file.size is None or file.size > 0
+    if "raw.githubusercontent.com" in file.url:
+        # A branch may move; a commit cannot.
+        assert re.search(r"/[0-9a-f]{40}/", file.url)

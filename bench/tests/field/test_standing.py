@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm, rankdata, wilcoxon
 
-from censquant.datasets import field_scores
+from censquant_bench.datasets import field_scores
 from censquant_bench.field import PublishedScores, Standing, critical_difference, standing
 from field_study import made_study
 

@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from censquant import datasets
+from censquant.datasets._info import DatasetInfo
 
 _ALL = "all"
 
@@ -87,7 +88,7 @@ def _fetch(name: str) -> None:
         console.print(escape(str(path)))
 
 
-def _share(info: datasets.DatasetInfo, *, digits: int) -> str:
+def _share(info: DatasetInfo, *, digits: int) -> str:
     """Share censored, which is only roughly that of a sample yet to be drawn."""
     if info.kind == "synthetic":
         return f"about {100 * info.censored_share:.0f} %"

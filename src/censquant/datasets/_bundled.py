@@ -10,8 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.datasets._info import CatalogueEntry, DatasetInfo
-from censquant.datasets._real import RealData, hand_out
+from censquant.datasets._info import CatalogueEntry, DatasetInfo, RealData, hand_out
 from censquant.survival import Surv
 
 GBSG2 = DatasetInfo(

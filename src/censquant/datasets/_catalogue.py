@@ -5,29 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from censquant._plugins import BENCH_COMMAND, load_plugins
 from censquant._validation import look_up
 from censquant.datasets._bundled import BUNDLED
-from censquant.datasets._cbioportal import CBIOPORTAL
-from censquant.datasets._deepsurv import DEEPSURV
-from censquant.datasets._digits import DIGITS
-from censquant.datasets._engines import ENGINES
-from censquant.datasets._field import FIELD
-from censquant.datasets._info import DatasetInfo
-from censquant.datasets._observed import OBSERVED
+from censquant.datasets._info import CatalogueEntry, DatasetInfo
+from censquant.datasets._published import PUBLISHED
 from censquant.datasets._store import locate
 from censquant.datasets._synthetic import SYNTHETIC
 
-_ENTRIES = {
-    entry.info.name: entry
-    for part in (SYNTHETIC, BUNDLED, DEEPSURV, CBIOPORTAL, OBSERVED, ENGINES, FIELD, DIGITS)
-    for entry in part
-}
+_OWN = {entry.info.name: entry for part in (SYNTHETIC, BUNDLED, PUBLISHED) for entry in part}
+
+
+def _added() -> dict[str, CatalogueEntry]:
+    """Return the data sets of other distributions, by name."""
+    groups = load_plugins("censquant.datasets").values()
+    return {entry.info.name: entry for group in groups for entry in group}
+
+
+def _find(name: str) -> CatalogueEntry:
+    if isinstance(name, str) and name in _OWN:
+        return _OWN[name]
+    added = _added()
+    try:
+        return look_up("data set", name, _OWN | added)
+    except ValueError as error:
+        if added:
+            raise
+        raise ValueError(f"{error} More data sets are added by: {BENCH_COMMAND}") from None
 
 
 def catalogue() -> tuple[DatasetInfo, ...]:
     """All data sets: the synthetic ones, those in the package, those that are downloaded.
 
-    Nothing is read or downloaded.
+    Where `censquant-bench` is installed, its sets follow. Nothing is read or downloaded.
 
     Returns
     -------
@@ -39,7 +49,7 @@ def catalogue() -> tuple[DatasetInfo, ...]:
     >>> [info.name for info in catalogue() if info.kind == "bundled"]
     ['gbsg2']
     """
-    return tuple(entry.info for entry in _ENTRIES.values())
+    return tuple(entry.info for entry in (_OWN | _added()).values())
 
 
 def describe(name: str) -> DatasetInfo:
@@ -61,7 +71,7 @@ def describe(name: str) -> DatasetInfo:
     >>> info.n_samples, round(info.censored_share, 2)
     (1904, 0.42)
     """
-    return look_up("data set", name, _ENTRIES).info
+    return _find(name).info
 
 
 def fetch_files(name: str) -> tuple[Path, ...]:
@@ -112,4 +122,4 @@ def load(name: str, **options: Any) -> Any:
     >>> X.shape
     (686, 8)
     """
-    return look_up("data set", name, _ENTRIES).load(**options)
+    return _find(name).load(**options)

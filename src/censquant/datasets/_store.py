@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from censquant.datasets._download_bar import DownloadBar
+from censquant._progress import Bar
 from censquant.datasets._info import DataFile
 
-_FOLDER_VARIABLE = "CENSQUANT_DATA"
+FOLDER_VARIABLE = "CENSQUANT_DATA"
 _CACHE_VARIABLE = "CENSQUANT_CACHE"
 
 _Stamp = tuple[str, str, int, int]
@@ -23,15 +26,15 @@ _checked: set[_Stamp] = set()
 
 def locate(file: DataFile) -> Path:
     """Return the place of a published file, downloaded into the cache where it is nowhere else."""
-    folder = os.environ.get(_FOLDER_VARIABLE)
+    folder = os.environ.get(FOLDER_VARIABLE)
     if folder and (own := Path(folder).expanduser() / file.path).is_file():
         if not _is_published(own, file):
             raise ValueError(
-                f"{str(own)!r} in {_FOLDER_VARIABLE} is not the published file ({file.checksum} "
+                f"{str(own)!r} in {FOLDER_VARIABLE} is not the published file ({file.checksum} "
                 f"expected, {_digest(own, file)} found); replace it by {file.url} or move it away."
             )
         return own
-    preface = _missing_folder(folder) if folder else ""
+    preface = missing_folder(folder) if folder else ""
     cached = _cache(preface) / file.path
     if not cached.is_file():
         _download(file, cached, preface)
@@ -49,25 +52,13 @@ def locate(file: DataFile) -> Path:
     return cached
 
 
-def from_folder(path: str, source: str) -> Path:
-    """Return the place of a file that is looked for in the user's folder alone."""
-    folder = os.environ.get(_FOLDER_VARIABLE)
-    if folder and (own := Path(folder).expanduser() / path).is_file():
-        return own
-    preface = _missing_folder(folder) if folder else ""
-    raise FileNotFoundError(
-        f"{preface}{path!r} is never downloaded: put it, made of {source}, into the folder that "
-        f"the environment variable {_FOLDER_VARIABLE} names."
-    )
-
-
-def _missing_folder(named: str) -> str:
+def missing_folder(named: str) -> str:
     """Start of a sentence that says what is wrong with the user's folder; empty if nothing is."""
     folder = Path(named).expanduser()
     if folder.is_dir():
         return ""
     fault = "is not a folder" if folder.exists() else "does not exist"
-    return f"{_FOLDER_VARIABLE} names {named!r}, which {fault}; "
+    return f"{FOLDER_VARIABLE} names {named!r}, which {fault}; "
 
 
 def _cache(preface: str) -> Path:
@@ -90,7 +81,7 @@ def _download(file: DataFile, place: Path, preface: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     temporary = place.with_name(f".{place.name}.{secrets.token_hex(8)}")
     try:
-        with DownloadBar.shown(file.path) as bar:
+        with _DownloadBar.shown(file.path) as bar:
             fetch = pooch.HTTPDownloader(progressbar=bar or False, chunk_size=2**16)
             fetch(file.url, str(temporary), None)
         found = _digest(temporary, file)
@@ -106,7 +97,7 @@ def _download(file: DataFile, place: Path, preface: str) -> None:
             f"{preface}{file.path!r} could not be downloaded from {file.url} "
             f"({type(error).__name__}); without a network, put the file at {str(place)!r} or, "
             f"under the name {file.path!r}, into the folder that the environment variable "
-            f"{_FOLDER_VARIABLE} names."
+            f"{FOLDER_VARIABLE} names."
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -145,3 +136,44 @@ def _pooch(preface: str) -> Any:
             'pip install "censquant[data]"'
         ) from None
     return pooch
+
+
+class _DownloadBar:
+    """Bytes of one file, in the form that pooch moves.
+
+    pooch sets `total`, adds with `update`, and at the end asks for a `reset` that is followed by
+    one `update` of everything.
+    """
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    @classmethod
+    @contextmanager
+    def shown(cls, name: str) -> Iterator[_DownloadBar | None]:
+        """Show a bar while a file is downloaded; None where there is no terminal."""
+        if not sys.stderr.isatty():
+            yield None
+            return
+        with Bar(name, None, unit="bytes") as bar:
+            yield cls(bar)
+
+    @property
+    def total(self) -> int:
+        """Bytes that the server announced; 0 where it announced none."""
+        return self._bar.total or 0
+
+    @total.setter
+    def total(self, n_bytes: int) -> None:
+        self._bar.restart(n_bytes or None)
+
+    def update(self, n_bytes: int) -> None:
+        """Add bytes that have been received."""
+        self._bar.advance(n_bytes)
+
+    def reset(self) -> None:
+        """Go back to none."""
+        self._bar.restart(self._bar.total)
+
+    def close(self) -> None:
+        """Leave the bar as it is; it ends with its block."""

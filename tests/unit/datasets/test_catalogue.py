@@ -1,10 +1,8 @@
 import inspect
-import os
 import re
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
-from pathlib import Path
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pandas as pd
@@ -14,17 +12,18 @@ from numpy.testing import assert_array_equal
 from censquant import datasets
 from censquant.datasets import (
     RealData,
+    _catalogue,
     catalogue,
     describe,
     fetch_cmapss,
     fetch_files,
-    fetch_mnist,
-    fetch_protein,
     load,
     load_gbsg2,
     make_norm_4d,
 )
+from censquant.datasets._info import CatalogueEntry
 from censquant.survival import kaplan_meier
+from data_folder import check_counts, check_file, is_here
 
 # Rows, features, censored rows and groups, counted in the published files.
 COUNTED = {
@@ -33,73 +32,18 @@ COUNTED = {
     "whas": (1638, 6, 948, 735),
     "support": (8873, 14, 2837, None),
     "gbsg": (2232, 7, 965, 2230),
-    "tmb_immuno": (1660, 3, 829, None),
-    "breast_msk": (1834, 5, 1423, 1683),
-    "lgggbm": (638, 5, 394, None),
-    "housing": (20640, 8, 0, None),
-    "protein": (45730, 9, 0, 44019),
-    "wine": (6497, 11, 0, 5318),
     "phm2008": (45918, 21, 0, 218),
     "cmapss": (20631, 25, 0, 100),
-    "mnist": (60000, 784, 0, None),
-    "survmnist": (60000, 784, 0, None),
-    "field_CarpenterFdaData": (408, 25, 146, None),
-    "field_aids2": (2814, 4, 1081, None),
-    "field_cat_adoption": (2257, 18, 823, None),
-    "field_colrec": (5578, 5, 976, None),
-    "field_cost": (518, 13, 114, None),
-    "field_e1684": (284, 3, 88, None),
-    "field_gbsg": (2232, 7, 965, None),
-    "field_kidtran": (863, 3, 723, None),
-    "field_lung": (167, 8, 47, None),
-    "field_metabric": (1903, 9, 800, None),
-    "field_nafld1": (12588, 5, 11570, None),
-    "field_rdata": (1040, 3, 493, None),
-    "field_std": (877, 21, 530, None),
-    "field_support": (4000, 14, 1295, None),
-    "field_uis": (575, 12, 111, None),
-    "field_wa_churn": (7032, 18, 5163, None),
-    "field_whas": (481, 9, 232, None),
 }
-OF_THE_FIELD = {name for name in COUNTED if name.startswith("field_")}
-DATA = os.environ.get("CENSQUANT_DATA", "")
-REAL = [info for info in catalogue() if info.kind != "synthetic"]
+OWN = [entry.info for entry in _catalogue._OWN.values()]
+REAL = [info for info in OWN if info.kind != "synthetic"]
 FILES = {file.path: file for info in REAL for file in info.files}
-SYNTHETIC = [info for info in catalogue() if info.kind == "synthetic"]
-
-
-def is_here(info):
-    """Whether this machine has the published files of a set."""
-    return all((Path(DATA) / file.path).is_file() for file in info.files) and (
-        info.kind == "bundled" or bool(DATA)
-    )
-
-
-def facts(info):
-    return info.n_samples, info.n_features, round(info.censored_share * info.n_samples)
+SYNTHETIC = [info for info in OWN if info.kind == "synthetic"]
 
 
 @pytest.mark.parametrize("info", REAL, ids=lambda info: info.name)
 def test_the_catalogue_says_what_is_counted_in_the_files(info):
-    """Facts are compared everywhere; the files too, where CENSQUANT_DATA has them."""
-    n_rows, n_features, n_censored, n_groups = COUNTED[info.name]
-    assert facts(info) == (n_rows, n_features, n_censored)
-    assert bool(info.groups) == (n_groups is not None)
-    for file in info.files if is_here(info) else ():
-        assert file.size is None or (Path(DATA) / file.path).stat().st_size == file.size
-    if is_here(info):
-        data = load(info.name, return_X_y=False)
-        assert data.data.shape == (n_rows, n_features)
-        assert round(data.censored_share * n_rows) == n_censored
-        assert (None if data.groups is None else len(np.unique(data.groups))) == n_groups
-        assert tuple(data.data.columns) == data.feature_names
-        assert np.isfinite(data.data.select_dtypes("number").to_numpy()).all()
-        assert not data.data.isna().to_numpy().any()
-        assert (data.description, data.source, data.licence) == (
-            info.description,
-            info.source,
-            info.licence,
-        )
+    check_counts(info, *COUNTED[info.name])
 
 
 def test_every_real_set_is_counted_here():
@@ -108,12 +52,7 @@ def test_every_real_set_is_counted_here():
 
 @pytest.mark.parametrize("file", FILES.values(), ids=FILES)
 def test_files_are_registered_completely(file):
-    assert file.url.startswith("https://")
-    assert re.fullmatch(r"sha256:[0-9a-f]{64}|git-sha1:[0-9a-f]{40}", file.checksum)
-    assert file.size is None or file.size > 0
-    if "raw.githubusercontent.com" in file.url:
-        # A branch may move; a commit cannot.
-        assert re.search(r"/[0-9a-f]{40}/", file.url)
+    check_file(file)
 
 
 def test_every_download_has_files_and_no_other_set_has_any():
@@ -122,10 +61,9 @@ def test_every_download_has_files_and_no_other_set_has_any():
 
 def test_names_are_unique_and_every_public_loader_has_one():
     names = [info.name for info in catalogue()]
-    assert len(names) == len(set(names)) == 14 + len(COUNTED)
+    assert len(names) == len(set(names)) >= 14 + len(COUNTED)
     public = [n for n in datasets.__all__ if re.match(r"(load|fetch)_", n) and n != "fetch_files"]
-    assert {n.partition("_")[2] for n in public} == set(COUNTED) - OF_THE_FIELD | {"field"}
-    assert {f"field_{name}" for name in datasets.FIELD_DATASETS} == OF_THE_FIELD
+    assert {n.partition("_")[2] for n in public} == set(COUNTED)
 
 
 @pytest.mark.parametrize("info", SYNTHETIC, ids=lambda info: info.name)
@@ -211,14 +149,22 @@ def test_an_offset_is_refused_where_targets_are_not_moved():
 
 @pytest.mark.parametrize("function", [describe, load, fetch_files])
 class TestUnknownNames:
-    def test_near_names_are_listed(self, function):
-        message = "There is no data set 'Metabrik'; did you mean metabric or field_metabric?"
+    @pytest.fixture(autouse=True)
+    def alone(self, monkeypatch):
+        """Nothing else is installed."""
+        monkeypatch.setattr(_catalogue, "load_plugins", lambda group: {})
+
+    def test_near_names_are_listed_and_where_there_are_more(self, function):
+        message = (
+            "There is no data set 'Metabrik'; did you mean metabric? More data sets are added by: "
+            "pip install censquant-bench"
+        )
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             function("Metabrik")
 
     def test_all_names_are_listed_where_none_is_near(self, function):
         message = "There is no data set '?'; there are norm_linear, "
-        with pytest.raises(ValueError, match=f"^{re.escape(message)}.*, survmnist\\.$"):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}.*, cmapss\\. More"):
             function("?")
 
     def test_other_types_are_refused(self, function):
@@ -227,24 +173,39 @@ class TestUnknownNames:
             function(7)
 
 
-@pytest.mark.parametrize("name", [*sorted(set(COUNTED) - OF_THE_FIELD), "field"])
-def test_all_real_sets_share_one_signature(name):
-    function = getattr(datasets, f"fetch_{name}", load_gbsg2)
-    own = {n: p.default for n, p in inspect.signature(function).parameters.items()}
-    for option in ("subset", "random_state", "name"):
-        own.pop(option, None)
-    # What comes with the package loads without pandas too.
-    assert own == {"return_X_y": True, "as_frame": "auto" if name == "gbsg2" else True}
-    assert (function in (fetch_cmapss, fetch_mnist)) == (
-        "subset" in inspect.signature(function).parameters
+def test_sets_of_another_distribution_follow(monkeypatch):
+    entry = CatalogueEntry(replace(describe("gbsg2"), name="own"), lambda: "loaded")
+    monkeypatch.setattr(_catalogue, "load_plugins", lambda group: {"own": (entry,)})
+    assert [info.name for info in catalogue()] == [*(info.name for info in OWN), "own"]
+    assert describe("own").title == "GBSG2"
+    assert load("own") == "loaded"
+    with pytest.raises(ValueError, match=r"^There is no data set 'owm'; did you mean own\?$"):
+        load("owm")
+
+
+@pytest.mark.parametrize("name", datasets._MOVED.split())
+def test_names_that_moved_say_where_to(name):
+    with pytest.raises(AttributeError) as error:
+        getattr(datasets, name)
+    assert str(error.value) == (
+        f"censquant.datasets.{name} is now censquant_bench.datasets.{name}, which is installed "
+        "by: pip install censquant-bench"
     )
 
 
-def test_flags_must_be_flags(folder):
-    folder.add("protein/CASP.csv", "header\n" + ",".join("1" * 10) + "\n")
-    for flag in ("return_X_y", "as_frame"):
-        with pytest.raises(TypeError, match=re.escape(f"{flag} must be True or False, got 1.")):
-            fetch_protein(**{flag: 1})
+@pytest.mark.parametrize("name", COUNTED)
+def test_all_real_sets_share_one_signature(name):
+    function = getattr(datasets, f"fetch_{name}", load_gbsg2)
+    own = {n: p.default for n, p in inspect.signature(function).parameters.items()}
+    own.pop("subset", None)
+    # What comes with the package loads without pandas too.
+    assert own == {"return_X_y": True, "as_frame": "auto" if name == "gbsg2" else True}
+    assert (function is fetch_cmapss) == ("subset" in inspect.signature(function).parameters)
+
+
+def test_flags_must_be_flags():
+    with pytest.raises(TypeError, match=r"return_X_y must be True or False, got 1\."):
+        load_gbsg2(return_X_y=1)
 
 
 def test_the_catalogue_is_read_without_what_downloads_and_reads_files():
@@ -256,11 +217,6 @@ def test_the_catalogue_is_read_without_what_downloads_and_reads_files():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_drawn_times_need_no_images_for_tests():
-    assert [Path(file.path).name[:5] for file in describe("survmnist").files] == ["train"] * 2
-    assert len(describe("mnist").files) == 4
 
 
 def test_the_fleet_of_engines_is_as_its_description_counts_it():

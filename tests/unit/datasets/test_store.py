@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from censquant.datasets import _store, describe, fetch_files
-from censquant.datasets._download_bar import DownloadBar
+from censquant.datasets._store import _DownloadBar as DownloadBar
 from censquant.datasets._store import locate
 
-(FILE,) = describe("housing").files
+(FILE,) = describe("whas").files
 PATH = FILE.path
 CONTENT = b"published bytes\n" * 10_000
 GOOD = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
@@ -44,7 +44,7 @@ class Server:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/cal_housing.data"
+        self.url = f"http://127.0.0.1:{self._server.server_port}/whas_train_test.h5"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), daemon=True
         )
@@ -82,7 +82,7 @@ def test_a_file_that_is_nowhere_is_downloaded_into_the_cache(server, cache):
     assert locate(FILE) == cache / PATH
     assert (cache / PATH).read_bytes() == CONTENT
     assert files_in(cache) == [PATH]
-    assert server.requests == ["/cal_housing.data"]
+    assert server.requests == ["/whas_train_test.h5"]
 
 
 def test_a_file_in_the_cache_makes_no_request(server, cache):
@@ -143,7 +143,7 @@ def test_a_damaged_file_in_the_cache_is_named_and_downloaded_anew(server, cache)
 
 
 def test_a_damaged_file_that_cannot_be_replaced_is_deleted_and_both_are_said(cache, nobody, folder):
-    folder.publish(PATH, url=f"{nobody}/cal_housing.data")
+    folder.publish(PATH, url=f"{nobody}/whas_train_test.h5")
     put(cache / PATH, b"half of it")
     message = damaged(cache) + offline(PATH, FILE.url, "ConnectionError", cache)
     with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
@@ -154,7 +154,7 @@ def test_a_damaged_file_that_cannot_be_replaced_is_deleted_and_both_are_said(cac
 def test_a_damaged_file_and_a_corrupt_download_are_both_said(server, cache):
     put(cache / PATH, b"half of it")
     server.content = b"<html>Please log in</html>"
-    with pytest.raises(ValueError, match=f"^{re.escape(damaged(cache))}'housing.*was deleted as"):
+    with pytest.raises(ValueError, match=f"^{re.escape(damaged(cache))}'whas.*was deleted as"):
         locate(FILE)
     assert files_in(cache) == []
 
@@ -172,7 +172,7 @@ class TestAWrongFolderOfTheUser:
         return place
 
     def test_it_is_told_where_the_file_cannot_be_had(self, wrong, fault, cache, nobody, folder):
-        folder.publish(PATH, url=f"{nobody}/cal_housing.data")
+        folder.publish(PATH, url=f"{nobody}/whas_train_test.h5")
         message = (
             f"CENSQUANT_DATA names {str(wrong)!r}, which {fault}; "
             f"{offline(PATH, FILE.url, 'ConnectionError', cache)}"
@@ -228,7 +228,7 @@ def test_a_page_that_is_gone_leaves_nothing(server, cache):
 
 
 def test_without_a_network_the_file_its_address_and_both_places_are_named(cache, nobody, folder):
-    folder.publish(PATH, url=f"{nobody}/cal_housing.data")
+    folder.publish(PATH, url=f"{nobody}/whas_train_test.h5")
     message = offline(PATH, FILE.url, "ConnectionError", cache)
     with pytest.raises(ConnectionError, match=f"^{re.escape(message)}$"):
         locate(FILE)
@@ -285,7 +285,7 @@ def test_the_cache_is_that_of_the_system_unless_named(cache, monkeypatch):
 
 
 def test_all_files_of_a_set_come_at_once(server, cache):
-    assert fetch_files("housing") == (cache / PATH,)
+    assert fetch_files("whas") == (cache / PATH,)
 
 
 class Terminal(io.StringIO):

@@ -9,8 +9,7 @@ from scipy import integrate, stats
 
 from censquant import datasets
 from censquant.datasets import make_norm_linear, make_norm_uniform, make_weibull
-from censquant.datasets._laws import draw, quantiles_at
-from censquant.datasets._recipes import RECIPES
+from censquant.datasets._recipes import RECIPES, draw, quantiles_at
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 
 SEVERAL_FEATURES = ("make_lognorm_8d", "make_norm_4d")  # tested in test_synthetic_several.py

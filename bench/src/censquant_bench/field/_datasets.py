@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from censquant import datasets as data
 from censquant_bench._datasets import NINE_LEVELS, BenchmarkDataset
 from censquant_bench._train_test import TrainTestData
+from censquant_bench.datasets import FIELD_DATASETS, fetch_field, field_folds
 
 _FEW = {"colrec": 3, "support": 3}
 _LARGE = ("aids2", "cat_adoption", "gbsg", "metabric", "nafld1", "rdata", "wa_churn")
@@ -24,7 +25,7 @@ class FieldDraw:
 
     def __call__(self, seed: int, split: str, n_train: int | None) -> TrainTestData:
         frame, X, y, feature_names = _rows(self.name, data.fetch_files(f"field_{self.name}"))
-        folds = data.field_folds(self.name)
+        folds = field_folds(self.name)
         folds = folds[folds["iteration"] == seed]
         if folds.empty:
             raise ValueError(
@@ -52,8 +53,8 @@ def _rows(
     name: str, files: tuple[Path, ...]
 ) -> tuple[Any, NDArray[np.float64], NDArray[np.void], tuple[str, ...]]:
     """Return a set as a frame and as numbers; the files say when it must be read anew."""
-    frame, y = data.fetch_field(name)
-    plain = data.fetch_field(name, return_X_y=False, as_frame=False)
+    frame, y = fetch_field(name)
+    plain = fetch_field(name, return_X_y=False, as_frame=False)
     return frame, plain.data, y, plain.feature_names
 
 
@@ -65,5 +66,5 @@ def _field(name: str) -> BenchmarkDataset:
     )
 
 
-FIELD_BENCHMARK_DATASETS = tuple(_field(name) for name in data.FIELD_DATASETS)
+FIELD_BENCHMARK_DATASETS = tuple(_field(name) for name in FIELD_DATASETS)
 """The study's sets; their runs are its iterations."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from censquant.datasets import field_scores
+from censquant_bench.datasets import field_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -52,7 +52,7 @@ class PublishedScores:
     Parameters
     ----------
     table : DataFrame
-        As `censquant.datasets.field_scores` returns it.
+        As `censquant_bench.datasets.field_scores` returns it.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 from numpy.testing import assert_allclose, assert_array_equal
 
-from censquant.datasets import fetch_housing, fetch_protein, fetch_wine
+from censquant_bench.datasets import fetch_housing, fetch_protein, fetch_wine
 
 WINE = (
     '"fixed acidity";"volatile acidity";"citric acid";"residual sugar";"chlorides";'

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from censquant.datasets import fetch_mnist, fetch_survmnist
+from censquant_bench.datasets import fetch_mnist, fetch_survmnist
 
 MEANS = np.array([1.125, 0.225, 0.525, 0.5, 0.475, 0.8, 0.2, 1.1, 0.175, 1.075])
 VARIANCES = np.array([0.1, 0.5, 0.1, 0.2, 0.2, 0.2, 0.3, 0.1, 0.4, 0.6]) / 100

@@ -3,12 +3,15 @@ from pathlib import Path
 
 import pytest
 
+import censquant_bench.datasets
 from censquant import datasets
 from censquant.datasets import catalogue
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
-FUNCTIONS = [name for name in datasets.__all__ if name.islower()]
+FUNCTIONS = [
+    name for part in (datasets, censquant_bench.datasets) for name in part.__all__ if name.islower()
+]
 
 
 def rows():

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from censquant.datasets import FIELD_DATASETS, fetch_field, field_folds, field_scores, load
+from censquant.datasets import load
+from censquant_bench.datasets import FIELD_DATASETS, fetch_field, field_folds, field_scores
 
 ROWS = "age,sex,site,status,time\n61,male,rectum,1,12\n48,female,colon,0,30\n70,male,anus,1,4.5\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,13 @@ from censquant.datasets._info import (
     CatalogueEntry,
     DataFile,
     DatasetInfo,
+    RealData,
+    copies,
     downloaded,
+    fetcher,
     github_url,
+    hand_out,
 )
-from censquant.datasets._real import RealData, copies, hand_out
 from censquant.datasets._store import locate
 from censquant.survival import Surv
 
@@ -124,37 +127,23 @@ _WINE_FEATURES = (
 )
 
 
-@overload
-def fetch_housing(
-    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
-) -> tuple[Any, NDArray[np.void]]: ...
-
-
-@overload
-def fetch_housing(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
-
-
-def fetch_housing(
-    *, return_X_y: bool = True, as_frame: bool = True
-) -> tuple[Any, NDArray[np.void]] | RealData:
+@fetcher
+def fetch_housing(*, return_X_y: bool = True, as_frame: bool = True) -> Any:
     """Median house values of 20640 districts of California in 1990, all observed.
 
     The ``time`` of the target is a value in 100,000 dollars [1]_. Features and their order are
     those of scikit-learn's set of this name: ``AveRooms``, ``AveBedrms`` and ``AveOccup`` are means
     by household. Values above 5 were recorded as 5.00001, so the highest quantiles are those of the
-    cap. `censor_uniform` puts censoring over it.
+    cap. `censquant.datasets.censor_uniform` puts censoring over it.
 
     Parameters
     ----------
     return_X_y, as_frame
-        As in `load_gbsg2`.
+        As in `censquant.datasets.load_gbsg2`.
 
     Returns
     -------
-    X : DataFrame or ndarray of shape (20640, 8)
-        Features, float64.
-    y : structured array of shape (20640,)
-        ``event``, True where it was observed, and ``time``.
+    X, y : DataFrame or ndarray of shape (20640, 8), and structured array of shape (20640,)
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -165,10 +154,7 @@ def fetch_housing(
 
     Examples
     --------
-    >>> from censquant.datasets import describe, fetch_housing
-    >>> info = describe("housing")
-    >>> info.n_samples, info.n_features
-    (20640, 8)
+    >>> from censquant_bench.datasets import fetch_housing
     >>> X, y = fetch_housing()  # doctest: +SKIP
     """
     (table,) = _tables(HOUSING, ",")
@@ -188,81 +174,50 @@ def fetch_housing(
     return _observed(HOUSING, X, value / 100_000.0, _HOUSING_FEATURES, return_X_y, as_frame)
 
 
-@overload
-def fetch_protein(
-    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
-) -> tuple[Any, NDArray[np.void]]: ...
-
-
-@overload
-def fetch_protein(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
-
-
-def fetch_protein(
-    *, return_X_y: bool = True, as_frame: bool = True
-) -> tuple[Any, NDArray[np.void]] | RealData:
+@fetcher
+def fetch_protein(*, return_X_y: bool = True, as_frame: bool = True) -> Any:
     """Deviations of 45730 predicted protein structures from the true ones, all observed.
 
     The ``time`` of the target is the root mean squared deviation, from 0 to 21 angstrom. Features
     F1 to F9 are physical and chemical properties of the structure. 1711 rows are copies of others;
-    ``groups`` numbers them. `censor_uniform` puts censoring over it.
+    ``groups`` numbers them. `censquant.datasets.censor_uniform` puts censoring over it.
 
     Parameters
     ----------
     return_X_y, as_frame
-        As in `load_gbsg2`.
+        As in `censquant.datasets.load_gbsg2`.
 
     Returns
     -------
-    X : DataFrame or ndarray of shape (45730, 9)
-        Features, float64.
-    y : structured array of shape (45730,)
-        ``event``, True where it was observed, and ``time``.
+    X, y : DataFrame or ndarray of shape (45730, 9), and structured array of shape (45730,)
     data : RealData
         Instead of both if `return_X_y` is False.
 
     Examples
     --------
-    >>> from censquant.datasets import describe, fetch_protein
-    >>> info = describe("protein")
-    >>> info.n_samples, info.n_features
-    (45730, 9)
+    >>> from censquant_bench.datasets import fetch_protein
     >>> X, y = fetch_protein()  # doctest: +SKIP
     """
     (table,) = _tables(PROTEIN, ",")
     return _observed(PROTEIN, table[:, 1:], table[:, 0], _PROTEIN_FEATURES, return_X_y, as_frame)
 
 
-@overload
-def fetch_wine(
-    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
-) -> tuple[Any, NDArray[np.void]]: ...
-
-
-@overload
-def fetch_wine(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
-
-
-def fetch_wine(
-    *, return_X_y: bool = True, as_frame: bool = True
-) -> tuple[Any, NDArray[np.void]] | RealData:
+@fetcher
+def fetch_wine(*, return_X_y: bool = True, as_frame: bool = True) -> Any:
     """Quality of 6497 Portuguese wines, all observed.
 
     The ``time`` of the target is a whole grade from 3 to 9 [1]_, so every quantile is tied with
     many rows. The 1599 red wines come first; the colour is no feature. 1179 rows are copies of
-    others; ``groups`` numbers them. `censor_uniform` puts censoring over it.
+    others; ``groups`` numbers them. `censquant.datasets.censor_uniform` puts censoring over it.
 
     Parameters
     ----------
     return_X_y, as_frame
-        As in `load_gbsg2`.
+        As in `censquant.datasets.load_gbsg2`.
 
     Returns
     -------
-    X : DataFrame or ndarray of shape (6497, 11)
-        Features, float64.
-    y : structured array of shape (6497,)
-        ``event``, True where it was observed, and ``time``.
+    X, y : DataFrame or ndarray of shape (6497, 11), and structured array of shape (6497,)
     data : RealData
         Instead of both if `return_X_y` is False.
 
@@ -273,10 +228,7 @@ def fetch_wine(
 
     Examples
     --------
-    >>> from censquant.datasets import describe, fetch_wine
-    >>> info = describe("wine")
-    >>> info.n_samples, info.n_features
-    (6497, 11)
+    >>> from censquant_bench.datasets import fetch_wine
     >>> X, y = fetch_wine()  # doctest: +SKIP
     """
     table = np.concatenate(_tables(WINE, ";"))

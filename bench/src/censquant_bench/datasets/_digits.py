@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from censquant._seeds import RandomState, generator
 from censquant._validation import check_choice
-from censquant.datasets._info import CatalogueEntry, DataFile, downloaded
-from censquant.datasets._real import RealData, hand_out
+from censquant.datasets._info import CatalogueEntry, DataFile, RealData, downloaded, hand_out
 from censquant.datasets._store import locate
 from censquant.survival import Surv
 
@@ -107,7 +106,7 @@ def fetch_mnist(
     subset : {"train", "test"}
         Which of the two published sets.
     return_X_y, as_frame
-        As in `load_gbsg2`.
+        As in `censquant.datasets.load_gbsg2`.
 
     Returns
     -------
@@ -120,7 +119,8 @@ def fetch_mnist(
 
     Examples
     --------
-    >>> from censquant.datasets import describe, fetch_mnist
+    >>> from censquant.datasets import describe
+    >>> from censquant_bench.datasets import fetch_mnist
     >>> len(describe("mnist").files)
     4
     >>> images, digits = fetch_mnist(as_frame=False)  # doctest: +SKIP
@@ -151,14 +151,15 @@ def fetch_survmnist(
     that images are all there is to learn from and the true quantiles are known: those of the gamma
     distribution with mean (1.125, 0.225, 0.525, 0.5, 0.475, 0.8, 0.2, 1.1, 0.175, 1.075) and
     variance (0.1, 0.5, 0.1, 0.2, 0.2, 0.2, 0.3, 0.1, 0.4, 0.6) / 100 for the digits 0 to 9, which
-    `fetch_mnist` gives in the same order. `censor_uniform` puts the paper's censoring over it.
+    `fetch_mnist` gives in the same order. `censquant.datasets.censor_uniform` puts the paper's
+    censoring over it.
 
     Parameters
     ----------
     random_state : int, numpy Generator, numpy RandomState or None
         Source of the times; None differs each time. The global generator is never used.
     return_X_y, as_frame
-        As in `load_gbsg2`.
+        As in `censquant.datasets.load_gbsg2`.
 
     Returns
     -------
@@ -176,7 +177,8 @@ def fetch_survmnist(
 
     Examples
     --------
-    >>> from censquant.datasets import describe, fetch_survmnist
+    >>> from censquant.datasets import describe
+    >>> from censquant_bench.datasets import fetch_survmnist
     >>> describe("survmnist").n_samples
     60000
     >>> X, y = fetch_survmnist(random_state=0, as_frame=False)  # doctest: +SKIP

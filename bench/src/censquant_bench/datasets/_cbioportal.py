@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,13 @@ from censquant.datasets._info import (
     CatalogueEntry,
     DataFile,
     DatasetInfo,
+    RealData,
+    copies,
     downloaded,
+    fetcher,
     github_url,
+    hand_out,
 )
-from censquant.datasets._real import RealData, copies, hand_out
 from censquant.datasets._store import locate
 from censquant.survival import Surv
 
@@ -110,19 +113,8 @@ LGGGBM = _info(
 )
 
 
-@overload
-def fetch_tmb_immuno(
-    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
-) -> tuple[Any, NDArray[np.void]]: ...
-
-
-@overload
-def fetch_tmb_immuno(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
-
-
-def fetch_tmb_immuno(
-    *, return_X_y: bool = True, as_frame: bool = True
-) -> tuple[Any, NDArray[np.void]] | RealData:
+@fetcher
+def fetch_tmb_immuno(*, return_X_y: bool = True, as_frame: bool = True) -> Any:
     """Survival of 1660 patients under immunotherapy, 50 % of them censored.
 
     Several kinds of cancer; times are in months, and 30 of them are 0. Features: ``age`` in years,
@@ -132,23 +124,17 @@ def fetch_tmb_immuno(
     Parameters
     ----------
     return_X_y, as_frame
-        As in `load_gbsg2`.
+        As in `censquant.datasets.load_gbsg2`.
 
     Returns
     -------
-    X : DataFrame or ndarray of shape (1660, 3)
-        Features, float64.
-    y : structured array of shape (1660,)
-        ``event``, True where it was observed, and ``time``.
+    X, y : DataFrame or ndarray of shape (1660, 3), and structured array of shape (1660,)
     data : RealData
         Instead of both if `return_X_y` is False.
 
     Examples
     --------
-    >>> from censquant.datasets import describe, fetch_tmb_immuno
-    >>> info = describe("tmb_immuno")
-    >>> info.n_samples, info.n_features
-    (1660, 3)
+    >>> from censquant_bench.datasets import fetch_tmb_immuno
     >>> X, y = fetch_tmb_immuno()  # doctest: +SKIP
     """
     columns = {
@@ -160,19 +146,8 @@ def fetch_tmb_immuno(
     return _fetch(TMB_IMMUNO, columns, return_X_y, as_frame)
 
 
-@overload
-def fetch_breast_msk(
-    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
-) -> tuple[Any, NDArray[np.void]]: ...
-
-
-@overload
-def fetch_breast_msk(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
-
-
-def fetch_breast_msk(
-    *, return_X_y: bool = True, as_frame: bool = True
-) -> tuple[Any, NDArray[np.void]] | RealData:
+@fetcher
+def fetch_breast_msk(*, return_X_y: bool = True, as_frame: bool = True) -> Any:
     """Survival by sample of breast cancer, 78 % of the 1834 samples censored.
 
     Times are in months. Features: ``er_positive``, ``her2_positive`` and ``hr_positive`` (1
@@ -184,23 +159,17 @@ def fetch_breast_msk(
     Parameters
     ----------
     return_X_y, as_frame
-        As in `load_gbsg2`.
+        As in `censquant.datasets.load_gbsg2`.
 
     Returns
     -------
-    X : DataFrame or ndarray of shape (1834, 5)
-        Features, float64.
-    y : structured array of shape (1834,)
-        ``event``, True where it was observed, and ``time``.
+    X, y : DataFrame or ndarray of shape (1834, 5), and structured array of shape (1834,)
     data : RealData
         Instead of both if `return_X_y` is False.
 
     Examples
     --------
-    >>> from censquant.datasets import describe, fetch_breast_msk
-    >>> info = describe("breast_msk")
-    >>> info.n_samples, info.n_features
-    (1834, 5)
+    >>> from censquant_bench.datasets import fetch_breast_msk
     >>> X, y = fetch_breast_msk()  # doctest: +SKIP
     """
     columns = {
@@ -213,19 +182,8 @@ def fetch_breast_msk(
     return _fetch(BREAST_MSK, columns, return_X_y, as_frame)
 
 
-@overload
-def fetch_lgggbm(
-    *, return_X_y: Literal[True] = ..., as_frame: bool = ...
-) -> tuple[Any, NDArray[np.void]]: ...
-
-
-@overload
-def fetch_lgggbm(*, return_X_y: Literal[False], as_frame: bool = ...) -> RealData: ...
-
-
-def fetch_lgggbm(
-    *, return_X_y: bool = True, as_frame: bool = True
-) -> tuple[Any, NDArray[np.void]] | RealData:
+@fetcher
+def fetch_lgggbm(*, return_X_y: bool = True, as_frame: bool = True) -> Any:
     """Survival of 638 patients with glioma, 62 % of them censored.
 
     Gliomas of the TCGA of lower and of the highest grade; times are in months, and five of them
@@ -236,23 +194,17 @@ def fetch_lgggbm(
     Parameters
     ----------
     return_X_y, as_frame
-        As in `load_gbsg2`.
+        As in `censquant.datasets.load_gbsg2`.
 
     Returns
     -------
-    X : DataFrame or ndarray of shape (638, 5)
-        Features, float64.
-    y : structured array of shape (638,)
-        ``event``, True where it was observed, and ``time``.
+    X, y : DataFrame or ndarray of shape (638, 5), and structured array of shape (638,)
     data : RealData
         Instead of both if `return_X_y` is False.
 
     Examples
     --------
-    >>> from censquant.datasets import describe, fetch_lgggbm
-    >>> info = describe("lgggbm")
-    >>> info.n_samples, info.n_features
-    (638, 5)
+    >>> from censquant_bench.datasets import fetch_lgggbm
     >>> X, y = fetch_lgggbm()  # doctest: +SKIP
     """
     columns = {

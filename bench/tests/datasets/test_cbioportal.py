@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from censquant.datasets import fetch_breast_msk, fetch_lgggbm, fetch_tmb_immuno
+from censquant_bench.datasets import fetch_breast_msk, fetch_lgggbm, fetch_tmb_immuno
 
 TIME, STATUS = "Overall Survival (Months)", "Overall Survival Status"
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import functools
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_flag, look_up
-from censquant.datasets._field_info import FIELD_INFOS
-from censquant.datasets._info import CatalogueEntry
-from censquant.datasets._mixed_table import MixedTable
-from censquant.datasets._real import RealData, packed, pandas_for_frames
-from censquant.datasets._store import from_folder, locate
+from censquant.datasets._info import CatalogueEntry, RealData, packed, pandas_for_frames
+from censquant.datasets._store import FOLDER_VARIABLE, locate, missing_folder
 from censquant.survival import Surv
+from censquant_bench.datasets._field_info import FIELD_INFOS
 
 FIELD_DATASETS = tuple(FIELD_INFOS)
 """Names of the sets of Burk et al. that `fetch_field` knows."""
@@ -71,7 +74,8 @@ def fetch_field(
 
     Examples
     --------
-    >>> from censquant.datasets import FIELD_DATASETS, describe
+    >>> from censquant.datasets import describe
+    >>> from censquant_bench.datasets import FIELD_DATASETS
     >>> info = describe("field_lung")
     >>> len(FIELD_DATASETS), info.n_samples, info.n_features
     (17, 167, 8)
@@ -105,7 +109,7 @@ def field_folds(name: str) -> Any:
 
     Examples
     --------
-    >>> from censquant.datasets import field_folds
+    >>> from censquant_bench.datasets import field_folds
     >>> field_folds("long")
     Traceback (most recent call last):
     ValueError: There is no field data set 'long'; did you mean lung?
@@ -129,19 +133,93 @@ def field_scores() -> Any:
 
     Examples
     --------
-    >>> from censquant.datasets import field_scores
+    >>> from censquant_bench.datasets import field_scores
     >>> field_scores.__name__
     'field_scores'
     """
     return _csv("field/published_scores.csv", f"the results of {_SOURCE}")
 
 
+def _from_folder(path: str, source: str) -> Path:
+    """Return the place of a file that is looked for in the user's folder alone."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if folder and (own := Path(folder).expanduser() / path).is_file():
+        return own
+    preface = missing_folder(folder) if folder else ""
+    raise FileNotFoundError(
+        f"{preface}{path!r} is never downloaded: put it, made of {source}, into the folder that "
+        f"the environment variable {FOLDER_VARIABLE} names."
+    )
+
+
 def _csv(path: str, source: str) -> Any:
-    return pandas_for_frames().read_csv(from_folder(path, source))
+    return pandas_for_frames().read_csv(_from_folder(path, source))
 
 
 def _loader(name: str) -> Callable[..., Any]:
     return functools.partial(fetch_field, name)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedTable:
+    """Columns of a CSV file by name: numbers, or words where a column has any.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        float64, or text.
+    """
+
+    columns: dict[str, NDArray[Any]]
+
+    @classmethod
+    def read(cls, path: Path) -> MixedTable:
+        """Return the table of a file whose first line has the names."""
+        with path.open(encoding="utf-8", newline="") as stream:
+            names, *rows = csv.reader(stream)
+        texts = zip(*rows, strict=True)
+        return cls({name: _column(column) for name, column in zip(names, texts, strict=True)})
+
+    def without(self, *names: str) -> MixedTable:
+        """Return the table without some columns."""
+        return MixedTable({name: self.columns[name] for name in self.columns if name not in names})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.columns)
+
+    def frame(self) -> Any:
+        """Return a pandas DataFrame: numbers, and categories in alphabetical order."""
+        pd = pandas_for_frames()
+        return pd.DataFrame(
+            {
+                name: values if _is_numeric(values) else pd.Categorical(values, np.unique(values))
+                for name, values in self.columns.items()
+            }
+        )
+
+    def numbers(self) -> tuple[Floats, tuple[str, ...]]:
+        """Return an array and its names: a word becomes 0 or 1 per category except the first."""
+        found: dict[str, Floats] = {}
+        for name, values in self.columns.items():
+            if _is_numeric(values):
+                found[name] = values
+            else:
+                for category in np.unique(values)[1:]:
+                    found[f"{name}={category}"] = (values == category).astype(np.float64)
+        return np.column_stack(list(found.values())), tuple(found)
+
+
+def _column(texts: Sequence[str]) -> NDArray[Any]:
+    try:
+        return np.array([float(text) for text in texts])
+    except ValueError:
+        return np.array(texts)
+
+
+def _is_numeric(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "f"
 
 
 FIELD = tuple(CatalogueEntry(info, _loader(name)) for name, info in FIELD_INFOS.items())

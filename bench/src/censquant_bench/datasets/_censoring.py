@@ -1,4 +1,4 @@
-"""Censoring put over times that were all observed, so that the truth stays known."""
+"""Further kinds of censoring put over times that were all observed."""
 
 from __future__ import annotations
 
@@ -9,90 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import RandomState, generator
 from censquant._typing import Floats
-from censquant._validation import check_flag, check_number
-from censquant.survival import Surv, read_target
+from censquant._validation import check_number
+from censquant.datasets._censoring import Censored, censored_target, read_observed
 from censquant.survival._columns import read_numbers
-from censquant.survival._target import read_columns
 
 # Logarithm of a hazard at which nobody is left.
 _CERTAIN = 10.0
 # Of an interval of logarithms, enough for all digits.
 _HALVINGS = 64
-
-_Censored = NDArray[np.void] | tuple[NDArray[np.void], Floats]
-
-
-@overload
-def censor_uniform(
-    time: ArrayLike,
-    low: float | None = ...,
-    high: float | None = ...,
-    *,
-    random_state: RandomState = ...,
-    return_censoring: Literal[False] = ...,
-) -> NDArray[np.void]: ...
-
-
-@overload
-def censor_uniform(
-    time: ArrayLike,
-    low: float | None = ...,
-    high: float | None = ...,
-    *,
-    random_state: RandomState = ...,
-    return_censoring: Literal[True],
-) -> tuple[NDArray[np.void], Floats]: ...
-
-
-def censor_uniform(
-    time: ArrayLike,
-    low: float | None = None,
-    high: float | None = None,
-    *,
-    random_state: RandomState = None,
-    return_censoring: bool = False,
-) -> _Censored:
-    """Observed times under censoring that is uniform between two times.
-
-    By default the scheme behind the published numbers of the CQRNN paper on real targets: from the
-    smallest time to the 90th percentile. No event after `high` is ever observed, so quantiles above
-    it cannot be learned. Censoring does not depend on anything, so it is independent as methods
-    need it.
-
-    Parameters
-    ----------
-    time : array-like of shape (n,), or structured array of shape (n,)
-        Times that were all observed, or such a ``y`` of a ``fetch_*`` function.
-    low : float, optional
-        Start; the smallest time by default.
-    high : float, at least `low`, optional
-        End; the 90th percentile of the times by default.
-    random_state : int, numpy Generator, numpy RandomState or None
-        Source of randomness; None differs each time. The global generator is never used.
-    return_censoring : bool
-        Whether to return the censoring times too.
-
-    Returns
-    -------
-    y : structured array of shape (n,)
-        ``event``, True where the time is not above the censoring time, and ``time``, the smaller
-        of the two.
-    censoring : ndarray of shape (n,)
-        Censoring times, also where the event came first; only if `return_censoring` is True.
-
-    Examples
-    --------
-    >>> from censquant.datasets import censor_uniform
-    >>> censor_uniform([1.0, 9.0], low=5.0, high=6.0, random_state=0)["event"]
-    array([ True, False])
-    """
-    times = _observed(time)
-    start = float(times.min()) if low is None else check_number("low", low)
-    end = float(np.quantile(times, 0.9)) if high is None else check_number("high", high)
-    if end < start:
-        raise ValueError(f"high must not be below low, got {end:g} below {start:g}.")
-    censoring = generator(random_state).uniform(start, end, size=len(times))
-    return _censored(times, censoring, return_censoring)
 
 
 @overload
@@ -121,7 +45,7 @@ def censor_exponential(
     *,
     random_state: RandomState = None,
     return_censoring: bool = False,
-) -> _Censored:
+) -> Censored:
     """Observed times under exponential censoring that hides a wanted share of them.
 
     Follow-up ends at a constant rate, as when patients drop out for reasons of their own. Some
@@ -130,7 +54,7 @@ def censor_exponential(
     Parameters
     ----------
     time
-        As in `censor_uniform`, and not negative.
+        As in `censquant.datasets.censor_uniform`, and not negative.
     share : float, inside (0, 1)
         Expected share of censored rows; the share that comes out differs by chance. It must be
         below the share of times above 0, since a time of 0 is never censored.
@@ -150,14 +74,14 @@ def censor_exponential(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant.datasets import censor_exponential
+    >>> from censquant_bench.datasets import censor_exponential
     >>> y = censor_exponential(np.arange(1000.0), share=0.3, random_state=0)
     >>> bool(0.25 < 1 - y["event"].mean() < 0.35)
     True
     """
-    times = _observed(time)
+    times = read_observed(time)
     censoring = _exponential(times, np.zeros(len(times)), share, random_state)
-    return _censored(times, censoring, return_censoring)
+    return censored_target(times, censoring, return_censoring)
 
 
 @overload
@@ -192,7 +116,7 @@ def censor_by_feature(
     *,
     random_state: RandomState = None,
     return_censoring: bool = False,
-) -> _Censored:
+) -> Censored:
     """Observed times under exponential censoring whose rate depends on a feature.
 
     Rows with a larger feature are censored sooner, or later with a negative `strength`. Censoring
@@ -203,7 +127,7 @@ def censor_by_feature(
     Parameters
     ----------
     time
-        As in `censor_uniform`, and not negative.
+        As in `censquant.datasets.censor_uniform`, and not negative.
     feature : array-like of shape (n,)
         Finite numbers that are not all the same.
     share : float, inside (0, 1)
@@ -227,13 +151,13 @@ def censor_by_feature(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant.datasets import censor_by_feature
+    >>> from censquant_bench.datasets import censor_by_feature
     >>> x = np.repeat([0.0, 1.0], 500)
     >>> y = censor_by_feature(np.ones(1000), x, random_state=0)
     >>> bool(y["event"][:500].mean() > y["event"][500:].mean())
     True
     """
-    times = _observed(time)
+    times = read_observed(time)
     values = read_numbers(feature, name="feature")
     if len(values) != len(times):
         raise ValueError(
@@ -248,7 +172,9 @@ def censor_by_feature(
         raise ValueError(f"feature must not be the same in all rows, got {values[0]:g} in each.")
     factor = check_number("strength", strength)
     log_rates = factor * (values - values.mean()) / spread
-    return _censored(times, _exponential(times, log_rates, share, random_state), return_censoring)
+    return censored_target(
+        times, _exponential(times, log_rates, share, random_state), return_censoring
+    )
 
 
 @overload
@@ -277,7 +203,7 @@ def censor_administrative(
     share: float | None = None,
     *,
     return_censoring: bool = False,
-) -> _Censored:
+) -> Censored:
     """Observed times under an end of the study that is the same for all rows.
 
     The simplest censoring, and the hardest on upper quantiles: nothing is known past the end.
@@ -285,7 +211,7 @@ def censor_administrative(
     Parameters
     ----------
     time
-        As in `censor_uniform`.
+        As in `censquant.datasets.censor_uniform`.
     end : float, optional
         Time of the end; an event at exactly this time is still observed.
     share : float, inside (0, 1), optional
@@ -304,11 +230,11 @@ def censor_administrative(
 
     Examples
     --------
-    >>> from censquant.datasets import censor_administrative
+    >>> from censquant_bench.datasets import censor_administrative
     >>> censor_administrative([1.0, 2.0, 3.0, 4.0], share=0.25)["time"]
     array([1., 2., 3., 3.])
     """
-    times = _observed(time)
+    times = read_observed(time)
     if (end is None) == (share is None):
         raise ValueError(
             f"Exactly one of end and share must be given, got end={end!r} and share={share!r}."
@@ -318,22 +244,7 @@ def censor_administrative(
     else:
         wanted = _check_share(share)
         last = float(np.quantile(times, 1.0 - wanted, method="inverted_cdf"))
-    return _censored(times, np.full(len(times), last), return_censoring)
-
-
-def _observed(time: ArrayLike) -> Floats:
-    """Read the times of a target in which nothing is censored."""
-    if not isinstance(time, np.ndarray) or time.dtype.names is None:
-        numbers = read_numbers(time, name="time")
-        return read_columns(numbers, np.ones(len(numbers), dtype=bool)).time
-    target = read_target(time)
-    n_censored = int(np.sum(~target.event))
-    if n_censored:
-        raise ValueError(
-            f"time must be fully observed, got {n_censored} of {len(target)} rows censored; "
-            "censoring can be put only over times that are known."
-        )
-    return target.time
+    return censored_target(times, np.full(len(times), last), return_censoring)
 
 
 def _check_share(share: float) -> float:
@@ -375,9 +286,3 @@ def _exponential(
     with np.errstate(over="ignore"):
         censoring: Floats = standard * np.exp(-(high + log_rates))
     return censoring
-
-
-def _censored(times: Floats, censoring: Floats, return_censoring: bool) -> _Censored:
-    """Return what is observed of times under their censoring times."""
-    y = Surv.from_arrays(event=times <= censoring, time=np.minimum(times, censoring))
-    return (y, censoring) if check_flag("return_censoring", return_censoring) else y

@@ -5,15 +5,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import stats
 
-from censquant.datasets import (
+from censquant.datasets import censor_uniform, make_weibull
+from censquant.survival import Surv
+from censquant_bench.datasets import (
     censor_administrative,
     censor_by_feature,
     censor_exponential,
-    censor_uniform,
-    load_gbsg2,
-    make_weibull,
 )
-from censquant.survival import Surv
 
 N = 20_000
 RNG = np.random.default_rng(5)
@@ -95,34 +93,6 @@ class TestRandomOverlays:
         bands = np.argsort(FEATURE).reshape(100, -1)
         correlations = [stats.spearmanr(TIMES[band], censoring[band])[0] for band in bands]
         assert abs(np.mean(correlations)) < 4 / np.sqrt(N)
-
-
-def test_uniform_censoring_is_the_papers_by_default():
-    _, censoring = censor_uniform(TIMES, random_state=0, return_censoring=True)
-    low, high = TIMES.min(), np.quantile(TIMES, 0.9)
-    assert stats.kstest(censoring, stats.uniform(low, high - low).cdf).pvalue > 1e-3
-
-
-def test_uniform_censoring_hides_the_share_of_its_law():
-    y = censor_uniform(TIMES, 0.5, 4.0, random_state=0)
-    expected = np.clip((TIMES - 0.5) / 3.5, 0, 1).mean()
-    assert 1 - y["event"].mean() == pytest.approx(expected, abs=4 * np.sqrt(0.25 / N))
-
-
-def test_uniform_censoring_may_be_at_one_time():
-    _, censoring = censor_uniform(TIMES, 1.0, 1.0, return_censoring=True)
-    assert_array_equal(censoring, 1.0)
-
-
-def test_uniform_censoring_takes_negative_times():
-    y = censor_uniform([-3.0, -1.0], low=-2.0, high=-2.0)
-    assert y.tolist() == [(True, -3.0), (False, -2.0)]
-
-
-def test_an_end_before_the_start_is_refused():
-    message = "high must not be below low, got 1 below 2."
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        censor_uniform(TIMES, low=2.0, high=1.0)
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
@@ -236,11 +206,6 @@ def test_times_of_zero_limit_the_share():
 def test_a_feature_that_says_nothing_is_refused(feature, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         censor_by_feature([1.0, 2.0], feature)
-
-
-def test_censored_data_of_the_package_are_refused():
-    with pytest.raises(ValueError, match="got 387 of 686 rows censored"):
-        censor_uniform(load_gbsg2(as_frame=False)[1])
 
 
 def test_synthetic_targets_can_be_censored_anew():
