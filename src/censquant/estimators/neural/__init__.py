@@ -1,7 +1,7 @@
 """Estimators that train networks, one short file per method."""
 
+from censquant.estimators.neural._baselines import DeepQuantReg, UncensoredOnlyNN
 from censquant.estimators.neural._cqrnn import CQRNN
-from censquant.estimators.neural._deep_quant_reg import DeepQuantReg
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._parametric import (
     AsymmetricLaplaceNN,
@@ -19,7 +19,6 @@ from censquant.estimators.neural._split_fit import (
     number_columns,
 )
 from censquant.estimators.neural._trained_model import TrainedModel
-from censquant.estimators.neural._uncensored_only import UncensoredOnlyNN
 from censquant.estimators.neural._y_star import y_star_factor
 
 __all__ = [

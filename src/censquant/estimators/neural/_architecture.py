@@ -21,7 +21,7 @@ from censquant._validation import check_choice, check_integer, check_number, che
 from censquant.exceptions import ModelFileError
 
 if TYPE_CHECKING:
-    from censquant.estimators.neural._trains_on_rows import TrainsOnRows
+    pass
 
 Description = dict[str, Any]
 
@@ -73,27 +73,6 @@ def check_network(description: Any, arrays: Arrays, n_inputs: int) -> int:
         )
     check_choice("kind", kind, ("custom",))
     return check_integer("n_outputs", description["n_outputs"], minimum=1)
-
-
-def new_network(
-    estimator: "TrainsOnRows", shape: tuple[int, ...], n_outputs: int, rng: np.random.Generator
-) -> Network:
-    """Return an untrained network by the parameters of an estimator."""
-    network: Network
-    if estimator.network is None:
-        sizes = [shape[0], *check_sizes("hidden_layer_sizes", estimator.hidden_layer_sizes)]
-        network = DenseNetwork(
-            [*sizes, n_outputs], activation=estimator.activation, dropout=estimator.dropout, rng=rng
-        )
-    else:
-        from censquant.torch import TorchNetwork
-
-        network = TorchNetwork.from_factory(
-            estimator.network, shape, n_outputs, device=estimator.device, rng=rng
-        )
-    if estimator.head == "increasing":
-        network = HeadedNetwork(network, IncreasingHead(n_outputs))
-    return network
 
 
 def build_network(

@@ -1,6 +1,7 @@
 """CQRNN: one network for all quantiles, trained on censored rows."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from censquant._engine.objectives import FrozenLevels, Portnoy, Powell, TobitLap
 from censquant._engine.training import Callback, Checkpoint, Objective, RowSource, TrainingConfig
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.estimators.neural._tasks import History
+from censquant.estimators.neural._training import History
 from censquant.estimators.neural._y_star import far_times
 from censquant.survival import Target
 from censquant.survival._transform import TimeTransform
@@ -23,6 +24,7 @@ _KNOWN_CENSORING: dict[str, Callable[[tuple[float, ...]], Objective]] = {
 }
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class CQRNN(NeuralRegressor):
     """Censored quantile regression neural network: Algorithm 2 of Pearce et al. (2022).
 
@@ -49,21 +51,6 @@ class CQRNN(NeuralRegressor):
     network : callable, optional
         ``(input_shape, n_outputs) -> torch.nn.Module`` in place of the dense network; needs
         ``censquant[torch]``. The four parameters above except ``head`` are then not used.
-    level_rule : {"nearest", "lower", "interpolate"}, default "nearest"
-        How F(c given x), the level of a censoring time, is read off the predictions.
-    y_star : str, float or None, default "1.2max"
-        Pseudo-time that receives the probability mass beyond a censoring time: a multiple of the
-        largest time, a time in the user's unit, or None for infinity with a one-sided cap.
-    crossing_penalty : float, default 0.0
-        Strength of a penalty on neighbouring quantiles that are nearer than ``crossing_margin``.
-    crossing_margin : float, default 0.0
-        In model units; standard deviations of time by default.
-    em_epochs : int, optional
-        Epochs for which the levels of censoring times are kept fixed; None renews them at every
-        step, which the paper finds to converge faster.
-    known_censoring_loss : {"powell", "tobit"}, default "powell"
-        What is minimised if ``fit`` is given censoring times: Powell's loss, or the censored
-        likelihood of asymmetric Laplace distributions around the quantiles (Hüttel et al. 2022).
     standardize : bool, default True
         Whether features are centred and scaled inside ``fit``.
     time_transform : {"standardize", "log", "tobit", "log-tobit", None}, default "standardize"
@@ -92,6 +79,21 @@ class CQRNN(NeuralRegressor):
         Where a torch ``network`` runs.
     verbose : int, default 0
         1 shows a progress bar.
+    level_rule : {"nearest", "lower", "interpolate"}, default "nearest"
+        How F(c given x), the level of a censoring time, is read off the predictions.
+    y_star : str, float or None, default "1.2max"
+        Pseudo-time that receives the probability mass beyond a censoring time: a multiple of the
+        largest time, a time in the user's unit, or None for infinity with a one-sided cap.
+    crossing_penalty : float, default 0.0
+        Strength of a penalty on neighbouring quantiles that are nearer than ``crossing_margin``.
+    crossing_margin : float, default 0.0
+        In model units; standard deviations of time by default.
+    em_epochs : int, optional
+        Epochs for which the levels of censoring times are kept fixed; None renews them at every
+        step, which the paper finds to converge faster.
+    known_censoring_loss : {"powell", "tobit"}, default "powell"
+        What is minimised if ``fit`` is given censoring times: Powell's loss, or the censored
+        likelihood of asymmetric Laplace distributions around the quantiles (Hüttel et al. 2022).
 
     Attributes
     ----------
@@ -130,66 +132,12 @@ class CQRNN(NeuralRegressor):
     True
     """
 
-    def __init__(
-        self,
-        quantiles: ArrayLike | None = None,
-        *,
-        hidden_layer_sizes: Sequence[int] = (100, 100),
-        activation: str = "relu",
-        dropout: float = 0.0,
-        head: str = "free",
-        network: Callable[..., Any] | None = None,
-        level_rule: str = "nearest",
-        y_star: str | float | None = "1.2max",
-        crossing_penalty: float = 0.0,
-        crossing_margin: float = 0.0,
-        em_epochs: int | None = None,
-        known_censoring_loss: str = "powell",
-        standardize: bool = True,
-        time_transform: str | None = "standardize",
-        learning_rate: float = 0.01,
-        weight_decay: float = 1e-4,
-        batch_size: int = 128,
-        max_epochs: int = 100,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        n_members: int = 1,
-        n_jobs: int | None = None,
-        censoring: str = "right",
-        random_state: Any = None,
-        device: str | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            quantiles,
-            hidden_layer_sizes=hidden_layer_sizes,
-            activation=activation,
-            dropout=dropout,
-            head=head,
-            network=network,
-            standardize=standardize,
-            time_transform=time_transform,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            n_members=n_members,
-            n_jobs=n_jobs,
-            censoring=censoring,
-            random_state=random_state,
-            device=device,
-            verbose=verbose,
-        )
-        self.level_rule = level_rule
-        self.y_star = y_star
-        self.crossing_penalty = crossing_penalty
-        self.crossing_margin = crossing_margin
-        self.em_epochs = em_epochs
-        self.known_censoring_loss = known_censoring_loss
+    level_rule: str = "nearest"
+    y_star: str | float | None = "1.2max"
+    crossing_penalty: float = 0.0
+    crossing_margin: float = 0.0
+    em_epochs: int | None = None
+    known_censoring_loss: str = "powell"
 
     def fit(
         self,

@@ -1,17 +1,32 @@
 """What every estimator that trains a network shares: from data to trained members and back."""
 
+import os
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from contextlib import ExitStack
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from censquant._engine.networks import Network
 from censquant._engine.objectives import Powell
 from censquant._engine.training import (
     Callback,
     Checkpoint,
     Objective,
+    ProgressBar,
+    RowSource,
+    Scaling,
+    ShardFolder,
+    StreamSummary,
+    TrainingConfig,
+    train,
+    write_shards,
 )
 from censquant._rows._features import (
     check_features,
@@ -19,42 +34,54 @@ from censquant._rows._features import (
     feature_names,
     feature_range,
     refuse_other_shapes,
-    refuse_swapped,
     warn_of_constant_features,
-    warn_of_leaking_features,
 )
-from censquant._rows._row_order import arrangement
+from censquant._rows._fit_data import FitData
 from censquant._storage._parts import Part
-from censquant._trees._follow_up import ReachRule, followed
-from censquant.estimators.neural._convergence import SHOWN_ROWS
-from censquant.estimators.neural._dataset_fits import FitsDatasets
-from censquant.estimators.neural._facts import DataFacts
+from censquant._trees._follow_up import FollowUp, ReachRule, followed
+from censquant._typing import Floats
+from censquant.estimators._base import BaseQuantileRegressor, CurveGraph
 from censquant.estimators.neural._network_files import network_part, restored_networks
 from censquant.estimators.neural._preparation import (
     FeatureScale,
+    FitPlan,
     scaled_rows,
     targets_only,
 )
 from censquant.estimators.neural._trained_model import (
+    TrainedModel,
     ensemble_curve,
     ensemble_raw_quantiles,
 )
-from censquant.export._graphs_networks import CurveGraph, ensemble_graph, scaled_graph
+from censquant.estimators.neural._training import (
+    SHOWN_ROWS,
+    History,
+    checked_config,
+    join_histories,
+    new_network,
+    train_members,
+    warn_of_failed_training,
+)
+from censquant.export._graphs_networks import ensemble_graph, scaled_graph
 from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_quantiles
-from censquant.survival import read_target
-from censquant.survival._columns import read_weights
-from censquant.survival._kaplan_meier import read_censoring_times
+from censquant.survival import Target
 from censquant.survival._target import require_events
+from censquant.survival._transform import TimeTransform
+
+if TYPE_CHECKING:
+    from censquant.io import SurvivalBlocks, TextOptions
 
 _NEVER = 1e30  # stands for an infinite time in compiled arithmetic
 
 
-class NeuralRegressor(FitsDatasets):
+@dataclass(repr=False, eq=False)
+class NeuralRegressor(BaseQuantileRegressor):
     """Training, prediction and saving for estimators whose model is a network.
 
-    A method is a subclass with ``_make_objective``, and a constructor if it has own parameters.
+    A method is a subclass with ``_make_objective``; one with parameters of its own declares them as
+    fields of a dataclass, as ``CQRNN`` does, or in a constructor that hands the others on.
 
     Parameters
     ----------
@@ -83,54 +110,83 @@ n_features_in_, feature_names_in_
     (3, 2)
     """
 
+    quantiles: ArrayLike | None = None
+    _: KW_ONLY
+    hidden_layer_sizes: Sequence[int] = (100, 100)
+    activation: str = "relu"
+    dropout: float = 0.0
+    head: str = "free"
+    network: Callable[..., Any] | None = None
+    standardize: bool = True
+    time_transform: str | None = "standardize"
+    learning_rate: float = 0.01
+    weight_decay: float = 1e-4
+    batch_size: int = 128
+    max_epochs: int = 100
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    n_members: int = 1
+    n_jobs: int | None = None
+    censoring: str = "right"
+    random_state: Any = None
+    device: str | None = None
+    verbose: int = 0
+
+    _reads_features = True
     _unstored_parameters = ("network", "random_state")  # by a model file
 
-    def __init__(
+    # What a method is
+
+    @abstractmethod
+    def _make_objective(
+        self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
+    ) -> Objective:
+        """Return what the method minimises.
+
+        ``taus`` are levels in model units, to which ``transform`` leads; ``target`` is in
+        the user's unit of time. It is None for a model read from a file, which only predicts.
+        """
+
+    def _training_config(self) -> TrainingConfig:
+        """Check the parameters and return those of the training loop."""
+        return checked_config(self)
+
+    def _fit_transform(self, target: Target, weight: Floats, *, mirror: bool) -> TimeTransform:
+        """Return the way to model units."""
+        return TimeTransform.fit(
+            target.time, target.event, self.time_transform, mirror=mirror, sample_weight=weight
+        )
+
+    def _fitted_levels(self, taus: Floats, networks: Sequence[Network]) -> Floats:
+        """Return the levels that the trained networks predict."""
+        return taus
+
+    def _train_member(
         self,
-        quantiles: ArrayLike | None = None,
-        *,
-        hidden_layer_sizes: Sequence[int] = (100, 100),
-        activation: str = "relu",
-        dropout: float = 0.0,
-        head: str = "free",
-        network: Callable[..., Any] | None = None,
-        standardize: bool = True,
-        time_transform: str | None = "standardize",
-        learning_rate: float = 0.01,
-        weight_decay: float = 1e-4,
-        batch_size: int = 128,
-        max_epochs: int = 100,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        n_members: int = 1,
-        n_jobs: int | None = None,
-        censoring: str = "right",
-        random_state: Any = None,
-        device: str | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.quantiles = quantiles
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.dropout = dropout
-        self.head = head
-        self.network = network
-        self.standardize = standardize
-        self.time_transform = time_transform
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_members = n_members
-        self.n_jobs = n_jobs
-        self.censoring = censoring
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+        objective: Objective,
+        rows: RowSource,
+        config: TrainingConfig,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> tuple[Network, History]:
+        """Train one network; ``options`` go to :func:`censquant._engine.training.train`."""
+        network = self._make_network(rows, objective, rng)
+        return network, train(network, objective, rows, config, rng, **options)
+
+    def _n_runs(self) -> int:
+        """Return the number of trainings of a fit."""
+        return self.n_members
+
+    def _make_network(
+        self, rows: RowSource, objective: Objective, rng: np.random.Generator
+    ) -> Network:
+        """Return a network for the rows that it will be trained on."""
+        return new_network(self, rows.shape, objective.n_outputs, rng)
+
+    def _curve_levels(self) -> Floats:
+        """Return the levels that curves list; models of a whole distribution may add some."""
+        return self.quantiles_
 
     # Fitting
 
@@ -176,41 +232,223 @@ n_features_in_, feature_names_in_
         known_objective: Callable[[tuple[float, ...]], Objective] = Powell,
     ) -> Self:
         """Fit; with ``censoring_time`` every row's is known."""
-        refuse_swapped(X, y)
         config = self._training_config()
-        taus = check_quantiles(self.quantiles)
-        features = dense(self._check_features(X, reset=True))
-        target = read_target(y, n_samples=len(features))
-        weight = read_weights(sample_weight, len(features))
-        if features.ndim == 2 and self._stands_alone:
-            warn_of_leaking_features(features, target, feature_names(self))
-        left = self.censoring == "left"
-        limit = None
-        if censoring_time is not None:
-            limit = read_censoring_times(censoring_time, target, left=left)
-        known = () if limit is None else (limit,)
-        order, weight = arrangement(weight, features, target.time, target.event, *known)
-        target = target.take(order)
-        require_events(target)
+        data = FitData.read(
+            X,
+            y,
+            sample_weight,
+            censoring_time=censoring_time,
+            read_features=lambda X: dense(self._check_features(X, reset=True)),
+            left=self.censoring == "left",
+        )
+        if self._stands_alone:
+            data.warn_of_leaks(feature_names(self))
+        rows, features = data.arranged(features=False), data.x
+        del data
+        require_events(rows.target)
+        order = rows.source
         ends = feature_range(features, order) if features.ndim == 2 else None
         if ends is not None and self._stands_alone:
             warn_of_constant_features(ends, feature_names(self), stacklevel=3)
 
-        transform = self._fit_transform(target, weight, mirror=left)
+        scale = FeatureScale()
+        if self.standardize:
+            scale = FeatureScale.fit(features, rows.weight, order)
+        plan = self._plan(rows.target, rows.weight, scale, ends)
+        forward, limit = plan.transform.forward, rows.censoring_time
         if limit is not None:
-            limit = np.clip(transform.forward(limit[order]), -_NEVER, _NEVER)
-        scale = FeatureScale.fit(features, weight, order) if self.standardize else FeatureScale()
-        facts = DataFacts.of(target, weight, transform, scale, ends, left=left)
-        inner = tuple(transform.levels(taus).tolist())
-        objective: Objective = self._make_objective(inner, target, transform)
-        if limit is not None:
-            objective = known_objective(inner)
+            plan = replace(plan, objective=known_objective(plan.inner_levels))
+            limit = np.clip(forward(limit), -_NEVER, _NEVER)
         some = features[order[:SHOWN_ROWS]]
-        targets = targets_only(transform.forward(target.time), target.event, weight, limit)
-        del target, weight, limit  # a training of many rows needs the memory
-        rows = scaled_rows(features, order, scale, targets)
+        targets = targets_only(forward(rows.target.time), rows.target.event, rows.weight, limit)
+        del rows, limit  # a training of many rows needs the memory
+        scaled = scaled_rows(features, order, scale, targets)
         del order, targets
-        return self._fit_rows(rows, some, facts, objective, taus, config, callbacks, checkpoint)
+        return self._fit_rows(scaled, some, plan, config, callbacks, checkpoint)
+
+    def fit_dataset(
+        self,
+        source: Any,
+        *,
+        time: str,
+        event: str,
+        event_value: str | Sequence[str] = (),
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
+        shards: str | os.PathLike[str] | None = None,
+        options: "TextOptions | None" = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> Self:
+        """Fit to a data set in files that may be larger than memory.
+
+        The files are read once and written as shuffled, checksummed shards of scaled rows, from
+        which the network is trained; memory holds one shard at most, whatever the number of rows.
+        The fitted model is like that of :meth:`fit`, and as good. What needs all rows at once comes
+        from a uniform sample of 200,000 (all rows where there are no more): units of time, the
+        follow-up, the default horizon and times, and the censoring curve of losses that have one.
+        Means, standard deviations and ranges of features, and the smallest and largest time, are
+        those of all rows. Reading needs ``pyarrow``, which ``censquant[cli]`` brings.
+
+        Parameters
+        ----------
+        source : str, path, sequence of paths, or pyarrow.dataset.Dataset
+            A Parquet, Feather, CSV or TSV file, or a folder of such files. Columns may have another
+            order or type in each file.
+        time, event : str
+            Columns of times, and of whether the event was observed: truth values, or 0 and 1.
+        event_value : str or sequence of str, default ()
+            Values of ``event`` that mean an observed event, where they are not 1.
+        features : sequence of str, optional
+            Columns of numbers to learn from; by default all others.
+        weight : str, optional
+            Column of weights, which scale the loss; rows of weight 0 are left out.
+        shards : str or path, optional
+            Folder in which the shards are kept: other fits to the same data then start from them,
+            and a writing that was killed is resumed. By default they are temporary.
+        options : TextOptions, optional
+            How the text of CSV files is read, see :class:`censquant.io.TextOptions`.
+        callbacks, checkpoint
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from censquant import CQRNN
+        >>> from censquant.datasets import load_gbsg2
+        >>> X, y = load_gbsg2(as_frame=True)
+        >>> table = X.assign(days=y["time"], relapse=y["event"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "gbsg2.parquet"
+        ...     table.to_parquet(path, index=False)
+        ...     model = CQRNN(max_epochs=5, random_state=0)
+        ...     model = model.fit_dataset(path, time="days", event="relapse")
+        >>> model.predict_quantiles(X[:2], [0.1, 0.5], beyond="extrapolate").shape
+        (2, 2)
+        """
+        from censquant.io import SurvivalBlocks, TargetColumns
+
+        self._training_config()  # refuses parameters before anything is read
+        values = (event_value,) if isinstance(event_value, str) else tuple(event_value)
+        blocks = SurvivalBlocks(
+            source,
+            TargetColumns(time=time, event=event, event_value=tuple(map(str, values))),
+            features=features,
+            weight=weight,
+            options=options,
+            settings=[bool(self.standardize)],
+        )
+        with ExitStack() as stack:
+            if shards is None:
+                temporary = stack.enter_context(TemporaryDirectory(prefix="censquant-"))
+                folder = Path(temporary) / "shards"
+            else:
+                folder = Path(shards)
+            stored = write_shards(
+                blocks,
+                folder,
+                lambda summary: _scaling(blocks, summary, standardize=self.standardize),
+                resumable=shards is not None,
+            )
+            return self._fit_stored(stored, blocks.features, callbacks, checkpoint)
+
+    def _fit_stored(
+        self,
+        stored: ShardFolder,
+        names: Sequence[str],
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+    ) -> Self:
+        """Fit to shards."""
+        summary = stored.summary
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self._input_shape: tuple[int, ...] = (len(names),)
+        ends = np.stack((summary.moments.low, summary.moments.high))
+        warn_of_constant_features(ends, feature_names(self), stacklevel=3)
+        scale = FeatureScale()
+        if stored.center is not None and stored.scale is not None:
+            scale = FeatureScale(stored.center, stored.scale)
+        plan = self._plan(*summary.target(), scale, ends)
+        rows, config = stored.rows(plan.transform), self._training_config()
+        some = scale.undo(next(rows.blocks(SHOWN_ROWS)).x)
+        return self._fit_rows(rows, some, plan, config, callbacks, checkpoint)
+
+    def _plan(
+        self, target: Target, weight: Floats, scale: FeatureScale, feature_range: Floats | None
+    ) -> FitPlan:
+        """Return what is known before the training, from all rows or some that stand for them."""
+        taus, left = check_quantiles(self.quantiles), self.censoring == "left"
+        transform = self._fit_transform(target, weight, mirror=left)
+        objective = self._make_objective(tuple(transform.levels(taus).tolist()), target, transform)
+        times = FitData(None, target, weight, np.arange(len(target)), left=left)
+        return FitPlan(
+            taus,
+            transform,
+            objective,
+            scale,
+            feature_range,
+            times.follow_up,
+            times.horizon,
+            times.event_times,
+        )
+
+    def _fit_rows(
+        self,
+        rows: RowSource,
+        some: NDArray[Any],
+        plan: FitPlan,
+        config: TrainingConfig,
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+    ) -> Self:
+        """Train on rows in model units; ``some`` are features of a few as the user gave them."""
+        progress = [ProgressBar(self._n_runs())] if self.verbose else []
+        try:
+            networks, follow_up, histories = train_members(
+                self, rows, plan.objective, config, [*callbacks, *progress], checkpoint
+            )
+        finally:
+            for bar in progress:
+                bar.close()
+
+        self._keep(networks, histories, follow_up, plan)
+        if self._stands_alone:
+            warn_of_failed_training(self, some, rows.sample(), plan.objective, stacklevel=5)
+        return self
+
+    def _keep(
+        self,
+        networks: Sequence[Network],
+        histories: Sequence[History],
+        follow_up: FollowUp | None,
+        plan: FitPlan,
+    ) -> None:
+        """Set everything that predictions and files need."""
+        self.quantiles_ = self._fitted_levels(plan.taus, networks)
+        self.time_transform_ = plan.transform
+        self.follow_up_ = plan.follow_up
+        self.horizon_ = plan.horizon
+        self.unique_times_ = plan.unique_times
+        self.history_ = join_histories(histories)
+        self.models_ = [
+            TrainedModel(
+                plan.scale,
+                network,
+                plan.objective,
+                plan.transform,
+                self.quantiles_,
+                self._lowest_time(),
+            )
+            for network in networks
+        ]
+        self._fit_parameters = self.get_params(deep=False)
+        self._feature_range = plan.feature_range
+        self._follow_up = follow_up
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:
         """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""
@@ -238,11 +476,7 @@ n_features_in_, feature_names_in_
         rule, mirror = ReachRule(self, features), self.time_transform_.mirror
         return self._limited(curve).with_reach(rule, lowest=mirror)
 
-    def _curve_levels(self) -> NDArray[np.float64]:
-        """Return the levels that curves list; models of a whole distribution may add some."""
-        return self.quantiles_
-
-    def raw_quantiles(self, X: Any) -> NDArray[np.float64]:
+    def raw_quantiles(self, X: Any) -> Floats:
         """Return the quantiles as the networks give them, which may cross.
 
         Parameters
@@ -256,7 +490,7 @@ n_features_in_, feature_names_in_
         """
         return ensemble_raw_quantiles(self.models_, dense(self._read_features(X)))
 
-    def _followed(self, features: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
         scaled = self.models_[0].feature_scale.apply
         return followed(self._follow_up, features, self.time_transform_, self.follow_up_, scaled)
@@ -276,3 +510,16 @@ n_features_in_, feature_names_in_
     @classmethod
     def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
         return restored_networks(cls, part, network)
+
+
+def _scaling(blocks: "SurvivalBlocks", summary: StreamSummary, *, standardize: bool) -> Scaling:
+    """Return how features are scaled; data that nothing can be learned from are refused."""
+    if summary.n_rows < 2:
+        words = "no rows" if summary.n_rows == 0 else "one row only"
+        raise ValueError(f"{blocks.shown} has {words} of positive weight to learn from.")
+    if not summary.n_events:
+        raise blocks.no_events()
+    if not standardize:
+        return None, None, FeatureScale().apply
+    scale = FeatureScale.of_moments(summary.moments.mean, summary.moments.variance)
+    return scale.center, np.asarray(scale.scale), scale.apply

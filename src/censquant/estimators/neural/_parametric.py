@@ -1,11 +1,9 @@
 """Networks that predict the parameters of a distribution, by censored likelihood or CRPS."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from censquant._engine.networks import Network
 from censquant._engine.objectives import (
@@ -17,6 +15,7 @@ from censquant._engine.objectives import (
     WeibullCRPS,
 )
 from censquant._engine.training import Objective, RowSource, TrainingConfig
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.survival import Target
@@ -27,6 +26,7 @@ Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, Asymmetri
 _LOSSES = ("likelihood", "crps")
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class ParametricRegressor(NeuralRegressor):
     """A network that predicts the parameters of a distribution, regularised by default.
 
@@ -68,63 +68,39 @@ n_features_in_, feature_names_in_
     (3, 2)
     """
 
-    def __init__(
-        self,
-        quantiles: ArrayLike | None = None,
-        *,
-        hidden_layer_sizes: Sequence[int] = (100, 100),
-        activation: str = "gelu",
-        dropout: float = 0.5,
-        head: str = "free",
-        network: Callable[..., Any] | None = None,
-        standardize: bool = True,
-        time_transform: str | None = "standardize",
-        learning_rate: float = 0.01,
-        weight_decay: float = 6e-3,
-        batch_size: int = 128,
-        max_epochs: int = 50,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        n_members: int = 1,
-        n_jobs: int | None = None,
-        censoring: str = "right",
-        random_state: Any = None,
-        device: str | None = None,
-        verbose: int = 0,
-        loss: str = "likelihood",
-        calibration_penalty: float = 0.0,
-    ) -> None:
-        super().__init__(
-            quantiles,
-            hidden_layer_sizes=hidden_layer_sizes,
-            activation=activation,
-            dropout=dropout,
-            head=head,
-            network=network,
-            standardize=standardize,
-            time_transform=time_transform,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            n_members=n_members,
-            n_jobs=n_jobs,
-            censoring=censoring,
-            random_state=random_state,
-            device=device,
-            verbose=verbose,
-        )
-        self.loss = loss
-        self.calibration_penalty = calibration_penalty
+    activation: str = "gelu"
+    dropout: float = 0.5
+    weight_decay: float = 6e-3
+    max_epochs: int = 50
+    loss: str = "likelihood"
+    calibration_penalty: float = 0.0
+
+    _of_log_time = False  # whether the distribution is one of the logarithm of time
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self._of_log_time
+        return tags
 
     def _training_config(self) -> TrainingConfig:
         check_choice("loss", self.loss, _LOSSES)
         check_number("calibration_penalty", self.calibration_penalty, minimum=0.0)
         return super()._training_config()
+
+    def _fit_transform(self, target: Target, weight: Floats, *, mirror: bool) -> TimeTransform:
+        if not self._of_log_time:
+            return super()._fit_transform(target, weight, mirror=mirror)
+        check_choice("time_transform", self.time_transform, ("standardize", None))
+        smallest = float(target.time.min())
+        if smallest <= 0:
+            raise ValueError(
+                f"time must be positive for {type(self).__name__}, got a minimum of {smallest:g}: "
+                "use CQRNN or shift the times."
+            )
+        transform = TimeTransform.fit(
+            target.time, target.event, "log", mirror=mirror, sample_weight=weight
+        )
+        return transform if self.time_transform else replace(transform, center=0.0, scale=1.0)
 
     def _bounded(
         self, likelihood: Likelihood, target: Target | None, transform: TimeTransform
@@ -148,31 +124,7 @@ n_features_in_, feature_names_in_
         return super()._make_network(rows, objective, rng)
 
 
-class LogTimeRegressor(ParametricRegressor):
-    """A distribution of the logarithm of time."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
-
-    def _fit_transform(
-        self, target: Target, weight: NDArray[np.float64], *, mirror: bool
-    ) -> TimeTransform:
-        check_choice("time_transform", self.time_transform, ("standardize", None))
-        smallest = float(target.time.min())
-        if smallest <= 0:
-            raise ValueError(
-                f"time must be positive for {type(self).__name__}, got a minimum of {smallest:g}: "
-                "use CQRNN or shift the times."
-            )
-        transform = TimeTransform.fit(
-            target.time, target.event, "log", mirror=mirror, sample_weight=weight
-        )
-        return transform if self.time_transform else replace(transform, center=0.0, scale=1.0)
-
-
-class LogNormalNN(LogTimeRegressor):
+class LogNormalNN(ParametricRegressor):
     """Log-normal times: the network predicts location and scale (the paper's "LogNorm MLE").
 
     Fitted by the censored likelihood, with the survival function computed on the log scale, so that
@@ -213,6 +165,8 @@ n_features_in_, feature_names_in_
     (1, 2)
     """
 
+    _of_log_time = True
+
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
     ) -> NormalLikelihood:
@@ -222,7 +176,7 @@ n_features_in_, feature_names_in_
         return self._bounded(NormalLikelihood(), target, transform)
 
 
-class WeibullNN(LogTimeRegressor):
+class WeibullNN(ParametricRegressor):
     """Weibull times: the network predicts location and scale of the logarithm of time.
 
     Fitted by the censored likelihood; quantiles at any level are exact. Scale and shape both depend
@@ -260,6 +214,8 @@ n_features_in_, feature_names_in_
     >>> model.predict_quantiles(data.X[:1], [0.001, 0.999], beyond="extrapolate").shape
     (1, 2)
     """
+
+    _of_log_time = True
 
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.training import Rows, RowSource
+from censquant._engine.training import Objective, Rows
 from censquant._rows._row_order import order_by_content
+from censquant._typing import Floats
+from censquant.survival._transform import TimeTransform
 
 # A spread below this share of the values' size is rounding: the feature is constant.
 _NO_SPREAD = 1e-10
@@ -32,12 +34,12 @@ class FeatureScale:
            [ 1.,  0.]])
     """
 
-    center: NDArray[np.float64] | None = None
-    scale: NDArray[np.float64] | float = 1.0
+    center: Floats | None = None
+    scale: Floats | float = 1.0
 
     @classmethod
     def fit(
-        cls, x: NDArray[Any], weight: NDArray[np.float64], order: NDArray[np.intp] | None = None
+        cls, x: NDArray[Any], weight: Floats, order: NDArray[np.intp] | None = None
     ) -> "FeatureScale":
         """Take weighted mean and standard deviation of each feature, of rows in an ``order``.
 
@@ -57,9 +59,7 @@ class FeatureScale:
         return cls.of_moments(center, variance)
 
     @classmethod
-    def of_moments(
-        cls, center: NDArray[np.float64], variance: NDArray[np.float64]
-    ) -> "FeatureScale":
+    def of_moments(cls, center: Floats, variance: Floats) -> "FeatureScale":
         """Take means and variances that are known; a constant feature is 0, whatever its value."""
         scale = np.sqrt(variance)
         scale[scale <= _NO_SPREAD * np.abs(center)] = _NO_INFLUENCE
@@ -71,7 +71,7 @@ class FeatureScale:
             return x
         return (x - self.center) / self.scale
 
-    def undo(self, scaled: NDArray[Any]) -> NDArray[np.float64]:
+    def undo(self, scaled: NDArray[Any]) -> Floats:
         """Return features as they were before :meth:`apply`."""
         plain = scaled.astype(np.float64)
         return plain if self.center is None else plain * self.scale + self.center
@@ -79,12 +79,12 @@ class FeatureScale:
 
 def _weighted_sum(
     x: NDArray[Any],
-    weight: NDArray[np.float64],
+    weight: Floats,
     order: NDArray[np.intp] | None,
-    around: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    around: Floats | None = None,
+) -> Floats:
     """Return the weighted sum of each column, or of its squared distances from a value."""
-    sums: NDArray[np.float64] = np.zeros((0, x.shape[1]))
+    sums: Floats = np.zeros((0, x.shape[1]))
     n_rows = len(weight)
     # A single column is added up in pairs, several one row after the other: with these, blocks of
     # any size give the same sums.
@@ -96,6 +96,25 @@ def _weighted_sum(
         weighted = part * weight[rows, None]
         sums = np.concatenate((sums, weighted)).sum(axis=0, keepdims=True)
     return np.asarray(sums[0])
+
+
+@dataclass(frozen=True, eq=False)
+class FitPlan:
+    """What is known before the training: levels, units, objective and ranges of the data."""
+
+    taus: Floats
+    transform: TimeTransform
+    objective: Objective
+    scale: FeatureScale
+    feature_range: Floats | None  # None for samples that are no rows of a table
+    follow_up: tuple[float, float]
+    horizon: float
+    unique_times: Floats
+
+    @property
+    def inner_levels(self) -> tuple[float, ...]:
+        """The levels in model units."""
+        return tuple(self.transform.levels(self.taus).tolist())
 
 
 def scaled_rows(
@@ -128,28 +147,11 @@ def scaled_rows(
 
 
 def targets_only(
-    time: NDArray[np.float64],
+    time: Floats,
     event: NDArray[np.bool_],
-    weight: NDArray[np.float64],
-    limit: NDArray[np.float64] | None = None,
+    weight: Floats,
+    limit: Floats | None = None,
 ) -> Rows:
     """Return rows without features."""
     nothing = np.zeros((len(time), 0), np.float32)
     return Rows.from_arrays(nothing, time=time, event=event, weight=weight, limit=limit)
-
-
-def holdout(
-    rows: RowSource, fraction: float, rng: np.random.Generator
-) -> tuple[RowSource, RowSource]:
-    """Hold out a random share of the rows; where they are in memory, the same share of events."""
-    kept, held = rows.split(fraction, rng)
-    if not all(
-        any(block.event.any() for block in part.blocks(_BLOCK_ROWS)) for part in (kept, held)
-    ):
-        n_events = sum(int(block.event.sum()) for block in rows.blocks(_BLOCK_ROWS))
-        raise ValueError(
-            f"early_stopping needs events among the {fraction:g} of rows held out and among the "
-            f"others, got {n_events} events in all: give more data, another "
-            "validation_fraction, or early_stopping=False."
-        )
-    return kept, held

@@ -1,18 +1,19 @@
 """The sequential grid: one network per level, one after the other."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from censquant._engine.networks import Network, StackedNetwork
 from censquant._engine.objectives import Portnoy
 from censquant._engine.training import Objective, Rows, RowSource, TrainingConfig, train
+from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.estimators.neural._tasks import History
+from censquant.estimators.neural._training import History
 from censquant.estimators.neural._y_star import far_times
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Target
@@ -22,6 +23,7 @@ _CROSSED = ("lower", "upper", "interpolate")
 _BLOCK_ROWS = 65_536
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class SequentialGridNN(NeuralRegressor):
     """Portnoy's sequential algorithm with networks: Algorithm 1 of Pearce et al. (2022).
 
@@ -34,16 +36,16 @@ class SequentialGridNN(NeuralRegressor):
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
         Should be dense enough: levels of censoring times are only known to one step of it.
+    hidden_layer_sizes, activation, dropout, head, network, standardize, time_transform, \
+learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
+n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
+        As in :class:`CQRNN`; ``head`` must be ``"free"``; each level takes ``max_epochs``.
     crossed : {"lower", "upper", "interpolate"}, default "lower"
         The level that a censored row gets when a fit first passes it: the level before, as in the
         paper; that of the fit itself, as the paper's numbers were made (rows not yet passed then
         have level 0, and no level is left out); or a level between the two, as R's quantreg does.
     y_star : str, float or None, default "1.2max"
         As in :class:`CQRNN`.
-    hidden_layer_sizes, activation, dropout, head, network, standardize, time_transform, \
-learning_rate, weight_decay, batch_size, max_epochs, early_stopping, validation_fraction, \
-n_iter_no_change, n_members, n_jobs, censoring, random_state, device, verbose
-        As in :class:`CQRNN`; ``head`` must be ``"free"``; each level takes ``max_epochs``.
 
     Attributes
     ----------
@@ -66,58 +68,8 @@ feature_names_in_
     True
     """
 
-    def __init__(
-        self,
-        quantiles: ArrayLike | None = None,
-        *,
-        crossed: str = "lower",
-        y_star: str | float | None = "1.2max",
-        hidden_layer_sizes: Sequence[int] = (100, 100),
-        activation: str = "relu",
-        dropout: float = 0.0,
-        head: str = "free",
-        network: Callable[..., Any] | None = None,
-        standardize: bool = True,
-        time_transform: str | None = "standardize",
-        learning_rate: float = 0.01,
-        weight_decay: float = 1e-4,
-        batch_size: int = 128,
-        max_epochs: int = 100,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        n_members: int = 1,
-        n_jobs: int | None = None,
-        censoring: str = "right",
-        random_state: Any = None,
-        device: str | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            quantiles,
-            hidden_layer_sizes=hidden_layer_sizes,
-            activation=activation,
-            dropout=dropout,
-            head=head,
-            network=network,
-            standardize=standardize,
-            time_transform=time_transform,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            n_members=n_members,
-            n_jobs=n_jobs,
-            censoring=censoring,
-            random_state=random_state,
-            device=device,
-            verbose=verbose,
-        )
-        self.crossed = crossed
-        self.y_star = y_star
+    crossed: str = "lower"
+    y_star: str | float | None = "1.2max"
 
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
@@ -168,9 +120,7 @@ feature_names_in_
     def _user_level(self, tau: float) -> float:
         return round(1.0 - tau, 12) if self.censoring == "left" else tau
 
-    def _fitted_levels(
-        self, taus: NDArray[np.float64], networks: Sequence[Network]
-    ) -> NDArray[np.float64]:
+    def _fitted_levels(self, taus: Floats, networks: Sequence[Network]) -> Floats:
         stacks = [network for network in networks if isinstance(network, StackedNetwork)]
         n_reached = min(stack.n_outputs for stack in stacks)
         for stack in stacks:  # members may stop at different levels
@@ -232,7 +182,7 @@ class _CensoringLevels:
         self._tau = tau
         return goes_on
 
-    def _cross(self, rows: Rows, block: slice, predicted: NDArray[np.float64], tau: float) -> None:
+    def _cross(self, rows: Rows, block: slice, predicted: Floats, tau: float) -> None:
         """Set the levels of the censored rows that the fit has passed."""
         new = ~rows.event & ~self._is_crossed[block] & (predicted > rows.time)
         if self._rule == "upper":

@@ -1,11 +1,11 @@
 """ShapeNN: a family of distributions that a network moves, stretches and, where data ask, bends."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from censquant._engine._families import FAMILIES
 from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
@@ -28,6 +28,7 @@ _FAR_TIME = "1.2max"
 _FIRST_OUTPUTS = 0.3  # on the usual initial weights: training starts near the family
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class ShapeNN(NeuralRegressor):
     """Quantiles of a family, moved, stretched and bent by a network.
 
@@ -45,27 +46,17 @@ class ShapeNN(NeuralRegressor):
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
         Levels of ``predict_quantiles`` by default; fitting does not depend on them.
-    family : {"normal", "log-normal", "weibull"}, default "normal"
-        What is bent. The latter two need events at positive times.
-    tail : {"family", "bounded"}, default "family"
-        What holds quantiles beyond the last time: the family's formula, or the pseudo-time 1.2
-        times the longest that ``CQRNN`` uses.
     hidden_layer_sizes : sequence of int, default (64, 64)
     activation : {"relu", "gelu", "silu", "tanh"}, default "gelu"
     dropout : float in [0, 1), default 0.0
     standardize : bool, default True
         Whether features are centred and scaled inside ``fit``.
-    max_steps : int, default 400
-        Training steps of one batch each, whatever the number of rows.
     learning_rate : float, default 0.02
         Adam's, after a rise over twenty steps; it falls to 0 along a cosine.
     weight_decay : float, default 6e-3
         L2 decay inside Adam; a linear trend of the location and the shape common to all rows are
         not decayed.
     batch_size : int, default 128
-    likelihood_weight, pinball_weight : float, default 1.0 and 0.3
-        Weights of the two losses, not both 0. Large data that no family fits are better fitted with
-        the check loss in front, 0.3 and 1.
     n_members : int, default 1
         Networks trained side by side; their quantile functions are averaged.
     n_jobs : int, optional
@@ -76,6 +67,16 @@ class ShapeNN(NeuralRegressor):
         The same integer gives the same bits.
     verbose : int, default 0
         1 shows a progress bar.
+    family : {"normal", "log-normal", "weibull"}, default "normal"
+        What is bent. The latter two need events at positive times.
+    tail : {"family", "bounded"}, default "family"
+        What holds quantiles beyond the last time: the family's formula, or the pseudo-time 1.2
+        times the longest that ``CQRNN`` uses.
+    max_steps : int, default 400
+        Training steps of one batch each, whatever the number of rows.
+    likelihood_weight, pinball_weight : float, default 1.0 and 0.3
+        Weights of the two losses, not both 0. Large data that no family fits are better fitted with
+        the check loss in front, 0.3 and 1.
 
     Attributes
     ----------
@@ -95,48 +96,24 @@ n_features_in_, feature_names_in_
     True
     """
 
-    def __init__(
-        self,
-        quantiles: ArrayLike | None = None,
-        *,
-        family: str = "normal",
-        tail: str = "family",
-        hidden_layer_sizes: Sequence[int] = (64, 64),
-        activation: str = "gelu",
-        dropout: float = 0.0,
-        standardize: bool = True,
-        max_steps: int = 400,
-        learning_rate: float = 0.02,
-        weight_decay: float = 6e-3,
-        batch_size: int = 128,
-        likelihood_weight: float = 1.0,
-        pinball_weight: float = 0.3,
-        n_members: int = 1,
-        n_jobs: int | None = None,
-        censoring: str = "right",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            quantiles,
-            hidden_layer_sizes=hidden_layer_sizes,
-            activation=activation,
-            dropout=dropout,
-            standardize=standardize,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            n_members=n_members,
-            n_jobs=n_jobs,
-            censoring=censoring,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.family = family
-        self.tail = tail
-        self.max_steps = max_steps
-        self.likelihood_weight = likelihood_weight
-        self.pinball_weight = pinball_weight
+    hidden_layer_sizes: Sequence[int] = (64, 64)
+    activation: str = "gelu"
+    learning_rate: float = 0.02
+    weight_decay: float = 6e-3
+    family: str = "normal"
+    tail: str = "family"
+    max_steps: int = 400
+    likelihood_weight: float = 1.0
+    pinball_weight: float = 0.3
+    # Not parameters here: the shape has a head, a transform and a schedule of its own.
+    head: str = field(default="free", init=False)
+    network: None = field(default=None, init=False)
+    time_transform: str | None = field(default="standardize", init=False)
+    max_epochs: int = field(default=100, init=False)
+    early_stopping: bool = field(default=False, init=False)
+    validation_fraction: float = field(default=0.1, init=False)
+    n_iter_no_change: int = field(default=10, init=False)
+    device: None = field(default=None, init=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

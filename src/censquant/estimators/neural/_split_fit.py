@@ -10,18 +10,19 @@ from sklearn.base import BaseEstimator
 
 from censquant._engine.networks import Network
 from censquant._engine.training import FeatureMoments, Rows, TrainingConfig
-from censquant._rows._features import check_features, dense, feature_names
-from censquant._rows._features import warn_of_constant_features as warn_of_constants
+from censquant._rows._features import (
+    check_features,
+    dense,
+    feature_names,
+    warn_of_constant_features,
+)
 from censquant._seeds import seed_sequence
 from censquant._trees._follow_up import FollowUp
 from censquant._typing import Floats
-from censquant.estimators.neural._convergence import warn_of_failed_training
 from censquant.estimators.neural._cqrnn import CQRNN
-from censquant.estimators.neural._facts import DataFacts
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._preparation import FeatureScale
-from censquant.estimators.neural._tasks import History
-from censquant.quantiles._grid import check_quantiles
+from censquant.estimators.neural._training import History, warn_of_failed_training
 from censquant.survival import Target
 from censquant.survival._transform import TimeTransform
 
@@ -122,17 +123,15 @@ class SplitFit:
         check_splittable(estimator)
         self.config: TrainingConfig = estimator._training_config()
         self._estimator, self._summary = estimator, summary
-        self._taus = check_quantiles(estimator.quantiles)
-        left = estimator.censoring == "left"
-        transform = estimator._fit_transform(summary.target, summary.weight, mirror=left)
         scale = FeatureScale()
         if estimator.standardize:
             scale = FeatureScale.of_moments(summary.moments.mean, summary.moments.variance)
+        ends = np.stack((summary.moments.low, summary.moments.high))
+        self._plan = estimator._plan(summary.target, summary.weight, scale, ends)
+        transform = self._plan.transform
         self.units = RowUnits(scale, transform)
-        inner = tuple(transform.levels(self._taus).tolist())
-        self._unbound = estimator._make_objective(inner, summary.target, transform)
         no_features = np.zeros((len(summary.target), 0))
-        self.objective = self._unbound.bind(
+        self.objective = self._plan.objective.bind(
             RowUnits(FeatureScale(), transform).rows(no_features, summary.target, summary.weight)
         )
         *members, follow_up, holdout = seed_sequence(estimator.random_state).spawn(
@@ -159,7 +158,7 @@ class SplitFit:
             level=same(one, n),
         )
         rng = np.random.default_rng(self.member_seeds[member])
-        return self._estimator._make_network(rows, self._unbound, rng)
+        return self._estimator._make_network(rows, self._plan.objective, rng)
 
     def finish(
         self,
@@ -191,16 +190,8 @@ class SplitFit:
                 rows.weight,
                 np.random.default_rng(self._follow_up_seed),
             )
-        ends = np.stack((summary.moments.low, summary.moments.high))
-        facts = DataFacts.of(
-            summary.target,
-            summary.weight,
-            units.transform,
-            units.scale,
-            ends,
-            left=units.transform.mirror,
-        )
-        estimator._keep(networks, histories, follow_up, facts, self._unbound, self._taus)
-        if estimator._stands_alone:
-            warn_of_constants(ends, feature_names(estimator), stacklevel=3)
-            warn_of_failed_training(estimator, features, rows, self._unbound, stacklevel=4)
+        estimator._keep(networks, histories, follow_up, self._plan)
+        ends = estimator._feature_range
+        if estimator._stands_alone and ends is not None:
+            warn_of_constant_features(ends, feature_names(estimator), stacklevel=3)
+            warn_of_failed_training(estimator, features, rows, self._plan.objective, stacklevel=4)

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._engine.networks import Network, State
-from censquant._engine.objectives import average_of
+from censquant._engine.objectives import FormulaDistribution, average_of
 from censquant._engine.training import Objective
 from censquant._rows._features import refuse_overflow
 from censquant._typing import Floats
 from censquant.estimators.neural._preparation import FeatureScale
-from censquant.estimators.neural._user_times import UserTimes
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._distribution_curve import DistributionCurve
 from censquant.survival._transform import TimeTransform
@@ -125,6 +124,41 @@ class TrainedModel:
             state["features.center"] = self.feature_scale.center
             state["features.scale"] = np.asarray(self.feature_scale.scale)
         return state
+
+
+@dataclass(frozen=True, eq=False)
+class UserTimes:
+    """The distribution of the time whose transform has a known distribution.
+
+    Parameters
+    ----------
+    inner : FormulaDistribution
+        In model units.
+    transform : TimeTransform
+        Its logarithm is taken without a floor: small times have small levels here.
+    """
+
+    inner: FormulaDistribution
+    transform: TimeTransform
+
+    def quantile(self, levels: Floats) -> Floats:
+        """Return quantiles in the user's unit."""
+        if self.transform.mirror:
+            return self.transform.inverse(self.inner.inverse_survival(levels))
+        return self.transform.inverse(self.inner.quantile(levels))
+
+    def cdf(self, times: Floats) -> Floats:
+        """Return the levels of times in the user's unit."""
+        u = times
+        if self.transform.log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                u = np.where(times > 0, np.log(times), -np.inf)
+        z = (u - self.transform.center) / self.transform.scale
+        return self.inner.survival(-z) if self.transform.mirror else self.inner.cdf(z)
+
+    def take(self, rows: Any) -> "UserTimes":
+        """Return the distributions of some of the individuals."""
+        return UserTimes(self.inner.take(rows), self.transform)
 
 
 def ensemble_distribution(models: Sequence[TrainedModel], features: NDArray[Any]) -> Any:

@@ -17,10 +17,10 @@ from censquant._rows._row_order import (
 )
 from censquant.estimators.neural._preparation import (
     FeatureScale,
-    holdout,
     scaled_rows,
     targets_only,
 )
+from censquant.estimators.neural._training import holdout
 from censquant.estimators.neural._y_star import push_limit, read_y_star, y_star_factor
 
 finite = st.floats(-1e6, 1e6, allow_nan=False, width=32)

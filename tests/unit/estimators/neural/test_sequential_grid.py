@@ -11,7 +11,7 @@ from censquant._engine.networks import DenseNetwork, StackedNetwork
 from censquant._engine.objectives import Pinball
 from censquant._engine.training import ProgressBar, Rows, TrainingConfig
 from censquant.datasets import make_norm_linear
-from censquant.estimators.neural import _trains_on_rows
+from censquant.estimators.neural import _neural
 from censquant.estimators.neural._sequential_grid import _CensoringLevels
 from toys import Recorder, censored_rows
 
@@ -320,7 +320,7 @@ def test_the_progress_bar_is_closed_however_many_levels_came(monkeypatch, capsys
             bars.append(self)
             super().__init__(n_runs)
 
-    monkeypatch.setattr(_trains_on_rows, "ProgressBar", Spy)
+    monkeypatch.setattr(_neural, "ProgressBar", Spy)
     small(n_members=2, verbose=1).fit(X, Y, callbacks=callbacks)
     (bar,) = bars
     assert bar._n_runs == 6
