@@ -1,6 +1,7 @@
-"""Data frames of libraries that need not be installed, and arrays with hidden values."""
+"""Data frames of libraries that need not be installed, and tables made from results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -73,3 +74,12 @@ def framed(columns: Mapping[str, NDArray[Any]], X: Any) -> Any:
         return pl.DataFrame(dict(columns))
     pd = pandas_for("output='frame'")
     return pd.DataFrame(dict(columns), index=getattr(X, "index", None))
+
+
+def html_table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts in HTML."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in heading)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

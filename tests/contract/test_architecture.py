@@ -19,12 +19,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     {
         "exceptions",
-        "_calibration_gap",
         "_compile",
         "_files",
-        "_follow_up_share",
         "_frames",
-        "_html",
         "_leaks",
         "_plugins",
         "_progress",

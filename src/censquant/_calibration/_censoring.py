@@ -5,10 +5,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._typing import Floats
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target
+from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 # Groups that censoring times are put into, so that an integral over them costs the same for any
 # number of rows; exact where there are no more distinct times than this.

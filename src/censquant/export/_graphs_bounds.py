@@ -13,10 +13,10 @@ from censquant._calibration._drcosarc import SmallerOfTwo
 from censquant._calibration._family import HIGHEST, LOWEST, BoundFamily
 from censquant._calibration._recalibration import LEVELS, Recalibration
 from censquant._calibration._rules import BoundRule, IndexRule, Side
-from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._validation import check_number
 from censquant.export._graph import Graph, Value, count_in_table, interpolate
 from censquant.export._graphs_curves import GraphCurve, GridCurve
+from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

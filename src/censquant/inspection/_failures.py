@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant._frames import pandas_for
-from censquant._html import html_table
+from censquant._frames import html_table, pandas_for
 from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.adapters._predictions import is_left_censored

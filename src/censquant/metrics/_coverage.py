@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._calibration import CommonCensoring, chance_before
-from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.metrics._calibration import normal_deviate
@@ -22,6 +21,7 @@ from censquant.metrics._reading import (
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target, read_target
 from censquant.survival._columns import as_array
+from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 Method = Literal["ipcw", "doubly-robust"]
 

@@ -12,10 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant._calibration_gap import SMALL_GAP
-from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
-from censquant._frames import pandas_for
-from censquant._html import html_table
+from censquant._frames import html_table, pandas_for
 from censquant._progress import Bar
 from censquant._seeds import seed_sequence
 from censquant._typing import Floats
@@ -35,7 +32,13 @@ from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier
-from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
+
+SMALL_GAP = 0.03
+"""Largest gap between a predicted and an observed share of events that does not matter.
+
+With very many rows every test of calibration rejects every model, so that the size decides.
+"""
 
 # The line that the verdict takes the order from.
 _RANKING = "concordance_restricted_mean"

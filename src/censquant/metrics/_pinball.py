@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant._follow_up_share import SMALLEST_FOLLOWED_SHARE
 from censquant._typing import Floats
 from censquant._validation import check_integer, check_number
 from censquant.metrics._reading import (
@@ -17,6 +16,7 @@ from censquant.metrics._reading import (
 )
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
+from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE
 
 if TYPE_CHECKING:
     from censquant._engine.losses import MarginalPinball

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._calibration_gap import SMALL_GAP
 from censquant._typing import Floats
 from censquant.estimators import ConformalSurvivalRegressor
 from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning, TruncationWarning
 from censquant.metrics import Evaluation, coverage, pit_band, pit_curve
+from censquant.metrics._evaluate import SMALL_GAP
 from censquant.report._numbers import NO_BREAK, p_text, percent, time_text
 from censquant.report._study import LEVELS, Settings, Study
 from censquant.survival import KaplanMeier, kaplan_meier

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from censquant import BaseQuantileRegressor
-from censquant._follow_up_share import LAST_FOLLOWED_SHARE, SMALLEST_FOLLOWED_SHARE
 from censquant._trees._follow_up import FollowUp
+from censquant.survival._kaplan_meier import LAST_FOLLOWED_SHARE, SMALLEST_FOLLOWED_SHARE
 
 ROOT = Path(__file__).parents[3]
 PLACES = {

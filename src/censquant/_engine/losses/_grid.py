@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._compile import exact, fast
-from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant.survival import censoring_kaplan_meier
+from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 NEAREST, LOWER, INTERPOLATE = range(3)
 

@@ -20,8 +20,11 @@ from censquant._engine.losses._grid import (
 from censquant._engine.networks._network import FloatArray
 from censquant._engine.training._loop import Run
 from censquant._engine.training._rows import Rows
-from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
-from censquant.survival._kaplan_meier import KaplanMeier, censoring_kaplan_meier
+from censquant.survival._kaplan_meier import (
+    SMALLEST_CENSORING_CHANCE,
+    KaplanMeier,
+    censoring_kaplan_meier,
+)
 
 _BLOCK_ROWS = 4_096
 

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._follow_up_share import LAST_FOLLOWED_SHARE
 from censquant._trees._bins import assign_bins
 from censquant._trees._follow_up._rows import (
     CENSORING,
@@ -26,6 +25,7 @@ from censquant._trees._follow_up_kernels import (
     second_smallest,
 )
 from censquant._typing import Floats
+from censquant.survival._kaplan_meier import LAST_FOLLOWED_SHARE
 
 _N_TIMES = 32
 _BY_CENSORING = Growth(

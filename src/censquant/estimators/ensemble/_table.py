@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._calibration_gap import SMALL_GAP
-from censquant._frames import pandas_for
-from censquant._html import html_table
+from censquant._frames import html_table, pandas_for
 from censquant._typing import Floats
 from censquant.estimators.ensemble._mixture import LEVELS
 from censquant.metrics import concordance_index, pinball_loss_censored
+from censquant.metrics._evaluate import SMALL_GAP
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target

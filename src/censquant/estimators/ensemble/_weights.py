@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.estimators.ensemble._mixture import survival_on_grid
 from censquant.survival import Target, censoring_kaplan_meier
+from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 _N_TIMES = 60
 # Quantiles of the observed times between which the score is integrated: later ones are followed by

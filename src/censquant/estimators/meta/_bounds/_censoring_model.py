@@ -13,7 +13,6 @@ from censquant._calibration import (
     ModelledCensoring,
     censoring_dependence,
 )
-from censquant._follow_up_share import SMALLEST_CENSORING_CHANCE
 from censquant._typing import Floats
 from censquant.estimators._boosted import BoostedQuantileRegressor
 from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor
@@ -28,6 +27,7 @@ from censquant.estimators.meta._bounds._cross_fit import (
 from censquant.exceptions import CalibrationWarning, FeatureWarning, FewEventsWarning
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier
+from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 KAPLAN_MEIER = "kaplan-meier"
 # Censoring counts as dependent on the features below this p-value.

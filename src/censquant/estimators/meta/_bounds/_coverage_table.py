@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from censquant._frames import pandas_for
-from censquant._html import html_table
+from censquant._frames import html_table, pandas_for
 
 _HEADING = (
     "side",
