@@ -10,7 +10,7 @@ import numpy as np
 from printed_output import check_page
 
 ROOT = Path(__file__).parents[2]
-ENGINE_README = ROOT / "src" / "censquant" / "training" / "README.md"
+ENGINE_README = ROOT / "src" / "censquant" / "_engine" / "training" / "README.md"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 # Everything that an extra of pyproject.toml brings counts as not installed.

@@ -12,16 +12,12 @@ from censquant.inspection._effects import (
 )
 from censquant.inspection._failures import (
     ExpectedFailures,
-    ExpectedFailuresRow,
     expected_failures,
 )
-from censquant.inspection._table import FeatureTable
 
 __all__ = [
     "Contributions",
     "ExpectedFailures",
-    "ExpectedFailuresRow",
-    "FeatureTable",
     "PartialDependence",
     "PermutationImportance",
     "contributions",

@@ -23,7 +23,7 @@ class ExpectedFailuresRow(NamedTuple):
 
     Examples
     --------
-    >>> from censquant.inspection import ExpectedFailuresRow
+    >>> from censquant.inspection._failures import (ExpectedFailuresRow)
     >>> ExpectedFailuresRow(90.0, 10.7, 6, 16, 0.98).high
     16
     """
@@ -51,7 +51,8 @@ class ExpectedFailures:
 
     Examples
     --------
-    >>> from censquant.inspection import ExpectedFailures, ExpectedFailuresRow
+    >>> from censquant.inspection import ExpectedFailures
+    >>> from censquant.inspection._failures import (ExpectedFailuresRow)
     >>> print(ExpectedFailures((ExpectedFailuresRow(90.0, 10.7, 6, 16, 0.98),), 285, 0.9))
     285 units
      horizon  expected  90 % from    to  supported

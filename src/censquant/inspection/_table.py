@@ -25,7 +25,7 @@ class FeatureTable:
     Examples
     --------
     >>> import pandas as pd
-    >>> from censquant.inspection import FeatureTable
+    >>> from censquant.inspection._table import (FeatureTable)
     >>> table = FeatureTable.read(pd.DataFrame({"age": [40.0, None], "sex": ["f", "m"]}))
     >>> table.names, table.texts(0), table.numbers(1) is None
     (('age', 'sex'), ['40', 'missing'], True)

@@ -39,6 +39,15 @@ class TableError(ValueError):
         What else would help, in words.
     about : str, default ""
         Name of the option that was given and is wrong.
+
+    Examples
+    --------
+    >>> from censquant.io import TableError
+    >>> error = TableError("status has the values 'alive' and 'dead'", [("event_value", "dead")])
+    >>> str(error)
+    "status has the values 'alive' and 'dead': pass event_value='dead'."
+    >>> error.for_shell()
+    "status has the values 'alive' and 'dead': add --event-value dead."
     """
 
     def __init__(

@@ -14,13 +14,13 @@ from censquant.adapters._predictions import final_model
 from censquant.estimators.linear import CoefficientSummary
 from censquant.inspection import (
     Contributions,
-    FeatureTable,
     PartialDependence,
     PermutationImportance,
     contributions,
     partial_dependence,
     permutation_importance,
 )
+from censquant.inspection._table import FeatureTable
 from censquant.plotting._parts import (
     MEDIAN,
     NARROW,

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.adapters._predictions import is_left_censored, is_supported
-from censquant.inspection import FeatureTable, partial_dependence
+from censquant.inspection import partial_dependence
+from censquant.inspection._table import FeatureTable
 from censquant.plotting._parts import (
     HATCH,
     MEDIAN,

@@ -12,7 +12,7 @@ from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.adapters import predict_quantiles_of, survival_of
 from censquant.adapters._predictions import final_model
-from censquant.inspection import FeatureTable
+from censquant.inspection._table import FeatureTable
 from censquant.plotting._parts import (
     axes_or_new,
     legend_above,

@@ -1,12 +1,9 @@
 """Reports on a model and its data: one HTML file with figures, tables and the model itself."""
 
 from censquant.report._facts import ReportFacts, report_facts
-from censquant.report._study import PRESETS
-from censquant.report._write import MOST_BYTES, WrittenReport, write_report
+from censquant.report._write import WrittenReport, write_report
 
 __all__ = [
-    "MOST_BYTES",
-    "PRESETS",
     "ReportFacts",
     "WrittenReport",
     "report_facts",

@@ -13,7 +13,7 @@ from censquant._units import UNITS
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.adapters._predictions import is_left_censored
 from censquant.estimators import BaseQuantileRegressor, ConformalSurvivalRegressor, adapt
-from censquant.inspection import FeatureTable
+from censquant.inspection._table import FeatureTable
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
 from censquant.report._numbers import round_times

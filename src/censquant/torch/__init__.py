@@ -12,6 +12,6 @@ except ImportError as error:
 
 from censquant.torch._cnn import image_cnn
 from censquant.torch._losses import pinball_loss, portnoy_loss
-from censquant.torch._network import ModuleFactory, TorchNetwork
+from censquant.torch._network import TorchNetwork
 
-__all__ = ["ModuleFactory", "TorchNetwork", "image_cnn", "pinball_loss", "portnoy_loss"]
+__all__ = ["TorchNetwork", "image_cnn", "pinball_loss", "portnoy_loss"]

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence as dependence_of_sklearn
 
-from censquant.inspection import FeatureTable, partial_dependence
+from censquant.inspection import partial_dependence
+from censquant.inspection._table import FeatureTable
 from formula_model import FormulaModel, eight_features, mixed_frame, of_mixed_frame
 
 LOG_2 = np.log(2.0)

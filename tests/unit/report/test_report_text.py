@@ -15,8 +15,9 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
 )
-from censquant.report import MOST_BYTES, _facts, _write, write_report
+from censquant.report import _facts, _write, write_report
 from censquant.report._numbers import NO_BREAK, percent
+from censquant.report._write import MOST_BYTES
 from report_rows import N_TRAIN, Page, calibrated, calibrated_fleet, machines, new_rows, plain
 
 SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)

@@ -103,7 +103,8 @@ def report(
     from censquant.cli._study import load_table
     from censquant.cli._target import given_columns, target_digest, text_options
     from censquant.estimators import load_model, load_notes
-    from censquant.report import PRESETS, write_report
+    from censquant.report import write_report
+    from censquant.report._study import PRESETS
 
     reporter = Reporter(as_json=as_json)
     check_choice("--preset", preset, PRESETS)
