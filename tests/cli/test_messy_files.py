@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from in_process import run
 
 from censquant import load_model
-from censquant.cli._target import target_digest
+from censquant.cli._study import target_digest
 from censquant.estimators import load_notes
 from censquant.io._options import MISSING
 from censquant.survival import Target

@@ -18,7 +18,7 @@ from censquant.cli._app import add_plugins
 @pytest.fixture
 def alone(monkeypatch):
     """Nothing else is installed."""
-    monkeypatch.setattr("censquant.cli._comparison.load_plugins", lambda group: {})
+    monkeypatch.setattr("censquant.cli._compare.load_plugins", lambda group: {})
 
 
 def test_without_the_benchmark_one_sentence_says_how_to_get_it():

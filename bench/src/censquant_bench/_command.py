@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from censquant.cli._arguments import check_folder, listed
+from censquant.cli._options import check_folder, listed
 
 
 def bench(

@@ -3,11 +3,12 @@
 import os
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from censquant.cli._printable import printable
-
 _INTERRUPTED = 130
+# Control characters, of which escape sequences consist, and those that reorder what is shown.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 # What a wrong input raises; the rest is a fault of the package.
 _OF_USERS = (ImportError, ValueError, TypeError, ArithmeticError, OSError)
 # Arguments of the library by the options that set them: those that are no words of English...
@@ -56,7 +57,7 @@ def main() -> None:
 
 
 def _explained(error: BaseException) -> Any:
-    """Say what is wrong in one sentence, and return the exit code."""
+    """Print what is wrong in one sentence, and return the exit code."""
     if isinstance(error, SystemExit):
         return error.code
     if isinstance(error, BrokenPipeError):  # whoever read the output has had enough
@@ -103,6 +104,20 @@ def _with_options(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
+
+
+def _python_escape(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()
+
+
+def json_escape(letter: str) -> str:
+    """Return a character as JSON may write any."""
+    return f"\\u{ord(letter):04x}"
+
+
+def printable(text: str, *, written: Callable[[str], str] = _python_escape) -> str:
+    """Return a text with escape sequences shown instead of sent; line breaks and tabs stay."""
+    return _UNSAFE.sub(lambda found: written(found[0]), text)
 
 
 __all__ = ["main"]

@@ -1,4 +1,4 @@
-"""The command and its parts; each is a short file in ``commands``."""
+"""The command and its parts, each in a file of its own."""
 
 from typing import Annotated, Any
 
@@ -6,17 +6,14 @@ import typer
 
 from censquant._plugins import BENCH_COMMAND, load_plugins
 from censquant._version import __version__
-from censquant.cli.commands import (
-    compare,
-    datasets,
-    demo,
-    evaluate,
-    export,
-    failures,
-    fit,
-    predict,
-    report,
-)
+from censquant.cli._compare import compare
+from censquant.cli._datasets import datasets
+from censquant.cli._demo import demo
+from censquant.cli._evaluate import evaluate, failures
+from censquant.cli._export import export
+from censquant.cli._fit import fit
+from censquant.cli._predict import predict
+from censquant.cli._report import report
 
 app = typer.Typer(
     help="Censored quantile regression: survival-time quantiles for every individual.",

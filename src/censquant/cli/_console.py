@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
-from censquant.cli._printable import json_escape, printable
+from censquant.cli import json_escape, printable
 from censquant.exceptions import LeakageWarning
 
 if TYPE_CHECKING:
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 class Reporter:
     """Prints lines and tables for people, or one JSON object for machines.
 
-    Parameters
-    ----------
-    as_json : bool
-    on_stderr : bool, default False
-        Whether standard output belongs to a table, so that words must go elsewhere.
+    With ``on_stderr`` standard output belongs to a table, so that words must go elsewhere.
     """
 
     def __init__(self, *, as_json: bool, on_stderr: bool = False) -> None:

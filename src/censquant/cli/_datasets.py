@@ -1,23 +1,29 @@
-"""The data sets from the shell."""
+"""``censquant datasets list``, ``describe`` and ``fetch``."""
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from censquant import datasets
-from censquant.datasets._info import DatasetInfo
+if TYPE_CHECKING:
+    from censquant.datasets._info import DatasetInfo
 
 _ALL = "all"
 
+datasets = typer.Typer(help="List, describe and download data sets.", no_args_is_help=True)
 
+
+@datasets.command("list")
 def list_datasets() -> None:
-    """Print one line per data set."""
+    """List the data sets."""
+    from censquant.datasets import catalogue
+
     table = Table()
     for heading in ("name", "what", "kind", "rows", "features", "censored"):
         table.add_column(heading, justify="right" if heading in ("rows", "features") else "left")
-    for info in datasets.catalogue():
+    for info in catalogue():
         table.add_row(
             info.name,
             escape(info.title),
@@ -29,9 +35,12 @@ def list_datasets() -> None:
     Console().print(table)
 
 
-def describe_dataset(name: str) -> None:
-    """Print what is known about a data set."""
-    info = datasets.describe(name)
+@datasets.command("describe")
+def describe_dataset(name: Annotated[str, typer.Argument(help="A name of the list.")]) -> None:
+    """Describe a data set: content, source, terms and traps."""
+    from censquant.datasets import describe
+
+    info = describe(name)
     console = Console(soft_wrap=True)
     console.print(f"[bold]{escape(info.title)}[/] ({info.name}, {info.kind})")
     console.print(escape(info.description))
@@ -48,18 +57,21 @@ def describe_dataset(name: str) -> None:
         console.print(f"File: {escape(file.path)} from {escape(file.url)}")
 
 
-def fetch_datasets(names: Sequence[str]) -> None:
-    """Download the files of data sets, or of all, and print where they are.
+@datasets.command("fetch")
+def fetch_datasets(
+    names: Annotated[list[str], typer.Argument(help="Names of the list, or all for every one.")],
+) -> None:
+    """Download the files of data sets, check them, and print where they are."""
+    from censquant.datasets import catalogue, describe
 
-    What is not available is named at the end, so that it keeps back nothing else.
-    """
     # A wrong name is reported before the first download, which may be long.
     for name in names:
         if name != _ALL:
-            datasets.describe(name)
+            describe(name)
     if _ALL in names:
-        names = [info.name for info in datasets.catalogue() if info.files]
-    names = tuple(dict.fromkeys(names))
+        names = [info.name for info in catalogue() if info.files]
+    names = list(dict.fromkeys(names))
+    # What is not available is named at the end, so that it keeps back nothing else.
     failed: dict[str, Exception] = {}
     for name in names:
         try:
@@ -78,17 +90,19 @@ def fetch_datasets(names: Sequence[str]) -> None:
 
 
 def _fetch(name: str) -> None:
+    from censquant.datasets import describe, fetch_files
+
     console = Console(soft_wrap=True)
-    info = datasets.describe(name)
+    info = describe(name)
     if info.kind == "synthetic":
         console.print(f"{info.title} is drawn: nothing to fetch.")
     elif info.kind == "bundled":
         console.print(f"{info.title} comes with the package: nothing to fetch.")
-    for path in datasets.fetch_files(name):
+    for path in fetch_files(name):
         console.print(escape(str(path)))
 
 
-def _share(info: DatasetInfo, *, digits: int) -> str:
+def _share(info: "DatasetInfo", *, digits: int) -> str:
     """Share censored, which is only roughly that of a sample yet to be drawn."""
     if info.kind == "synthetic":
         return f"about {100 * info.censored_share:.0f} %"

@@ -1,5 +1,6 @@
-"""A table with its target and features, as fit and compare need it."""
+"""Tables as commands need them: to fit a model to, and to evaluate one on."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,8 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant.cli._arguments import column_list
+from censquant._typing import Floats
 from censquant.cli._console import Reporter, bar
+from censquant.cli._options import (
+    NOTES_FORM,
+    FeatureOptions,
+    TargetOptions,
+    TextFileOptions,
+    column_list,
+)
+from censquant.estimators import load_model, load_notes
 from censquant.io import TableError, TargetColumns, TextOptions, read_table
 from censquant.io._table import Table, columns_to_leave_out
 from censquant.survival import Target
@@ -18,31 +27,30 @@ _FEWEST_ROWS = 4
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What a model is fitted to.
-
-    Parameters
-    ----------
-    table : Table
-    columns : TargetColumns
-    target : Target
-    X : DataFrame
-        Features.
-    groups : ndarray or None
-    left_out : dict of str to str
-        Columns that are no features, with the reason.
-    """
+    """A table with its target and features, to fit a model to."""
 
     table: Table
     columns: TargetColumns
     target: Target
-    X: Any
+    X: Any  # a DataFrame
     groups: NDArray[Any] | None
-    left_out: dict[str, str]
+    left_out: dict[str, str]  # columns that are no features, with the reason
 
     @property
-    def y(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def y(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Times and events."""
         return self.target.time, self.target.event
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What a model file notes about the table."""
+        return {
+            "form": NOTES_FORM,
+            "target": self.columns.to_dict(),
+            "text": self.table.text_notes(),
+            "rows": len(self.target),
+            "digest": target_digest(self.target),
+        }
 
     @property
     def categories(self) -> list[str]:
@@ -67,8 +75,8 @@ class Study:
             "left_out": self.left_out,
         }
 
-    def tell(self, report: Reporter) -> None:
-        """Say what was read."""
+    def describe(self, report: Reporter) -> None:
+        """Print what was read."""
         target, unit = self.target, self.columns.unit
         share = target.n_events / len(target)
         report.line(f"{self.table.shown}: {len(target):,} rows, {len(self.table.columns)} columns")
@@ -92,28 +100,26 @@ class Study:
 
 def read_study(
     data: str,
-    columns: TargetColumns,
+    target_options: TargetOptions,
+    learned: FeatureOptions,
+    text: TextFileOptions,
     report: Reporter,
-    *,
-    options: TextOptions,
-    features: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
-    categorical: Sequence[str] | None = None,
-    groups: str | None = None,
 ) -> Study:
     """Return the table in ``data`` with its target, and the columns that may be learned from."""
-    table = load_table(data, options, report)
+    columns = target_options.make_columns()
+    table = load_table(data, text.make_options(), report)
     target = columns.read(table)
     _note_odd_times(target, report)
-    as_codes = _known(table, categorical, "categorical")
-    dropped = column_list(drop, table.columns)
+    as_codes = _find_columns(table, learned.categorical, "categorical")
+    dropped = column_list(learned.drop, table.columns)
+    groups = learned.groups
     for name in dropped:
         if name not in table.double:
             table.column(name, "drop")
     left_out = dict.fromkeys(dropped, "as you said")
     found: dict[str, str] = {}
-    if features:
-        names = _chosen(table, features, columns, report, target)
+    if learned.features:
+        names = _choose_features(table, learned.features, columns, report, target)
     else:
         if double := [name for name in table.double if name not in dropped]:
             table.column(double[0], "features")
@@ -135,7 +141,7 @@ def read_study(
             f"{table.shown} must have at least {_FEWEST_ROWS} rows, so that some can be held out, "
             f"got {len(target)}"
         )
-    labels = None if groups is None else _labels(table, groups)
+    labels = None if groups is None else _read_groups(table, groups)
     frame = table.frame(names, categorical=as_codes)
     return Study(table, columns, target, frame, labels, {**left_out, **found})
 
@@ -150,7 +156,7 @@ def load_table(data: str, options: TextOptions, report: Reporter) -> Table:
 
 
 def _for_long(progress: Any) -> Any:
-    """Leave out the bar for tables that are read at once."""
+    """Show no bar for tables that are read at once."""
     calls = 0
 
     def show(done: int, total: int | None, unit: str) -> None:
@@ -162,22 +168,22 @@ def _for_long(progress: Any) -> Any:
     return show
 
 
-def _known(table: Table, given: Sequence[str] | None, role: str) -> list[str]:
+def _find_columns(table: Table, given: Sequence[str] | None, role: str) -> list[str]:
     names = column_list(given, table.columns)
     for name in names:
         table.column(name, role)
     return names
 
 
-def _chosen(
+def _choose_features(
     table: Table,
     features: Sequence[str],
     columns: TargetColumns,
     report: Reporter,
     target: Target,
 ) -> list[str]:
-    """Return the features that were named; what follows from the outcome is used, but said."""
-    names = _known(table, features, "features")
+    """Return the features that were named, with notes on those that follow from the outcome."""
+    names = _find_columns(table, features, "features")
     if both := [name for name in names if name in columns.names]:
         raise TableError(f"{both[0]!r} cannot be a feature, since it is a part of the target")
     for name in names:
@@ -192,7 +198,7 @@ def _chosen(
     return names
 
 
-def _labels(table: Table, groups: str) -> NDArray[Any]:
+def _read_groups(table: Table, groups: str) -> NDArray[Any]:
     column = table.column(groups, "groups")
     if column.null_count:
         raise TableError(
@@ -209,3 +215,41 @@ def _note_odd_times(target: Target, report: Reporter) -> None:
         report.note(f"{n_negative} of {len(target)} times are negative.")
     if target.time.min() == target.time.max() and len(target) > 1:
         report.note("All times are the same: nothing can be learned about when events happen.")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedData:
+    """A model and a table to evaluate it on, with columns read as in the fit."""
+
+    model: Any
+    columns: TargetColumns
+    table: Table
+    target: Target
+    train: Target | None  # of the table of the fit, where that is given
+    is_training_data: bool
+
+
+def read_fitted(
+    model: str,
+    data: str,
+    train: str | None,
+    target_options: TargetOptions,
+    text: TextFileOptions,
+    report: Reporter,
+) -> FittedData:
+    """Load a model and read the tables to evaluate it on."""
+    fitted, notes = load_model(model), load_notes(model)
+    columns, options = target_options.change_columns(notes), text.make_options(notes)
+    table = load_table(data, options, report)
+    target = columns.read(table)
+    behind = None if train is None else columns.read(load_table(train, options, report))
+    is_training_data = target_digest(target) == notes.get("digest")
+    return FittedData(fitted, columns, table, target, behind, is_training_data)
+
+
+def target_digest(target: Target) -> str:
+    """Return a hash of times and events, whatever their order."""
+    order = np.lexsort((target.event, target.time))
+    digest = hashlib.blake2b(target.time[order].astype("<f8").tobytes(), digest_size=16)
+    digest.update(target.event[order].astype("u1").tobytes())
+    return digest.hexdigest()

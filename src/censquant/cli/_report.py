@@ -6,17 +6,18 @@ from typing import Annotated, Any
 import typer
 
 from censquant.cli import _options as options
-from censquant.cli._arguments import check_file, number_list, row_list
 
 _FLEET = "Reliability"
 
 
+@options.with_groups
 def report(
     model: options.Model,
     data: options.Data,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="PAGE.html", help="File for the page.")
     ],
+    *,
     preset: Annotated[
         str, typer.Option(help="Kind of report: clinical or reliability.")
     ] = "clinical",
@@ -75,21 +76,10 @@ def report(
         ),
     ] = None,
     train: options.Train = None,
-    time: options.Time = None,
-    event: options.Event = None,
-    event_value: options.EventValue = None,
-    start: options.Start = None,
-    end: options.End = None,
-    until: options.Until = None,
-    unit: options.Unit = None,
-    date_format: options.DateFormat = None,
+    target: options.TargetOptions,
     resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 100,
     seed: options.Seed = 0,
-    separator: options.Separator = None,
-    decimal: options.Decimal = None,
-    thousands: options.Thousands = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
+    text: options.TextFileOptions,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -100,55 +90,38 @@ def report(
     """
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter, bar
-    from censquant.cli._study import load_table
-    from censquant.cli._target import given_columns, target_digest, text_options
-    from censquant.estimators import load_model, load_notes
+    from censquant.cli._study import read_fitted
     from censquant.report import write_report
     from censquant.report._study import PRESETS
 
     reporter = Reporter(as_json=as_json)
     check_choice("--preset", preset, PRESETS)
-    check_file("--output", output, overwrite=force)
-    times = number_list("--horizons", horizons)
-    fitted, notes = load_model(model), load_notes(model)
-    columns = given_columns(
-        notes,
-        time=time,
-        event=event,
-        event_value=event_value,
-        start=start,
-        end=end,
-        until=until,
-        unit=unit,
-        date_format=date_format,
-    )
-    text = text_options(separator, decimal, thousands, encoding, missing, notes)
-    table = load_table(data, text, reporter)
-    if output.exists() and Path(data).exists() and output.samefile(data):
-        raise ValueError(f"{str(output)!r} is the table itself: name another file.")
-    target = columns.read(table)
-    rows = row_list("--individuals", individuals, len(target))
-    behind = None if train is None else columns.read(load_table(train, text, reporter))
+    options.check_file("--output", output, overwrite=force)
+    times = options.number_list("--horizons", horizons)
+    options.refuse_same_file(output, data, "the table")
+    read = read_fitted(model, data, train, target, text, reporter)
+    table, n_rows = read.table, len(read.target)
+    rows = options.row_list("--individuals", individuals, n_rows)
     with bar("report") as progress, reporter.noting_warnings():
         written = write_report(
-            fitted,
-            table.frame_for(fitted),
-            (target.time, target.event),
+            read.model,
+            table.frame_for(read.model),
+            (read.target.time, read.target.event),
             output,
             preset=preset,
             title=title,
-            unit=columns.unit,
+            unit=read.columns.unit,
             horizons=times,
-            ahead=number_list("--ahead", ahead),
+            ahead=options.number_list("--ahead", ahead),
             individuals=rows,
-            labels=_labels(table, label, len(target)),
+            labels=_read_labels(table, label, n_rows),
             age=None if age is None else table.numbers(age, "age"),
             risk=risk,
             early_cost=early_cost,
             late_cost=late_cost,
-            as_of=None if as_of is None else columns.day("as_of", as_of),
-            y_train=None if behind is None else (behind.time, behind.event),
-            are_training_rows=target_digest(target) == notes.get("digest"),
+            as_of=None if as_of is None else read.columns.day("as_of", as_of),
+            y_train=None if read.train is None else (read.train.time, read.train.event),
+            are_training_rows=read.is_training_data,
             n_resamples=resamples,
             random_state=seed,
             overwrite=force,
@@ -177,7 +150,7 @@ def report(
     )
 
 
-def _labels(table: Any, column: str | None, n_rows: int) -> list[str]:
+def _read_labels(table: Any, column: str | None, n_rows: int) -> list[str]:
     """Return names of rows: those of a column, else their numbers from 1."""
     numbers = [f"row {row + 1}" for row in range(n_rows)]
     if column is None:

@@ -1,33 +1,40 @@
-"""``censquant fit``."""
+"""``censquant fit``, and the methods by the names that commands know them by."""
 
 import time as clock
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from censquant._validation import check_choice, look_up
 from censquant.cli import _options as options
-from censquant.cli._arguments import check_file, level_list, listed
+
+RECOMMENDED = "recommended"
+_CLASSES = {
+    "cox": "CoxQuantileRegressor",
+    "forest": "CensoredQuantileForest",
+    "boosted": "BoostedQuantileRegressor",
+    "shape": "ShapeNN",
+    "lognormal": "LogNormalNN",
+    "weibull": "WeibullNN",
+    "cqrnn": "CQRNN",
+    "linear": "LinearQuantileRegressor",
+}
+METHOD_NAMES = (RECOMMENDED, *_CLASSES)
+"""The recommended estimator, and the methods that it can be made of instead."""
 
 
+@options.with_groups
 def fit(
     data: options.Data,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="MODEL", help="File for the model.")
     ],
-    time: options.Time = None,
-    event: options.Event = None,
-    event_value: options.EventValue = None,
-    start: options.Start = None,
-    end: options.End = None,
-    until: options.Until = None,
-    unit: options.Unit = None,
-    date_format: options.DateFormat = None,
-    features: options.Features = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    groups: options.Groups = None,
+    *,
+    target: options.TargetOptions,
+    columns: options.FeatureOptions,
     method: Annotated[
         str,
         typer.Option(
@@ -52,11 +59,7 @@ def fit(
     ] = False,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
-    separator: options.Separator = None,
-    decimal: options.Decimal = None,
-    thousands: options.Thousands = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
+    text: options.TextFileOptions,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -64,53 +67,45 @@ def fit(
 
     For example: censquant fit fleet.csv --time days --event failed -o fleet.model
     """
-    from censquant._validation import check_choice
     from censquant.cli._console import Reporter
-    from censquant.cli._methods import make_estimator
     from censquant.cli._study import read_study
-    from censquant.cli._target import target_columns, target_notes, text_options
 
     report = Reporter(as_json=as_json)
     check_choice("--censoring", censoring, ("right", "left"))
-    check_file("--output", output, overwrite=force)
-    if force and output.exists() and Path(data).exists() and output.samefile(data):
-        raise ValueError(f"{str(output)!r} is the table itself: name another file.")
+    options.check_file("--output", output, overwrite=force)
+    options.refuse_same_file(output, data, "the table")
     estimator = make_estimator(
-        listed(method) or [],
-        quantiles=level_list(quantiles),
+        options.listed(method) or [],
+        quantiles=options.level_list(quantiles),
         censoring=censoring,
         n_jobs=jobs,
         seed=seed,
         verbose=1,
         calibrate=calibrate,
     )
-    study = read_study(
-        data,
-        target_columns(time, event, event_value, start, end, until, unit, date_format),
-        report,
-        options=text_options(separator, decimal, thousands, encoding, missing),
-        features=features,
-        drop=drop,
-        categorical=categorical,
-        groups=groups,
-    )
-    study.tell(report)
+    study = read_study(data, target, columns, text, report)
+    study.describe(report)
     started = clock.perf_counter()
     with report.noting_warnings():
         model = estimator.fit(study.X, study.y, groups=study.groups)
     seconds = clock.perf_counter() - started
-    check_file("--output", output, overwrite=force)
-    model.save(output, notes=target_notes(study))
-    _tell_model(report, model, output, seconds)
+    options.check_file("--output", output, overwrite=force)
+    model.save(output, notes=study.notes)
+    _describe_model(report, model, output, seconds)
     report.result(
-        {"model": str(output), **study.entries(), **_entries(model), "seconds": round(seconds, 3)}
+        {
+            "model": str(output),
+            **study.entries(),
+            **_model_entries(model),
+            "seconds": round(seconds, 3),
+        }
     )
 
 
-def _entries(model: Any) -> dict[str, Any]:
+def _model_entries(model: Any) -> dict[str, Any]:
     pooled = getattr(model, "estimator_", model)
     whole = pooled.candidates_["pool"]
-    return {
+    entries: dict[str, Any] = {
         "weights": pooled.weights_,
         "held_out": {
             "concordance": whole.concordance,
@@ -118,19 +113,15 @@ def _entries(model: Any) -> dict[str, Any]:
             "pinball": whole.pinball,
             "calibration_p_value": pooled.calibration_p_value_,
         },
-        **({} if pooled is model else _promises(model)),
     }
+    if pooled is not model:
+        entries["calibration"] = model.method_
+        entries["coverage"] = [asdict(row) for row in model.coverage_.rows]
+    return entries
 
 
-def _promises(model: Any) -> dict[str, Any]:
-    return {
-        "calibration": model.method_,
-        "coverage": [asdict(row) for row in model.coverage_.rows],
-    }
-
-
-def _tell_model(report: Any, model: Any, output: Path, seconds: float) -> None:
-    entries = _entries(model)
+def _describe_model(report: Any, model: Any, output: Path, seconds: float) -> None:
+    entries = _model_entries(model)
     used = sorted(entries["weights"].items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name} {weight:.0%}" for name, weight in used if weight >= 0.005)
     report.line()
@@ -151,3 +142,55 @@ def _tell_model(report: Any, model: Any, output: Path, seconds: float) -> None:
             report.line(f"  {line}")
     report.line(f"Model: {output}")
     report.line(f"Next: censquant predict {output} NEW.csv -o TIMES.csv")
+
+
+def make_estimator(
+    methods: Sequence[str],
+    *,
+    quantiles: Sequence[float] | None = None,
+    censoring: str = "right",
+    n_jobs: int = -1,
+    seed: int = 0,
+    verbose: int = 0,
+    calibrate: bool = False,
+) -> Any:
+    """Return an estimator of tables with categories and missing values.
+
+    Methods other than the recommended one are its only candidates, so that they get the same
+    encoding, and are scored on held-out rows as well.
+    """
+    from censquant import estimators
+
+    for name in methods:
+        look_up("method", name, dict.fromkeys(METHOD_NAMES))
+    candidates = None
+    if list(methods) != [RECOMMENDED]:
+        if RECOMMENDED in methods:
+            raise ValueError(
+                f"--method {RECOMMENDED} stands alone, got {', '.join(methods)}: name methods "
+                "without it to pool them."
+            )
+        candidates = [
+            (name, _make_candidate(getattr(estimators, _CLASSES[name]), censoring))
+            for name in methods
+        ]
+    made = estimators.CensoredQuantileRegressor(
+        quantiles,
+        candidates=candidates,
+        censoring=censoring,
+        n_jobs=n_jobs,
+        random_state=seed,
+        verbose=verbose,
+    )
+    if not calibrate:
+        return made
+    return estimators.ConformalSurvivalRegressor(made, n_jobs=n_jobs, random_state=seed)
+
+
+def _make_candidate(estimator: Any, censoring: str) -> Any:
+    if censoring == "right":
+        return estimator()
+    made = estimator()
+    if "censoring" not in made.get_params():
+        raise ValueError(f"--censoring {censoring} is not known to {type(made).__name__}.")
+    return made.set_params(censoring=censoring)

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from censquant.cli import _options as options
-from censquant.cli._arguments import check_file, level_list
 
 
 def export(
@@ -38,10 +37,9 @@ def export(
 
     reporter = Reporter(as_json=as_json)
     check_choice("--dtype", dtype, ("float32", "float64"))
-    levels = level_list(quantiles)
-    check_file("--onnx", onnx, overwrite=force)
-    if onnx.exists() and Path(model).exists() and onnx.samefile(model):
-        raise ValueError(f"{str(onnx)!r} is the model itself: name another file.")
+    levels = options.level_list(quantiles)
+    options.check_file("--onnx", onnx, overwrite=force)
+    options.refuse_same_file(onnx, model, "the model")
     fitted = load_model(model)
     fitted.to_onnx(onnx, levels, dtype=dtype)
     told = levels or [float(level) for level in fitted.quantiles_]

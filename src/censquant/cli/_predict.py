@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from censquant.cli import _options as options
-from censquant.cli._arguments import column_list, level_list
 
 _ALL, _NONE = "all", "none"
 _AGES = "Ages from dates"
 
 
+@options.with_groups
 def predict(
     model: options.Model,
     data: options.Data,
@@ -25,6 +25,7 @@ def predict(
             ".feather, text also .gz). - writes CSV to standard output. A folder if DATA is one.",
         ),
     ],
+    *,
     quantiles: Annotated[
         str, typer.Option(help="Levels, such as 0.1,0.5,0.9: columns q0.1, q0.5, q0.9.")
     ] = "0.1,0.25,0.5,0.75,0.9",
@@ -94,11 +95,7 @@ def predict(
         ),
     ] = None,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows in memory at a time.")] = 100_000,
-    separator: options.Separator = None,
-    decimal: options.Decimal = None,
-    thousands: options.Thousands = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
+    text: options.TextFileOptions,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -109,7 +106,6 @@ def predict(
     was killed.
     """
     from censquant.cli._console import Reporter, bar
-    from censquant.cli._target import text_options
     from censquant.estimators import load_model, load_notes
     from censquant.io import PredictedDataset, PredictedFile, predict_dataset, predict_file
 
@@ -128,8 +124,8 @@ def predict(
     if as_of is not None and remaining is None:
         start = start or known.get("start")
     with bar("predicting") as progress, report.noting_warnings():
-        question: dict[str, Any] = {
-            "quantiles": level_list(quantiles) or [],
+        settings: dict[str, Any] = {
+            "quantiles": options.level_list(quantiles) or [],
             "interval": interval,
             "lower_bound": lower_bound,
             "remaining": remaining,
@@ -138,18 +134,18 @@ def predict(
             "unit": unit or known.get("unit") or "",
             "date_format": date_format or known.get("date_format"),
             "beyond": beyond,
-            "keep": _kept(keep),
-            "options": text_options(separator, decimal, thousands, encoding, missing, notes),
+            "keep": _read_keep(keep),
+            "options": text.make_options(notes),
             "chunk_rows": chunk_rows,
         }
         written: PredictedFile | PredictedDataset
         if is_folder:
             written = predict_dataset(
-                fitted, data, output, progress=lambda done: progress(done, None, "rows"), **question
+                fitted, data, output, progress=lambda done: progress(done, None, "rows"), **settings
             )
         else:
             written = predict_file(
-                fitted, data, output, overwrite=force, progress=progress, **question
+                fitted, data, output, overwrite=force, progress=progress, **settings
             )
     report.line(f"Predicted {written.n_rows:,} rows: {', '.join(written.columns)}")
     share = written.identified_share if isinstance(written, PredictedFile) else None
@@ -184,7 +180,7 @@ def predict(
     )
 
 
-def _kept(keep: list[str] | None) -> list[str] | str | None:
+def _read_keep(keep: list[str] | None) -> list[str] | str | None:
     if keep is None or keep == [_ALL]:
         return None if keep is None else _ALL
-    return [] if keep == [_NONE] else column_list(keep)
+    return [] if keep == [_NONE] else options.column_list(keep)

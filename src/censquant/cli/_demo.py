@@ -1,19 +1,27 @@
-"""The command's own flow on data inside the package: fit, evaluate, report."""
+"""``censquant demo``: fit, evaluate and report on data inside the package."""
 
 import shlex
 import time
 from importlib.resources import files
 from pathlib import Path
+from typing import Annotated
 
-import numpy as np
+import typer
 from rich.console import Console
+
+from censquant.cli._options import check_folder
 
 _N_OLD = 500
 _TARGET = ("--time", "time", "--event", "cens", "--event-value", "1", "--unit", "days")
 
 
-def run_demo(output: Path) -> None:
-    """Fit GBSG2, judge the model on women that it has not seen, and write a page about them."""
+def demo(
+    output: Annotated[
+        Path, typer.Option(help="Folder for tables, model and page; made if it does not exist.")
+    ] = Path("demo-output"),
+) -> None:
+    """Fit the bundled breast-cancer data, judge the model and write a page with the results."""
+    check_folder("--output", output)
     # Before the fit, which would be in vain.
     try:
         import jinja2  # noqa: F401
@@ -44,6 +52,8 @@ def run_demo(output: Path) -> None:
 
 def _write_tables(output: Path) -> tuple[Path, Path]:
     """Write the women to learn from and those to predict; return where."""
+    import numpy as np
+
     source = files("censquant.datasets") / "data" / "gbsg2.csv"
     header, *rows = source.read_text(encoding="utf-8").splitlines()
     order = np.random.default_rng(2).permutation(len(rows))

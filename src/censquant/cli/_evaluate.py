@@ -1,0 +1,146 @@
+"""``censquant evaluate`` and ``censquant failures``."""
+
+from typing import Annotated, Any
+
+import typer
+
+from censquant.cli import _options as options
+
+
+@options.with_groups
+def evaluate(
+    model: options.Model,
+    data: options.Data,
+    *,
+    train: options.Train = None,
+    target: options.TargetOptions,
+    resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 200,
+    seed: options.Seed = 0,
+    text: options.TextFileOptions,
+    as_json: options.Json = False,
+) -> None:
+    """Judge a model on rows that it was not fitted to: ranking, calibration, closeness.
+
+    Columns of times and events are those of the fit, unless others are named.
+    """
+    from censquant.cli._console import Reporter
+    from censquant.cli._study import read_fitted
+    from censquant.metrics import evaluate as judge
+
+    report = Reporter(as_json=as_json)
+    read = read_fitted(model, data, train, target, text, report)
+    if read.is_training_data:
+        report.note(
+            "These are the rows that the model was fitted to, so that its scores are too good: "
+            "evaluate it on others."
+        )
+    behind = read.target if read.train is None else read.train
+    with report.noting_warnings():
+        result = judge(
+            read.model,
+            (behind.time, behind.event),
+            read.table.frame_for(read.model),
+            (read.target.time, read.target.event),
+            n_resamples=resamples,
+            random_state=seed,
+        )
+    report.line(f"{read.table.shown}: {result.n_rows:,} rows, {result.n_events:,} events")
+    report.table(_score_table(result))
+    report.line(result.verdict)
+    report.result(
+        {
+            "rows": result.n_rows,
+            "events": result.n_events,
+            "scores": [row._asdict() for row in result.rows],
+            "identified": result.identified,
+            "verdict": result.verdict,
+        }
+    )
+
+
+def _score_table(result: Any) -> Any:
+    from censquant.cli._tables import Table, TableCell
+
+    rows = []
+    for row in result.rows:
+        ends = "" if row.lower != row.lower else f"{row.lower:.4g} to {row.upper:.4g}"
+        value = "-" if row.value != row.value else f"{row.value:.4g}"
+        note = f"{row.direction} is better; {row.note}"
+        rows.append(tuple(TableCell(text) for text in (row.metric, value, ends, note)))
+    return Table(
+        "Scores", ("score", "value", "95 % interval", "what it says"), tuple(rows), n_labels=4
+    )
+
+
+@options.with_groups
+def failures(
+    model: options.Model,
+    data: options.Data,
+    age: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN", help="Column with the time that each running unit has lasted."
+        ),
+    ],
+    *,
+    horizons: Annotated[
+        str,
+        typer.Option(help="Times from now, in the unit of the model, such as 30,90,180,365."),
+    ] = "30,90,180,365",
+    confidence: Annotated[
+        float, typer.Option(help="Confidence of the limits, inside (0, 1).")
+    ] = 0.9,
+    text: options.TextFileOptions,
+    as_json: options.Json = False,
+) -> None:
+    """Count the failures to expect among the running units of a table, with limits.
+
+    For example: censquant failures fleet.model running.csv --age hours --horizons 720,2160
+    """
+    import numpy as np
+
+    from censquant.cli._console import Reporter
+    from censquant.cli._study import load_table
+    from censquant.cli._tables import Table, TableCell
+    from censquant.estimators import load_model, load_notes
+    from censquant.inspection import expected_failures
+
+    reporter = Reporter(as_json=as_json)
+    times = options.number_list("--horizons", horizons)
+    fitted, notes = load_model(model), load_notes(model)
+    table = load_table(data, text.make_options(notes), reporter)
+    features, ages = table.frame_for(fitted), table.numbers(age, "age")
+    # A table in the form of the fit also has units that failed, and these are not running.
+    if "target" in notes:
+        running = options.TargetOptions().change_columns(notes).running(table)
+        if not running.all():
+            reporter.note(f"{np.count_nonzero(~running):,} units had failed and are left out.")
+            features, ages = features[running], ages[running]
+    with reporter.noting_warnings():
+        found = expected_failures(fitted, features, ages, times or [], confidence=confidence)
+    columns = ("within", "expected", f"{100 * confidence:g} % from", "to", "supported")
+    rows = tuple(
+        tuple(
+            TableCell(text)
+            for text in (
+                f"{row.horizon:g}",
+                f"{row.expected:.1f}",
+                f"{row.low}",
+                f"{row.high}",
+                f"{row.supported:.0%}",
+            )
+        )
+        for row in found.rows
+    )
+    reporter.table(Table(f"Failures among {found.n_units:,} running units", columns, rows))
+    reporter.line(
+        "The limits contain chance alone, not the error of the model. Supported: share of units "
+        "for which follow-up reaches that far; the risk of the others is extrapolated."
+    )
+    reporter.result(
+        {
+            "units": found.n_units,
+            "confidence": found.confidence,
+            "failures": [row._asdict() for row in found.rows],
+        }
+    )
