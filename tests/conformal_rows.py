@@ -3,12 +3,9 @@
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from censquant._calibration import (
-    CalibrationRows,
-    CommonCensoring,
-    ModelledCensoring,
-    Recalibration,
-)
+from censquant._calibration._censoring import CommonCensoring, ModelledCensoring
+from censquant._calibration._family import Recalibration
+from censquant._calibration._rules import CalibrationRows
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier

@@ -43,7 +43,7 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
 )
-from censquant._calibration import METHODS
+from censquant._calibration._methods import METHODS
 from censquant.datasets import fetch_cmapss, load
 from censquant.metrics import Coverage, coverage
 from censquant.survival import Surv, censoring_kaplan_meier

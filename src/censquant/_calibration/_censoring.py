@@ -1,7 +1,7 @@
-"""The distribution of the censoring time of each row, as corrections for censoring need it."""
+"""The distribution of the censoring time of each row, and events made whole for what it hid."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 
@@ -20,37 +20,9 @@ _LEVELS: Floats = np.concatenate(
     (np.arange(0.02, 0.9, 0.02), 1.0 - np.geomspace(0.1, SMALLEST_CENSORING_CHANCE, 20))
 )
 
-
-class CensoringCurves(Protocol):
-    """Survival of the censoring time of n rows, and the area that inverse weights grow by.
-
-    The area at t is the integral of the censoring hazard over the censoring survival up to t. It is
-    cut into pieces of given widths and centres, in common or for each row.
-    """
-
-    def before(self, time: Floats) -> Floats:
-        """Chance of each row to be uncensored just before its time, never below the floor."""
-        ...
-
-    def after(self, time: Floats) -> Floats:
-        """Chance of each row to be uncensored after its time, never below the floor."""
-        ...
-
-    def area(self, time: Floats, target: Target) -> Floats:
-        """Area of each row at the earlier of its own time and the times ``(n, k)``."""
-        ...
-
-    def pieces(self) -> tuple[Floats, Floats]:
-        """Centres and widths of the pieces of the area, shape (1, G) or (n, G)."""
-        ...
-
-    def followed_until(self, share: float) -> Floats:
-        """Last time up to which at least a share of rows like each one is uncensored."""
-        ...
-
-    def take(self, rows: Any) -> Self:
-        """Return some of the rows."""
-        ...
+_NO_CHANCE = 1e-12
+# Rows of a block, which bounds the memory.
+_BLOCK_ROWS = 2_048
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,23 +30,17 @@ class CommonCensoring:
     """One Kaplan-Meier curve of the censoring time for all rows.
 
     Right if censoring does not depend on the features.
-
-    Parameters
-    ----------
-    curve : KaplanMeier
-        As `censquant.survival.censoring_kaplan_meier` makes it.
-    n_rows : int
     """
 
-    curve: KaplanMeier
+    curve: KaplanMeier  # as `censquant.survival.censoring_kaplan_meier` makes it
     n_rows: int
 
     def before(self, time: Floats) -> Floats:
-        """Return the chance to be uncensored just before each time."""
+        """Return the chance to be uncensored just before each time, never below the floor."""
         return np.maximum(self.curve(time, side="left"), SMALLEST_CENSORING_CHANCE)
 
     def after(self, time: Floats) -> Floats:
-        """Return the chance to be uncensored after each time."""
+        """Return the chance to be uncensored after each time, never below the floor."""
         return np.maximum(self.curve(time), SMALLEST_CENSORING_CHANCE)
 
     def _steps(self) -> tuple[Floats, Floats, Floats]:
@@ -116,40 +82,27 @@ class CommonCensoring:
 
 @dataclass(frozen=True, eq=False)
 class ModelledCensoring:
-    """Censoring times whose distribution depends on the features.
+    """Censoring times whose distribution depends on the features."""
 
-    Parameters
-    ----------
-    curve : QuantileCurve
-        Predicted distributions of the censoring times, of models that have not seen the rows.
-    factor : float, default 1.0
-        What the censoring hazards are multiplied by.
-    """
+    curve: QuantileCurve  # predicted by models that have not seen the rows
+    factor: float = 1.0  # of the censoring hazards
 
-    curve: QuantileCurve
-    factor: float = 1.0
-
-    def _chance(self, time: Floats) -> Floats:
+    def before(self, time: Floats) -> Floats:
+        """Return the chance to be uncensored at each time, never below the floor."""
         share = np.asarray((1.0 - self.curve.cdf(time)) ** self.factor)
         return np.maximum(share, SMALLEST_CENSORING_CHANCE)
 
-    def before(self, time: Floats) -> Floats:
-        """Return the chance to be uncensored just before each time."""
-        return self._chance(time)
-
-    def after(self, time: Floats) -> Floats:
-        """Return the chance to be uncensored after each time."""
-        return self._chance(time)
+    after = before  # the curve is continuous
 
     def area(self, time: Floats, target: Target) -> Floats:
         """Return the area at the earlier of the rows' own times and the given ones."""
-        return 1.0 / self._chance(np.minimum(time, target.time[:, None])) - 1.0
+        return 1.0 / self.before(np.minimum(time, target.time[:, None])) - 1.0
 
     def pieces(self) -> tuple[Floats, Floats]:
         """Return centres and widths of the pieces of the area."""
         start = self.curve.at([1e-6])
         ends = np.concatenate((start, self.curve.at(_LEVELS)), axis=1)
-        area = 1.0 / self._chance(ends)
+        area = 1.0 / self.before(ends)
         return (ends[:, 1:] + ends[:, :-1]) / 2.0, np.diff(area, axis=1)
 
     def followed_until(self, share: float) -> Floats:
@@ -163,3 +116,113 @@ class ModelledCensoring:
     def hastened(self, factor: float) -> "ModelledCensoring":
         """Return the same with all censoring hazards multiplied by a factor."""
         return replace(self, factor=self.factor * factor)
+
+
+CensoringCurves = CommonCensoring | ModelledCensoring
+"""Survival of the censoring time of n rows, and the area that inverse weights grow by.
+
+The area at t is the integral of the censoring hazard over the censoring survival up to t. It is
+cut into pieces of given widths and centres, in common or for each row.
+"""
+
+
+def chance_before(
+    target: Target,
+    limits: Floats,
+    censoring: CensoringCurves,
+    model: QuantileCurve | None,
+    *,
+    entry: Floats | None = None,
+) -> Floats:
+    r"""Return what every row adds to the chance of an event by its own limits.
+
+    .. math:: \psi = \frac{\delta 1[Y \le L]}{S_C(Y-)} + \frac{(1 - \delta) 1[Y \le L] m(Y)}{S_C(Y)}
+              - \int_0^{\min(Y, L)} \frac{m(u)}{S_C(u)} d\Lambda_C(u), \qquad
+              m(u) = \frac{\hat F(L) - \hat F(u)}{1 - \hat F(u)}
+
+    The inverse-probability term alone where there is no model. With one, a row censored before its
+    limit gets what the model expects of it, less what it was expected to get while it was under
+    observation; the two balance for any model if the censoring curves are right.
+    """
+    early = target.time[:, None] <= limits
+    result: Floats = (target.event[:, None] & early) / censoring.before(target.time)[:, None]
+    if model is None:
+        return result
+    for start in range(0, len(target), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        result[rows] += _augmentation(
+            target.take(rows),
+            limits[rows],
+            censoring.take(rows),
+            model.take(rows, reach=False),
+            None if entry is None else entry[rows],
+        )
+    return result
+
+
+def _augmentation(
+    target: Target,
+    limits: Floats,
+    censoring: CensoringCurves,
+    model: QuantileCurve,
+    entry: Floats | None,
+) -> Floats:
+    """Return what the model adds to the inverse-probability term."""
+    beyond = 1.0 - model.cdf(limits)
+    hidden = ~target.event[:, None] & (target.time[:, None] <= limits)
+    now = 1.0 - model.cdf(target.time)[:, None]
+    # Where the model leaves no chance to have come this far, the event is overdue.
+    expected = np.clip(1.0 - beyond / np.maximum(now, _NO_CHANCE), 0.0, 1.0)
+    result: Floats = hidden * expected / censoring.after(target.time)[:, None]
+    centres, widths = censoring.pieces()
+    at_centres = np.broadcast_to(centres, (len(target), centres.shape[1]))
+    slopes = 1.0 / np.maximum(1.0 - model.cdf(at_centres), _NO_CHANCE)
+    result -= _compensator(censoring.area(limits, target), beyond, widths, slopes)
+    if entry is not None:
+        result += _compensator(censoring.area(entry[:, None], target), beyond, widths, slopes)
+    return result
+
+
+def _compensator(until: Floats, beyond: Floats, widths: Floats, slopes: Floats) -> Floats:
+    """Integrate the expected chance over the area that each row was exposed to.
+
+    The chance is 1 - S(L) / S(u), with 1 / S(u) a step function of the area.
+    """
+    from censquant._calibration._compensator import write_compensators
+
+    # Arrays of one kind, since the kernel is compiled for each kind.
+    shape, room = np.broadcast_shapes(until.shape, beyond.shape), np.empty((2, slopes.shape[1] + 1))
+    until, beyond = (np.broadcast_to(a, shape) for a in (until, beyond))
+    arrays = [np.require(a, requirements=["C", "W"]) for a in (until, beyond, widths, slopes)]
+    result = np.empty(shape)
+    write_compensators(*arrays, _NO_CHANCE, *room, result)
+    return result
+
+
+def censoring_dependence(target: Target, predicted: Floats, weight: Floats | None = None) -> float:
+    r"""Return the p-value of the test that censoring times do not follow their predictions.
+
+    The score test of a proportional-hazards model of the censoring time with one feature, the rank
+    of the predicted time. It needs predictions of models that have not seen the rows; a small value
+    says that later predicted censoring comes later.
+    """
+    from scipy.special import ndtr
+
+    shares = np.ones(len(target)) if weight is None else weight
+    _, rank = np.unique(predicted, return_inverse=True)
+    feature = -rank.astype(np.float64)
+    # Events leave before the censorings of their time; sums over risk sets from the last time on.
+    order = np.lexsort((~target.event, target.time))[::-1]
+    feature, weights = feature[order], shares[order]
+    time, censored = target.time[order], ~target.event[order]
+    sums = [np.cumsum(weights * feature**power) for power in (0, 1, 2)]
+    # Tied censorings share the risk set of the last of them in this order.
+    changes = np.append((time[1:] != time[:-1]) | (censored[1:] != censored[:-1]), True)
+    last = np.flatnonzero(changes)
+    end = last[np.searchsorted(last, np.arange(len(time)))]
+    total, first, second = (each[end] for each in sums)
+    mean = first / np.maximum(total, 1e-300)
+    variance = np.maximum(second / np.maximum(total, 1e-300) - mean**2, 0.0)
+    score = float((weights * censored) @ (feature - mean))
+    spread = float((weights**2 * censored) @ variance)
+    return float(ndtr(-score / np.sqrt(spread))) if spread > 0 else 1.0

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._calibration._candes import CutoffRule
 from censquant._calibration._censoring import CommonCensoring
-from censquant._calibration._drcosarc import SmallerOfTwo
-from censquant._calibration._family import HIGHEST, LOWEST, BoundFamily
-from censquant._calibration._recalibration import LEVELS, Recalibration
+from censquant._calibration._family import HIGHEST, LEVELS, LOWEST, BoundFamily, Recalibration
+from censquant._calibration._methods import CutoffRule, SmallerOfTwo
 from censquant._calibration._rules import BoundRule, IndexRule, Side
 from censquant._validation import check_number
 from censquant.export._graph import Graph, Value, count_in_table, interpolate

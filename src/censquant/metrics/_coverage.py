@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._calibration import CommonCensoring, chance_before
+from censquant._calibration._censoring import CommonCensoring, chance_before
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.metrics._calibration import normal_deviate

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from censquant._calibration import BoundFamily, Recalibration, censoring_dependence
-from censquant._calibration._family import INDICES
+from censquant._calibration._censoring import censoring_dependence
+from censquant._calibration._family import INDICES, BoundFamily, Recalibration
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 from conformal_rows import LEVELS, Simulation, lognormal_curve

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from censquant._calibration import (
-    METHODS,
-    BoundFamily,
+from censquant._calibration._censoring import CommonCensoring, ModelledCensoring
+from censquant._calibration._family import BoundFamily
+from censquant._calibration._methods import METHODS
+from censquant._calibration._rules import (
     CalibrationRows,
-    CommonCensoring,
     IndexRule,
-    ModelledCensoring,
     estimated_coverage,
     trivial_rule,
 )

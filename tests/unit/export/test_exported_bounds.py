@@ -11,7 +11,7 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
 )
-from censquant._calibration import METHODS
+from censquant._calibration._methods import METHODS
 from censquant.export._graph import Graph
 from exported_models import NODE, data, new_rows, onnx_answers, script_answers
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from censquant._calibration import FOLLOWED_SHARE, end_of_follow_up
+from censquant._calibration._rules import FOLLOWED_SHARE, end_of_follow_up
 from censquant._frames import labelled
 from censquant._seeds import seed_sequence
 from censquant._storage._parts import Part

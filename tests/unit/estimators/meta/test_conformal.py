@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 
 import censquant
-import censquant._calibration
 from censquant import (
     BaseQuantileRegressor,
     ConformalSurvivalRegressor,
@@ -444,11 +443,6 @@ def test_a_model_file_of_an_earlier_version_has_no_shares_of_limited_bounds():
     table = ConformalSurvivalRegressor._from_part(part, None).coverage_
     assert np.isnan([table.at(0.9).limited, table.at(0.9).unlimited]).all()
     assert "nan" in str(table)
-
-
-def test_it_is_found_where_users_look():
-    assert censquant._calibration.ConformalSurvivalRegressor is ConformalSurvivalRegressor
-    assert censquant.estimators.ConformalSurvivalRegressor is ConformalSurvivalRegressor
 
 
 def test_columns_of_a_frame_are_found_by_name():

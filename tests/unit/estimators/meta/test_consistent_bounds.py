@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtr
 
 from censquant import BaseQuantileRegressor, ConformalSurvivalRegressor
-from censquant._calibration import METHODS
+from censquant._calibration._methods import METHODS
 from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning
 from censquant.quantiles import QuantileCurve
 from conformal_rows import lognormal_curve

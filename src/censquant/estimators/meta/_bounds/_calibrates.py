@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from censquant._calibration import FEWEST_EVENTS, METHODS, CalibrationRows, Side
+from censquant._calibration._methods import METHODS
+from censquant._calibration._rules import FEWEST_EVENTS, CalibrationRows, Side
 from censquant._frames import OUTPUTS, framed, unmasked
 from censquant._rows._features import feature_names, refuse_swapped
 from censquant._rows._fit_data import default_times, read_groups

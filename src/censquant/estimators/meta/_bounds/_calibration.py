@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._calibration import (
-    METHODS,
-    BoundFamily,
+from censquant._calibration._censoring import CensoringCurves
+from censquant._calibration._family import BoundFamily, Recalibration
+from censquant._calibration._methods import METHODS
+from censquant._calibration._rules import (
     BoundMethod,
     BoundRule,
     Calibrated,
     CalibrationRows,
-    CensoringCurves,
     IndexRule,
     MiscoverageCurve,
-    Recalibration,
     Side,
     consistent_bounds,
     end_of_follow_up,

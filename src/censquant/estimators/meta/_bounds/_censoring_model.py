@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from censquant._calibration import (
-    FEWEST_EVENTS,
+from censquant._calibration._censoring import (
     CensoringCurves,
     CommonCensoring,
     ModelledCensoring,
     censoring_dependence,
 )
+from censquant._calibration._rules import FEWEST_EVENTS
 from censquant._typing import Floats
 from censquant.estimators._boosted import BoostedQuantileRegressor
 from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._calibration import (
+from censquant._calibration._censoring import CommonCensoring, ModelledCensoring
+from censquant._calibration._family import INDICES, Recalibration
+from censquant._calibration._methods import METHODS
+from censquant._calibration._rules import (
     FOLLOWED_SHARE,
-    INDICES,
-    METHODS,
     BoundMethod,
     CalibrationRows,
-    CommonCensoring,
     MiscoverageCurve,
-    ModelledCensoring,
-    Recalibration,
     Side,
 )
 from censquant._storage._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
