@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 from censquant import CQRNN, Surv
-from censquant._engine.training import side_by_side
+from censquant._engine.training._parallel import side_by_side
 
 N_FEATURES, HIDDEN = 8, 100
 BLOCK = 512

@@ -21,7 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 from versions import versions
 
 from censquant import CQRNN
-from censquant._engine.networks import DenseNetwork, HeadedNetwork
+from censquant._engine.networks._combined import HeadedNetwork
+from censquant._engine.networks._dense import DenseNetwork
 from censquant_bench import SUITES, get_dataset, get_method
 
 FIRST_SEED = 111

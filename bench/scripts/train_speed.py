@@ -20,9 +20,15 @@ import numpy as np
 import torch
 from numba import njit
 
-from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
-from censquant._engine.objectives import Portnoy, ShapeLikelihood, shape_knots
-from censquant._engine.training import Rows, TrainingConfig, side_by_side, train
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.networks._heads import ShapeHead
+from censquant._engine.objectives._distributions import shape_knots
+from censquant._engine.objectives._grid import Portnoy
+from censquant._engine.objectives._likelihoods import ShapeLikelihood
+from censquant._engine.training._loop import TrainingConfig, train
+from censquant._engine.training._parallel import side_by_side
+from censquant._engine.training._rows import Rows
 from censquant.torch import TorchNetwork
 from censquant_bench._plain_torch import plain_module, plain_portnoy, plain_training
 

@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from versions import versions
 
 from censquant import LogNormalNN
-from censquant._engine.training import Rows
+from censquant._engine.training._rows import Rows
 from censquant.datasets import fetch_metabric, fetch_support
 from censquant.metrics import a_calibration
 from censquant.survival import read_target

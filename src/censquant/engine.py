@@ -3,18 +3,12 @@
 ``docs/adding-a-method.md`` writes a method with these names in fewer than forty lines.
 """
 
-from censquant._engine.losses import pinball, portnoy
-from censquant._engine.networks import Head, Network
-from censquant._engine.objectives import GridObjective
-from censquant._engine.training import (
-    Callback,
-    Checkpoint,
-    Objective,
-    Rows,
-    RowSource,
-    TrainingConfig,
-    train,
-)
+from censquant._engine.losses._grid import pinball, portnoy
+from censquant._engine.networks._network import Head, Network
+from censquant._engine.objectives._grid import GridObjective
+from censquant._engine.training._checkpoint import Checkpoint
+from censquant._engine.training._loop import Callback, Objective, TrainingConfig, train
+from censquant._engine.training._rows import Rows, RowSource
 from censquant.estimators import NeuralRegressor, ParametricRegressor
 
 __all__ = [

@@ -70,8 +70,9 @@ def test_the_method_shown_for_the_engine_trains():
     setup = "from dataclasses import dataclass\nfrom censquant.engine import GridObjective\n\n"
     exec(setup + source, namespace)
 
-    from censquant._engine.networks import DenseNetwork
-    from censquant._engine.training import Rows, TrainingConfig, train
+    from censquant._engine.networks._dense import DenseNetwork
+    from censquant._engine.training._loop import TrainingConfig, train
+    from censquant._engine.training._rows import Rows
 
     rng = np.random.default_rng(0)
     times = rng.normal(3.0, 1.0, size=400)

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace_asymmetric, norm
 
-from censquant._engine.losses import LEVEL_RULES, estimate_levels, pinball, portnoy
-from censquant._engine.networks import DenseNetwork
-from censquant._engine.objectives import Portnoy
-from censquant._engine.training import Rows, TrainingConfig, train
+from censquant._engine.losses._grid import LEVEL_RULES, estimate_levels, pinball, portnoy
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.objectives._grid import Portnoy
+from censquant._engine.training._loop import TrainingConfig, train
+from censquant._engine.training._rows import Rows
 from censquant.survival import kaplan_meier
 
 Y_STAR = 10.0

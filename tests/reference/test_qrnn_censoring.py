@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from censquant import CQRNN
-from censquant._engine.losses import powell
+from censquant._engine.losses._grid import powell
 
 TAUS = np.array([0.1, 0.5, 0.9])
 

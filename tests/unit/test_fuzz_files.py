@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import censquant
-from censquant._engine.objectives import Pinball
-from censquant._engine.training import Checkpoint, TrainingConfig, train
+from censquant._engine.objectives._grid import Pinball
+from censquant._engine.training._checkpoint import Checkpoint
+from censquant._engine.training._loop import TrainingConfig, train
 from censquant._files import write_arrays
 from censquant._storage._persistence import from_part, open_file, to_part
 from censquant.exceptions import ModelFileError, TrainingDivergedError

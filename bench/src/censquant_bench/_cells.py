@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.training import side_by_side
+from censquant._engine.training._parallel import side_by_side
 from censquant._version import __version__
 from censquant.estimators import NeuralRegressor
 from censquant_bench._conventions import RunConventions

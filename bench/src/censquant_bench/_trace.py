@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.training import Run
+from censquant._engine.training._loop import Run
 from censquant_bench._score import judged_levels
 from censquant_bench._train_test import TrainTestData
 from censquant_bench.metrics import true_quantile_mse

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from censquant._engine.training import Rows
+from censquant._engine.training._rows import Rows
 from censquant.survival import kaplan_meier
 from censquant_bench.paper._as_published import EventCurvePinball, MixedUpNormalLikelihood
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from censquant._engine.training import side_by_side
+from censquant._engine.training._parallel import side_by_side
 from censquant._rows._fit_data import FitData
 from censquant._rows._row_order import canonical_order
 from censquant._validation import check_integer

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from censquant._engine.training import side_by_side, stop_if_asked
+from censquant._engine.training._parallel import side_by_side, stop_if_asked
 from censquant._trees._bins import assign_bins, edges_of, stride
 from censquant._trees._boosting_kernels import (
     N_BINS,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from censquant._compile import exact
-from censquant._engine.losses import NORMAL, standard_loss
+from censquant._engine._families import NORMAL, standard_loss
 
 N_BINS = 64
 NO_CUT = 255  # no bin lies beyond it, so all rows go to the first child

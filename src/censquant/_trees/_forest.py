@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.tree import ExtraTreeRegressor
 
 from censquant._compile import exact
-from censquant._engine.training import side_by_side
+from censquant._engine.training._parallel import side_by_side
 from censquant._typing import Floats
 from censquant.survival import kaplan_meier
 

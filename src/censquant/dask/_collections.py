@@ -8,7 +8,8 @@ import dask.dataframe
 import numpy as np
 from dask import delayed
 
-from censquant._engine.training import Objective, Rows
+from censquant._engine.training._loop import Objective
+from censquant._engine.training._rows import Rows
 from censquant.dask._cluster import Session
 from censquant.dask._reading import Layout, Reader, Table, read_numbers, read_table
 from censquant.dask._rounds import Replica

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from censquant._engine.training import TrainingConfig
+from censquant._engine.training._loop import TrainingConfig
 from censquant._progress import Bar
 from censquant._validation import check_integer
 from censquant.dask._checkpoint import RoundCheckpoint, stored_replicas

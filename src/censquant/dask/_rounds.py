@@ -10,15 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.networks import Network
-from censquant._engine.training import (
-    Objective,
-    Rows,
-    Run,
-    TrainingConfig,
-    side_by_side,
-    validation_loss,
-)
+from censquant._engine.networks._network import Network
+from censquant._engine.training._loop import Objective, Run, TrainingConfig, validation_loss
+from censquant._engine.training._parallel import side_by_side
+from censquant._engine.training._rows import Rows
 from censquant.dask._shuffle import shuffled
 
 State = dict[str, NDArray[Any]]

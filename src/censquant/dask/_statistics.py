@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from censquant._engine.training import FeatureMoments
+from censquant._engine.training._shards import FeatureMoments
 from censquant._typing import Floats
 from censquant.dask._time_sketch import TimeSketch
 from censquant.estimators.neural import RowSummary

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from censquant._engine.training import side_by_side
+from censquant._engine.training._parallel import side_by_side
 from censquant._frames import Output, labelled
 from censquant._rows._features import dense, feature_names, note_of_far_features
 from censquant._typing import Floats

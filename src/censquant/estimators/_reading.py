@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._engine.training import side_by_side
+from censquant._engine.training._parallel import side_by_side
 from censquant._rows._features import dense
 from censquant._typing import Floats
 from censquant._warn import warn_once

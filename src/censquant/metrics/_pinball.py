@@ -19,7 +19,7 @@ from censquant.survival import Target
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE
 
 if TYPE_CHECKING:
-    from censquant._engine.losses import MarginalPinball
+    from censquant._engine.losses._grid import MarginalPinball
 
 # Levels scored at a time, which bounds the memory of the sum over a fine grid.
 _LEVELS_AT_A_TIME = 8
@@ -225,7 +225,7 @@ def _marginal_loss(
     quantiles that are too early. Such rows are scored as censored where the curve ends.
     """
     # The package of losses loads numba, which most metrics do not need.
-    from censquant._engine.losses import MarginalPinball
+    from censquant._engine.losses._grid import MarginalPinball
 
     train = read_train(y_train, target)
     if not train.event.all():

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from censquant._engine.losses import LEVEL_RULES, pinball, portnoy
+from censquant._engine.losses._grid import LEVEL_RULES, pinball, portnoy
 from censquant._validation import check_choice, check_number
 from censquant.quantiles._grid import check_quantiles
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from censquant._engine.networks import FloatArray, State
+from censquant._engine.networks._network import FloatArray, State
 
 _PREDICTION_ROWS = 1_024
 

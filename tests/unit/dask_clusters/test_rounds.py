@@ -9,9 +9,10 @@ from dask.sizeof import sizeof
 from hypothesis import given
 from hypothesis import strategies as st
 
-from censquant._engine.networks import DenseNetwork
-from censquant._engine.objectives import Pinball
-from censquant._engine.training import Rows, TrainingConfig, validation_loss
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.objectives._grid import Pinball
+from censquant._engine.training._loop import TrainingConfig, validation_loss
+from censquant._engine.training._rows import Rows
 from censquant.dask._rounds import (
     Contribution,
     Job,

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import gumbel_l, gumbel_r, laplace_asymmetric, norm
 
-from censquant._engine.losses import (
-    GUMBEL,
-    MIRRORED_GUMBEL,
-    NORMAL,
+from censquant._engine._families import GUMBEL, MIRRORED_GUMBEL, NORMAL
+from censquant._engine.losses._likelihoods import (
     asymmetric_laplace_levels,
     calibration_penalty,
     location_scale_levels,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._engine.losses import add_crossing_penalty
+from censquant._engine.losses._grid import add_crossing_penalty
 from oracles import slow_crossing_penalty
 from strategies import loss_rows
 

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from scipy.special import owens_t as scipy_owens_t
 from scipy.stats import laplace_asymmetric, lognorm, weibull_min
 
-from censquant._engine.losses import (
-    GUMBEL,
+from censquant._engine._families import GUMBEL, NORMAL
+from censquant._engine.losses._crps import (
     LARGEST_SPREAD,
-    NORMAL,
-    SMALLEST_SCALE,
     asymmetric_laplace_crps,
     log_time_crps,
+    owens_t,
 )
-from censquant._engine.losses._crps import owens_t
+from censquant._engine.losses._likelihoods import SMALLEST_SCALE
 from strategies import LikelihoodRows, likelihood_rows
 
 FAMILIES = {"log-normal": NORMAL, "weibull": GUMBEL}

@@ -8,19 +8,19 @@ from scipy.special import log_ndtr
 from scipy.stats import gumbel_l, gumbel_r, laplace_asymmetric, norm
 
 from censquant._engine._families import (
+    GUMBEL,
+    MIRRORED_GUMBEL,
+    NORMAL,
     _exponential,
     _mirrored_gumbel_survival,
     _normal_hazard,
 )
-from censquant._engine.losses import (
-    GUMBEL,
-    MIRRORED_GUMBEL,
-    NORMAL,
+from censquant._engine.losses._likelihoods import (
     SMALLEST_SCALE,
+    _softplus,
     asymmetric_laplace,
     location_scale,
 )
-from censquant._engine.losses._likelihoods import _softplus
 from oracles import precise_asymmetric_laplace, slow_asymmetric_laplace, slow_location_scale
 from strategies import likelihood_rows
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._engine.losses import MarginalPinball
+from censquant._engine.losses._grid import MarginalPinball
 from oracles import loop_censoring_kaplan_meier, slow_marginal_pinball
 from strategies import repetitions, survival_data
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._engine.losses import pinball
+from censquant._engine.losses._grid import pinball
 from oracles import slow_pinball
 from strategies import loss_rows
 

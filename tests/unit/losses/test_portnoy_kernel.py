@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._engine.losses import LEVEL_RULES, estimate_levels, portnoy
+from censquant._engine.losses._grid import LEVEL_RULES, estimate_levels, portnoy
 from oracles import slow_level, slow_portnoy
 from strategies import loss_rows
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._engine.losses import pinball, powell
+from censquant._engine.losses._grid import pinball, powell
 from oracles import slow_powell
 from strategies import loss_rows
 

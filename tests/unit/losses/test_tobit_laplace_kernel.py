@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import laplace_asymmetric
 
-from censquant._engine.losses import powell, tobit_laplace
+from censquant._engine.losses._grid import powell, tobit_laplace
 
 TAUS = np.array([0.1, 0.5, 0.9])
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from censquant._engine.networks import Adam
+from censquant._engine.networks._dense import Adam
 
 
 def start(n=40):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from censquant._engine.networks import ACTIVATIONS, DenseNetwork
 from censquant._engine.networks import _dense as dense_module
+from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
 
 MODULES = {
     "relu": torch.nn.ReLU,

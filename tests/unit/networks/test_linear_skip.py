@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from censquant._engine.networks import DenseNetwork, LinearSkip
+from censquant._engine.networks._combined import LinearSkip
+from censquant._engine.networks._dense import DenseNetwork
 
 X = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
 COEFFICIENTS = np.array([1.0, -2.0, 0.5])

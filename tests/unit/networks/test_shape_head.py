@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip, ShapeHead
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.networks._heads import ShapeHead
 from toys import shape_head
 
 TOLERANCE = {np.float64: 3e-6, np.float32: 3e-5}

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from censquant._engine.networks import DenseNetwork, HeadedNetwork, IncreasingHead, StackedNetwork
-from censquant._engine.objectives import Portnoy
-from censquant._engine.training import TrainingConfig, train
+from censquant._engine.networks._combined import HeadedNetwork, StackedNetwork
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.networks._heads import IncreasingHead
+from censquant._engine.objectives._grid import Portnoy
+from censquant._engine.training._loop import TrainingConfig, train
 from toys import censored_rows, shape_head
 
 X = np.random.default_rng(0).normal(size=(7, 2)).astype(np.float32)

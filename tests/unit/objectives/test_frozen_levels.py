@@ -5,10 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from censquant._engine.losses import LEVEL_RULES, estimate_levels
-from censquant._engine.objectives import FrozenLevels, Pinball
+from censquant._engine.losses._grid import LEVEL_RULES, estimate_levels
 from censquant._engine.objectives import _grid as module
-from censquant._engine.training import Checkpoint, TrainingConfig, train
+from censquant._engine.objectives._grid import FrozenLevels, Pinball
+from censquant._engine.training._checkpoint import Checkpoint
+from censquant._engine.training._loop import TrainingConfig, train
 from toys import TAUS, Recorder, censored_rows, dense, portnoy_objective, stop_after
 
 CONFIG = TrainingConfig(max_epochs=8, batch_size=16, learning_rate=0.03)

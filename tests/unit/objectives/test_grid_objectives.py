@@ -5,9 +5,9 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from censquant._engine.losses import LEVEL_RULES, MarginalPinball
-from censquant._engine.objectives import GridObjective, Pinball, Portnoy
-from censquant._engine.training import Rows
+from censquant._engine.losses._grid import LEVEL_RULES, MarginalPinball
+from censquant._engine.objectives._grid import GridObjective, Pinball, Portnoy
+from censquant._engine.training._rows import Rows
 from oracles import slow_crossing_penalty, slow_pinball, slow_portnoy
 from toys import TAUS, censored_rows
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import gumbel_l, gumbel_r, laplace_asymmetric, norm
 
-from censquant._engine.losses import SMALLEST_SCALE
-from censquant._engine.objectives import (
+from censquant._engine.losses._likelihoods import SMALLEST_SCALE
+from censquant._engine.objectives._likelihoods import (
     AsymmetricLaplaceLikelihood,
     GumbelLikelihood,
+    Likelihood,
     NormalLikelihood,
 )
-from censquant._engine.objectives._likelihoods import Likelihood
 from oracles import slow_asymmetric_laplace, slow_location_scale
 from toys import censored_rows
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from lifelines import KaplanMeierFitter
 
-from censquant._engine.objectives import ObservedPinball, Pinball, WeightedPinball
-from censquant._engine.training import Rows, TrainingConfig, train
+from censquant._engine.objectives._grid import ObservedPinball, Pinball, WeightedPinball
+from censquant._engine.training._loop import TrainingConfig, train
+from censquant._engine.training._rows import Rows
 from censquant.survival._kaplan_meier import inverse_censoring_weights
 from oracles import loop_censoring_kaplan_meier, slow_pinball, step_value
 from strategies import survival_data

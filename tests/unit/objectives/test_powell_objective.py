@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from censquant._engine.objectives import Powell
-from censquant._engine.training import Rows
+from censquant._engine.objectives._grid import Powell
+from censquant._engine.training._rows import Rows
 from oracles import slow_powell
 from toys import TAUS, censored_rows
 

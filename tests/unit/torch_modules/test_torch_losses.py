@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._engine.losses import LEVEL_RULES, pinball, portnoy
+from censquant._engine.losses._grid import LEVEL_RULES, pinball, portnoy
 from censquant.torch import pinball_loss, portnoy_loss
 from strategies import loss_rows
 

@@ -34,9 +34,10 @@ def test_the_sentence_is_that_of_the_package(monkeypatch):
 def test_everything_else_runs_without_torch():
     code = """
 import numpy as np
-from censquant._engine.networks import DenseNetwork
-from censquant._engine.objectives import Portnoy
-from censquant._engine.training import Rows, TrainingConfig, train
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.objectives._grid import Portnoy
+from censquant._engine.training._loop import TrainingConfig, train
+from censquant._engine.training._rows import Rows
 rng = np.random.default_rng(0)
 rows = Rows.from_arrays(np.ones((9, 1)), time=np.arange(9), event=np.arange(9) % 2 == 0)
 network = DenseNetwork([1, 4, 2], rng=rng)

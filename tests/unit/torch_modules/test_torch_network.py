@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from censquant._engine.networks import DenseNetwork
-from censquant._engine.training import TrainingConfig, train
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.training._loop import TrainingConfig, train
 from censquant.torch import TorchNetwork
 from toys import TAUS, censored_rows, portnoy_objective
 

@@ -11,9 +11,13 @@ import pandas as pd
 import pytest
 import torch
 
-from censquant._engine.networks import DenseNetwork, HeadedNetwork, IncreasingHead
-from censquant._engine.objectives import Pinball, ShapeLikelihood, WeightedPinball
-from censquant._engine.training import Checkpoint, StepDecay, TrainingConfig, train
+from censquant._engine.networks._combined import HeadedNetwork
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.networks._heads import IncreasingHead
+from censquant._engine.objectives._grid import Pinball, WeightedPinball
+from censquant._engine.objectives._likelihoods import ShapeLikelihood
+from censquant._engine.training._checkpoint import Checkpoint
+from censquant._engine.training._loop import StepDecay, TrainingConfig, train
 from censquant.exceptions import ModelFileError
 from censquant.torch import TorchNetwork
 from model_files import rewrite

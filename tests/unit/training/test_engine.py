@@ -5,18 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from censquant._engine.networks import DenseNetwork, HeadedNetwork, LinearSkip
-from censquant._engine.objectives import Pinball, ShapeLikelihood
-from censquant._engine.training import (
-    Rows,
-    StepDecay,
-    TrainingConfig,
-    WarmupCosine,
-    train,
-)
-from censquant._engine.training import (
-    _loop as _engine,
-)
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.objectives._grid import Pinball
+from censquant._engine.objectives._likelihoods import ShapeLikelihood
+from censquant._engine.training import _loop as _engine
+from censquant._engine.training._loop import StepDecay, TrainingConfig, WarmupCosine, train
+from censquant._engine.training._rows import Rows
 from censquant.exceptions import TrainingDivergedError
 from toys import (
     TAUS,

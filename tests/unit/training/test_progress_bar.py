@@ -4,7 +4,8 @@ import threading
 import numpy as np
 import pytest
 
-from censquant._engine.training import ProgressBar, TrainingConfig, side_by_side, train
+from censquant._engine.training._loop import ProgressBar, TrainingConfig, train
+from censquant._engine.training._parallel import side_by_side
 from toys import censored_rows, dense, portnoy_objective, stop_after
 
 

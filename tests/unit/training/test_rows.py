@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from censquant._engine.training import Rows
+from censquant._engine.training._rows import Rows
 from toys import censored_rows
 
 

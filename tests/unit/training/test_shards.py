@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from block_streams import ArrayBlocks, Killed, plain, table_of
-from censquant._engine.objectives import ObservedPinball, Pinball, Portnoy
-from censquant._engine.training import Rows, ShardFolder, TrainingConfig, train, write_shards
+from censquant._engine.objectives._grid import ObservedPinball, Pinball, Portnoy
 from censquant._engine.training import _shard_writer as writer
+from censquant._engine.training._loop import TrainingConfig, train
+from censquant._engine.training._rows import Rows
+from censquant._engine.training._shard_writer import write_shards
+from censquant._engine.training._shards import ShardFolder
 from censquant.exceptions import ModelFileError
 from censquant.survival._transform import TimeTransform
 from toys import dense

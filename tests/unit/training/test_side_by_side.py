@@ -9,14 +9,10 @@ import pytest
 import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from censquant._engine.training import (
-    Checkpoint,
-    TrainingConfig,
-    _parallel,
-    side_by_side,
-    stop_if_asked,
-    train,
-)
+from censquant._engine.training import _parallel
+from censquant._engine.training._checkpoint import Checkpoint
+from censquant._engine.training._loop import TrainingConfig, train
+from censquant._engine.training._parallel import side_by_side, stop_if_asked
 from toys import censored_rows, dense, portnoy_objective
 
 PATIENCE = 600  # seconds after which a thread that should have moved counts as stuck
@@ -303,7 +299,8 @@ SCRIPT = """
 import sys
 import threading
 import numpy as np
-from censquant._engine.training import TrainingConfig, side_by_side, train
+from censquant._engine.training._loop import TrainingConfig, train
+from censquant._engine.training._parallel import side_by_side
 from toys import Recorder, censored_rows, dense, portnoy_objective
 
 n_jobs = int(sys.argv[1])

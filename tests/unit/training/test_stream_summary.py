@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant._engine.training import StreamSummary
 from censquant._engine.training import _shards as _summary
+from censquant._engine.training._shards import StreamSummary
 
 
 def summary_of(x, time, event, weight, n_parts, seed=0):

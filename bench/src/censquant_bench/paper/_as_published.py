@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._compile import exact
-from censquant._engine.objectives import NormalLikelihood, WeightedPinball
-from censquant._engine.training import Rows
+from censquant._engine.objectives._grid import WeightedPinball
+from censquant._engine.objectives._likelihoods import NormalLikelihood
+from censquant._engine.training._rows import Rows
 from censquant.estimators import DeepQuantReg, LogNormalNN
 from censquant.survival import Target, kaplan_meier
 from censquant.survival._transform import TimeTransform

@@ -45,7 +45,7 @@ class Checkpoint:
 
     Examples
     --------
-    >>> from censquant._engine.training import Checkpoint
+    >>> from censquant._engine.training._checkpoint import Checkpoint
     >>> Checkpoint("run.ckpt", every=5).for_member(2).path
     'run.ckpt.2'
     """

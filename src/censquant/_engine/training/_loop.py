@@ -129,7 +129,7 @@ class TrainingConfig:
 
     Examples
     --------
-    >>> from censquant._engine.training import TrainingConfig
+    >>> from censquant._engine.training._loop import TrainingConfig
     >>> TrainingConfig(max_epochs=20).learning_rate
     0.01
     """
@@ -362,9 +362,10 @@ def train(
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant._engine.networks import DenseNetwork
-    >>> from censquant._engine.objectives import Portnoy
-    >>> from censquant._engine.training import Rows, TrainingConfig, train
+    >>> from censquant._engine.networks._dense import DenseNetwork
+    >>> from censquant._engine.objectives._grid import Portnoy
+    >>> from censquant._engine.training._loop import TrainingConfig, train
+    >>> from censquant._engine.training._rows import Rows
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(size=(200, 1))
     >>> rows = Rows.from_arrays(x, time=1 + x[:, 0], event=rng.random(200) < 0.7)

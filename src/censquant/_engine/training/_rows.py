@@ -32,7 +32,7 @@ class Rows:
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant._engine.training import Rows
+    >>> from censquant.engine import Rows
     >>> rows = Rows.from_arrays(np.zeros((3, 2)), time=np.arange(3), event=np.ones(3, bool))
     >>> rows.take(np.array([2])).time
     array([2.], dtype=float32)
@@ -151,7 +151,7 @@ class RowSource(Protocol):
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant._engine.training import Rows, RowSource
+    >>> from censquant._engine.training._rows import RowSource, Rows
     >>> source: RowSource = Rows.from_arrays(
     ...     np.zeros((5, 2)), time=np.arange(5), event=np.ones(5, bool)
     ... )

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from censquant._engine.training import stop_if_asked
+from censquant._engine.training._parallel import stop_if_asked
 from censquant._progress import Bar
 from censquant._rows._cross_fit import FitResult, FitTask, Folds, cross_fit
 from censquant._rows._fit_data import FitData

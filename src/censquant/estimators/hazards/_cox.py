@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from censquant._engine.training import side_by_side
+from censquant._engine.training._parallel import side_by_side
 from censquant._rows._features import dense
 from censquant._storage._parts import Arrays, check_arrays
 from censquant._typing import Floats

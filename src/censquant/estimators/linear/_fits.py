@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.training import side_by_side
+from censquant._engine.training._parallel import side_by_side
 from censquant._typing import Floats
 from censquant.estimators.linear._design import Design, DistinctRows, independent_columns
 from censquant.estimators.linear._methods import (

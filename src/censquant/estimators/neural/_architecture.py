@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant._engine.networks import (
-    ACTIVATIONS,
-    DenseNetwork,
-    HeadedNetwork,
-    IncreasingHead,
-    LinearSkip,
-    Network,
-    ShapeHead,
-    StackedNetwork,
-)
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, StackedNetwork
+from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
+from censquant._engine.networks._heads import IncreasingHead, ShapeHead
+from censquant._engine.networks._network import Network
 from censquant._storage._parts import Arrays, check_arrays, expect
 from censquant._validation import check_choice, check_integer, check_number, check_sizes
 from censquant.exceptions import ModelFileError

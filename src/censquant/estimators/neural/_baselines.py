@@ -1,6 +1,6 @@
 """Networks with other answers to censoring: weights of events, or none at all."""
 
-from censquant._engine.objectives import ObservedPinball, WeightedPinball
+from censquant._engine.objectives._grid import ObservedPinball, WeightedPinball
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.survival import Target
 from censquant.survival._transform import TimeTransform

@@ -7,10 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant._engine.losses import LEVEL_RULES
-from censquant._engine.networks import Network
-from censquant._engine.objectives import FrozenLevels, Portnoy, Powell, TobitLaplace
-from censquant._engine.training import Callback, Checkpoint, Objective, RowSource, TrainingConfig
+from censquant._engine.losses._grid import LEVEL_RULES
+from censquant._engine.networks._network import Network
+from censquant._engine.objectives._grid import FrozenLevels, Portnoy, Powell, TobitLaplace
+from censquant._engine.training._checkpoint import Checkpoint
+from censquant._engine.training._loop import Callback, Objective, TrainingConfig
+from censquant._engine.training._rows import RowSource
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._training import History
@@ -164,7 +166,7 @@ class CQRNN(NeuralRegressor):
             fixed day), ``known_censoring_loss`` is minimised instead: it needs no estimated
             weights.
         callbacks : sequence of Callback
-            Called after every epoch; see :mod:`censquant._engine.training`.
+            Called after every epoch; see :class:`censquant.engine.Callback`.
         checkpoint : Checkpoint, optional
             Writes the training to a file and resumes from it after a stop.
 

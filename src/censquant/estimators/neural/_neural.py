@@ -13,21 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from censquant._engine.networks import Network
-from censquant._engine.objectives import Powell
-from censquant._engine.training import (
-    Callback,
-    Checkpoint,
-    Objective,
-    ProgressBar,
-    RowSource,
-    Scaling,
-    ShardFolder,
-    StreamSummary,
-    TrainingConfig,
-    train,
-    write_shards,
-)
+from censquant._engine.networks._network import Network
+from censquant._engine.objectives._grid import Powell
+from censquant._engine.training._checkpoint import Checkpoint
+from censquant._engine.training._loop import Callback, Objective, ProgressBar, TrainingConfig, train
+from censquant._engine.training._rows import RowSource
+from censquant._engine.training._shard_writer import Scaling, write_shards
+from censquant._engine.training._shards import ShardFolder, StreamSummary
 from censquant._rows._features import (
     check_features,
     dense,
@@ -100,7 +92,7 @@ n_features_in_, feature_names_in_
     --------
     >>> from censquant.datasets import make_norm_linear
     >>> from censquant.estimators import NeuralRegressor
-    >>> from censquant._engine.objectives import Portnoy
+    >>> from censquant._engine.objectives._grid import Portnoy
     >>> class InterpolatingNN(NeuralRegressor):
     ...     def _make_objective(self, taus, target, transform):
     ...         return Portnoy(taus, "interpolate")
@@ -170,7 +162,7 @@ n_features_in_, feature_names_in_
         rng: np.random.Generator,
         **options: Any,
     ) -> tuple[Network, History]:
-        """Train one network; ``options`` go to :func:`censquant._engine.training.train`."""
+        """Train one network; ``options`` go to :func:`censquant.engine.train`."""
         network = self._make_network(rows, objective, rng)
         return network, train(network, objective, rows, config, rng, **options)
 
@@ -210,7 +202,7 @@ n_features_in_, feature_names_in_
         sample_weight : array-like of shape (n,), optional
             Whole numbers count a row so many times; other weights scale its loss.
         callbacks : sequence of Callback
-            Called after every epoch; see :mod:`censquant._engine.training`.
+            Called after every epoch; see :class:`censquant.engine.Callback`.
         checkpoint : Checkpoint, optional
             Writes the training to a file and resumes from it after a stop.
 

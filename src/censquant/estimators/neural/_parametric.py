@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from censquant._engine.networks import Network
-from censquant._engine.objectives import (
+from censquant._engine.networks._network import Network
+from censquant._engine.objectives._likelihoods import (
     AsymmetricLaplaceCRPS,
     AsymmetricLaplaceLikelihood,
     GumbelLikelihood,
@@ -14,7 +14,8 @@ from censquant._engine.objectives import (
     NormalLikelihood,
     WeibullCRPS,
 )
-from censquant._engine.training import Objective, RowSource, TrainingConfig
+from censquant._engine.training._loop import Objective, TrainingConfig
+from censquant._engine.training._rows import RowSource
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
@@ -58,7 +59,7 @@ n_features_in_, feature_names_in_
     --------
     >>> from censquant.datasets import make_norm_linear
     >>> from censquant.estimators import ParametricRegressor
-    >>> from censquant._engine.objectives import NormalLikelihood
+    >>> from censquant._engine.objectives._likelihoods import NormalLikelihood
     >>> class NormalNN(ParametricRegressor):
     ...     def _make_objective(self, taus, target, transform):
     ...         return self._bounded(NormalLikelihood(), target, transform)

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.training import Objective, Rows
+from censquant._engine.training._loop import Objective
+from censquant._engine.training._rows import Rows
 from censquant._rows._row_order import order_by_content
 from censquant._typing import Floats
 from censquant.survival._transform import TimeTransform

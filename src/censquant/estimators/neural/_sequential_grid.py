@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.networks import Network, StackedNetwork
-from censquant._engine.objectives import Portnoy
-from censquant._engine.training import Objective, Rows, RowSource, TrainingConfig, train
+from censquant._engine.networks._combined import StackedNetwork
+from censquant._engine.networks._network import Network
+from censquant._engine.objectives._grid import Portnoy
+from censquant._engine.training._loop import Objective, TrainingConfig, train
+from censquant._engine.training._rows import Rows, RowSource
 from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.estimators.neural._neural import NeuralRegressor

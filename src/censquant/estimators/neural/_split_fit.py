@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from censquant._engine.networks import Network
-from censquant._engine.training import FeatureMoments, Rows, TrainingConfig
+from censquant._engine.networks._network import Network
+from censquant._engine.training._loop import TrainingConfig
+from censquant._engine.training._rows import Rows
+from censquant._engine.training._shards import FeatureMoments
 from censquant._rows._features import (
     check_features,
     dense,

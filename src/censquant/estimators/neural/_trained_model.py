@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine.networks import Network, State
-from censquant._engine.objectives import FormulaDistribution, average_of
-from censquant._engine.training import Objective
+from censquant._engine.networks._network import Network, State
+from censquant._engine.objectives._distributions import FormulaDistribution, average_of
+from censquant._engine.training._loop import Objective
 from censquant._rows._features import refuse_overflow
 from censquant._typing import Floats
 from censquant.estimators.neural._preparation import FeatureScale

@@ -10,22 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from censquant._engine.networks import (
-    ACTIVATIONS,
-    DenseNetwork,
-    HeadedNetwork,
-    IncreasingHead,
-    Network,
-)
-from censquant._engine.training import (
-    Callback,
-    Checkpoint,
-    Objective,
-    Rows,
-    RowSource,
-    TrainingConfig,
-    side_by_side,
-)
+from censquant._engine.networks._combined import HeadedNetwork
+from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
+from censquant._engine.networks._heads import IncreasingHead
+from censquant._engine.networks._network import Network
+from censquant._engine.training._checkpoint import Checkpoint
+from censquant._engine.training._loop import Callback, Objective, TrainingConfig
+from censquant._engine.training._parallel import side_by_side
+from censquant._engine.training._rows import Rows, RowSource
 from censquant._seeds import seed_sequence
 from censquant._trees._bins import stride
 from censquant._trees._follow_up import FollowUp

@@ -3,7 +3,7 @@
 import pytest
 
 from censquant import CQRNN
-from censquant._engine.objectives import Powell, TobitLaplace
+from censquant._engine.objectives._grid import Powell, TobitLaplace
 from censquant.datasets import make_norm_linear
 
 

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import censquant
 from censquant import CQRNN, Checkpoint
-from censquant._engine.objectives import Portnoy, Powell
+from censquant._engine.objectives._grid import Portnoy, Powell
 from censquant.datasets import make_norm_linear
 from censquant.exceptions import ModelFileError
 from toys import Recorder, stop_after

@@ -21,8 +21,8 @@ from censquant import (
     UncensoredOnlyNN,
     WeibullNN,
 )
-from censquant._engine.training import Checkpoint
 from censquant._engine.training import _shard_writer as writer
+from censquant._engine.training._checkpoint import Checkpoint
 from censquant.exceptions import ConstantFeatureWarning
 from censquant.io import TableError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from censquant import AsymmetricLaplaceNN, LogNormalNN, WeibullNN
-from censquant._engine.objectives import (
+from censquant._engine.objectives._likelihoods import (
     AsymmetricLaplaceLikelihood,
     GumbelLikelihood,
     NormalLikelihood,

@@ -9,7 +9,7 @@ from scipy.stats import gumbel_l, laplace_asymmetric, norm
 
 import censquant
 from censquant import CQRNN, AsymmetricLaplaceNN, LogNormalNN, WeibullNN
-from censquant._engine.losses import SMALLEST_SCALE
+from censquant._engine.losses._likelihoods import SMALLEST_SCALE
 from censquant.datasets import make_weibull
 
 DATA = make_weibull(120, random_state=0)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from censquant import AsymmetricLaplaceNN, LogNormalNN, WeibullNN, load_model
-from censquant._engine.losses import calibration_penalty
-from censquant._engine.objectives import LogNormalCRPS, NormalLikelihood, WeibullCRPS
-from censquant._engine.training import Rows
+from censquant._engine.losses._likelihoods import calibration_penalty
+from censquant._engine.objectives._likelihoods import LogNormalCRPS, NormalLikelihood, WeibullCRPS
+from censquant._engine.training._rows import Rows
 from censquant.datasets import make_weibull
 
 DATA = make_weibull(120, random_state=0)

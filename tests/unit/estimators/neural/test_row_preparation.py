@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from censquant._engine.training import Rows
+from censquant._engine.training._rows import Rows
 from censquant._rows._row_order import (
     _hash_rows,
     arrangement,

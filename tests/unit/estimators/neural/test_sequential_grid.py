@@ -7,9 +7,11 @@ import pytest
 
 import censquant
 from censquant import Checkpoint, LinearQuantileRegressor, SequentialGridNN
-from censquant._engine.networks import DenseNetwork, StackedNetwork
-from censquant._engine.objectives import Pinball
-from censquant._engine.training import ProgressBar, Rows, TrainingConfig
+from censquant._engine.networks._combined import StackedNetwork
+from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine.objectives._grid import Pinball
+from censquant._engine.training._loop import ProgressBar, TrainingConfig
+from censquant._engine.training._rows import Rows
 from censquant.datasets import make_norm_linear
 from censquant.estimators.neural import _neural
 from censquant.estimators.neural._sequential_grid import _CensoringLevels

@@ -9,8 +9,8 @@ from scipy.stats import gumbel_l, norm
 
 import censquant
 from censquant import CQRNN, ShapeNN
-from censquant._engine.networks import ShapeHead
-from censquant._engine.training import Checkpoint
+from censquant._engine.networks._heads import ShapeHead
+from censquant._engine.training._checkpoint import Checkpoint
 from censquant._files import read_arrays
 from censquant.datasets import make_lognorm, make_norm_4d, make_norm_linear, make_weibull
 from censquant.quantiles._distribution_curve import DistributionCurve

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from censquant._engine.training import stop_if_asked
+from censquant._engine.training._parallel import stop_if_asked
 from censquant._rows._cross_fit import (
     NEVER,
     FitTask,
