@@ -22,7 +22,8 @@ from censquant import (
     UncensoredOnlyNN,
     WeibullNN,
 )
-from censquant._trees._follow_up import ReachRule
+from censquant._storage._codec import Writer
+from censquant._trees._follow_up import FEATURES, ReachRule
 from censquant.datasets import (
     load_gbsg2,
     make_exponential,
@@ -60,6 +61,13 @@ def quantiles(fitted, rows=X):
     return fitted.predict_quantiles(rows, beyond="extrapolate")
 
 
+def follow_up_arrays(fitted):
+    """Arrays of the model of follow-up, as a file holds them."""
+    writer = Writer()
+    writer.add({"follow_up": FEATURES["follow_up"]}, fitted)
+    return writer.arrays
+
+
 def assert_same_reach(changed, rows, expected, expected_rows):
     """The same levels are identified.
 
@@ -70,8 +78,9 @@ def assert_same_reach(changed, rows, expected, expected_rows):
     """
     reach = expected.identified_level(expected_rows)
     np.testing.assert_allclose(changed.identified_level(rows), reach, rtol=0, atol=1e-13)
-    for name, array in expected._follow_up.state().items():
-        np.testing.assert_array_equal(changed._follow_up.state()[name], array, err_msg=name)
+    arrays = follow_up_arrays(changed)
+    for name, array in follow_up_arrays(expected).items():
+        np.testing.assert_array_equal(arrays[name], array, err_msg=name)
     hidden, expected_hidden = (
         np.isnan(model.predict_quantiles(at, beyond="nan"))
         for model, at in ((changed, rows), (expected, expected_rows))

@@ -23,7 +23,8 @@ from censquant._engine.objectives._grid import Pinball
 from censquant._engine.training._checkpoint import Checkpoint
 from censquant._engine.training._loop import TrainingConfig, train
 from censquant._files import write_arrays
-from censquant._storage._persistence import from_part, open_file, to_part
+from censquant._storage._codec import from_part, to_part
+from censquant._storage._persistence import open_file
 from censquant.exceptions import ModelFileError, TrainingDivergedError
 from mutations import mutated_file, mutated_lines, sign
 from toys import TAUS, censored_rows, dense, stop_after

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from censquant._rows._encoder import MOST_LEVELS, CategoryRule, FrameEncoder, NumberRule, Rule
-from censquant._storage._parts import Part, check_arrays, expect
+from censquant._storage._codec import Array, check_arrays
+from censquant._storage._parts import Part, expect
 from censquant.exceptions import ModelFileError
 
 _CLASS = "FrameEncoder"
@@ -50,8 +51,8 @@ def restored_encoder(part: Part, names: Sequence[str]) -> FrameEncoder:
     """Return the encoder that :func:`encoder_part` made a part of."""
     if part.class_name != _CLASS or part.parameters or part.parts or not part.fitted:
         raise ModelFileError("holds something else in the place of its encoder of columns.")
-    n_columns = len(names)
-    check_arrays(part.arrays, {"kinds": ("u1", (n_columns,)), "medians": ("f8", (n_columns,))})
+    shape = (len(names),)
+    check_arrays(part.arrays, {"kinds": Array("u1", shape), "medians": Array("f8", shape)})
     kinds = part.arrays["kinds"].tolist()
     medians = part.arrays["medians"].tolist()
     entries = dict(expect("categories", part.description["categories"], dict))

@@ -1,7 +1,7 @@
 """Parts: what a model file holds of an object, as plain data that nests."""
 
 from collections import UserList
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from reprlib import Repr
 from typing import Any
@@ -142,28 +142,6 @@ def is_fitted(estimator: Any) -> bool:
     except NotFittedError:
         return False
     return True
-
-
-def check_arrays(
-    arrays: Mapping[str, NDArray[Any]],
-    expected: Mapping[str, tuple[str, tuple[int, ...]]],
-    *,
-    may_be_nan: tuple[str, ...] = (),
-) -> None:
-    """Refuse other arrays than those of the expected types and shapes, and numbers not finite.
-
-    Assignment would stretch an array that is too small. It is called before anything of these
-    shapes is allocated.
-    """
-    found = {name: (array.dtype.str[1:], array.shape) for name, array in arrays.items()}
-    if found != dict(expected):
-        raise ModelFileError(
-            "does not hold the arrays that its model needs: it is damaged, or network= is not the "
-            "factory of the fit."
-        )
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and name not in may_be_nan and not np.isfinite(array).all():
-            raise ModelFileError(f"holds numbers in {name!r} that are not finite.")
 
 
 class UnstorableError(TypeError):

@@ -3,69 +3,21 @@
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from censquant._files import in_one_line, read_arrays, write_arrays
-from censquant._storage._parts import (
-    Arrays,
-    Decoder,
-    Encoder,
-    Part,
-    UnstorableError,
-    check_arrays,
-    expect,
-    is_fitted,
-)
-from censquant._storage._sklearn_parts import transformer_from_part, transformer_to_part
-from censquant._validation import check_integer, check_number
+from censquant._storage._codec import class_of, from_part, to_part
+from censquant._storage._parts import Part
 from censquant.exceptions import ModelFileError
-from censquant.quantiles._grid import check_quantiles
-from censquant.survival._transform import TimeTransform
 
 if TYPE_CHECKING:
     from censquant.estimators._base import BaseQuantileRegressor
 
 Model = TypeVar("Model", bound="BaseQuantileRegressor")
+Opened = TypeVar("Opened")
 
 _KIND = "model"
 _NOTES = "notes"
-_TIMES = "unique_times"
-_RENAMED = {"LinearCQR": "LinearQuantileRegressor"}  # classes of files that version 0.1 wrote
-
-
-class Storable(Protocol):
-    """A fitted estimator that says itself how it becomes part of a file and comes back.
-
-    Parameters that cannot be stored are refused, unless ``_unstored_parameters`` names them: those
-    come back as None.
-    """
-
-    n_features_in_: int
-    quantiles_: NDArray[np.float64]
-    unique_times_: NDArray[np.float64]
-    follow_up_: tuple[float, float]
-    horizon_: float
-    time_transform_: TimeTransform
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's parameters."""
-        ...
-
-    def _to_part(self) -> Part:
-        """Return the fitted estimator as data, begun with :func:`fitted_part`."""
-        ...
-
-    @classmethod
-    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
-        """Return the estimator, begun with :func:`restored`."""
-        ...
-
-
-Stored = TypeVar("Stored", bound=Storable)
-Opened = TypeVar("Opened")
 
 
 def save_estimator(
@@ -193,7 +145,7 @@ def load_model(
 
 
 def _loaded(part: Part, network: Callable[..., Any] | None) -> "BaseQuantileRegressor":
-    _class_of(part.class_name)  # a transformer alone is not a model
+    class_of(part.class_name)  # a transformer alone is not a model
     if not part.fitted:
         raise ModelFileError("holds an estimator that was not fitted.")
     estimator: BaseQuantileRegressor = from_part(part, network)
@@ -223,153 +175,3 @@ def open_file(path: str | os.PathLike[str], make: Callable[[Part], Opened]) -> O
         raise ModelFileError(
             f"{os.fspath(path)!r} is not a consistent model file ({in_one_line(error)})."
         ) from None
-
-
-def to_part(estimator: Any) -> Part:
-    """Return an estimator of ours or a transformer of scikit-learn, fitted or not, as data."""
-    name = type(estimator).__name__
-    if not hasattr(estimator, "_to_part"):
-        return transformer_to_part(estimator)
-    if _exported(name) is not type(estimator):
-        raise TypeError(
-            f"{name} cannot be saved: a model file names classes that censquant exports, since no "
-            "code is stored."
-        )
-    if is_fitted(estimator):
-        part: Part = estimator._to_part()
-        return part
-    parameters, parts = parameters_of(estimator)
-    return Part(name, parameters, parts=parts, fitted=False)
-
-
-def from_part(part: Part, network: Callable[..., Any] | None = None) -> Any:
-    """Return the estimator or transformer that :func:`to_part` made a part of."""
-    if part.class_name.startswith("sklearn."):
-        return transformer_from_part(part)
-    cls = _class_of(part.class_name)
-    if part.fitted:
-        return cls._from_part(part, network)
-    return cls(**restored_parameters(part, network))
-
-
-def _exported(name: str) -> Any:
-    """Return what the package exports under a name, if it can be part of a file."""
-    import censquant
-
-    # Only names that this package exports are looked up: a file cannot name other code.
-    found = getattr(censquant, name) if name in censquant.__all__ else None
-    return found if isinstance(found, type) and hasattr(found, "_from_part") else None
-
-
-def _class_of(name: str) -> Any:
-    found = _exported(_RENAMED.get(name, name))
-    if found is None:
-        raise ModelFileError(f"holds an estimator that is not known here: {name[:40]!r}.")
-    return found
-
-
-def parameters_of(
-    estimator: Any, values: Mapping[str, Any] | None = None
-) -> tuple[dict[str, Any], dict[str, Part]]:
-    """Return constructor parameters as JSON can hold them, and the estimators among them.
-
-    ``values`` are used instead of those that the estimator has now.
-    """
-    values = estimator.get_params(deep=False) if values is None else values
-    encode = Encoder(to_part)
-    parameters = {}
-    for name, value in values.items():
-        try:
-            parameters[name] = encode(value, name)
-        except UnstorableError as error:
-            if name not in getattr(estimator, "_unstored_parameters", ("random_state",)):
-                raise TypeError(
-                    f"{type(estimator).__name__} cannot be saved: its parameter {name} is or "
-                    f"contains {error}, and a model file holds no code and no objects of other "
-                    "libraries."
-                ) from None
-            parameters[name] = None
-    return parameters, encode.parts
-
-
-def restored_parameters(part: Part, network: Callable[..., Any] | None) -> dict[str, Any]:
-    """Return what :func:`parameters_of` encoded."""
-    decode = Decoder(part, lambda inner: from_part(inner, network))
-    return {name: decode(value) for name, value in part.parameters.items()}
-
-
-def plain_history(history: Any) -> Any:
-    """Return records of a training, with what callbacks added to them, as JSON can hold them."""
-    return Encoder(to_part)(history, "history")
-
-
-def restored_history(part: Part) -> list[dict[str, Any]]:
-    """Return what :func:`plain_history` encoded."""
-    decode = Decoder(part, from_part)
-    records = expect("history", part.description["history"], list)
-    return [decode(expect("history", record, dict)) for record in records]
-
-
-def fitted_part(
-    estimator: Storable,
-    description: dict[str, Any],
-    arrays: Arrays,
-    *,
-    contents: tuple[str, ...] = (),
-    parameters: Mapping[str, Any] | None = None,
-) -> Part:
-    """Return a part with what estimators that transform time have in common and with their own."""
-    encoded, parts = parameters_of(estimator, parameters)
-    names = getattr(estimator, "feature_names_in_", None)
-    transform = estimator.time_transform_
-    common = {
-        "n_features": estimator.n_features_in_,
-        "feature_names": None if names is None else names.tolist(),
-        "quantiles": estimator.quantiles_.tolist(),
-        "time_transform": transform.to_dict(),
-        "follow_up": list(estimator.follow_up_),
-        "horizon": estimator.horizon_,
-    }
-    said = ["smallest and largest time", "distinct event times (at most 1000)"]
-    if names is not None:
-        said.append("feature names")
-    if (transform.center, transform.scale) != (0.0, 1.0):
-        said.append("mean and standard deviation of the times or their logarithms")
-    return Part(
-        type(estimator).__name__,
-        encoded,
-        {**common, **description},
-        {_TIMES: estimator.unique_times_, **arrays},
-        parts,
-        contents=(*said, *contents),
-    )
-
-
-def restored(cls: type[Stored], part: Part, network: Callable[..., Any] | None) -> Stored:
-    """Return an estimator with what :func:`fitted_part` wrote of all of them."""
-    entries = part.description
-    estimator = cls(**restored_parameters(part, network))
-    estimator.n_features_in_ = check_integer("n_features", entries["n_features"], minimum=1)
-    names = expect("feature_names", entries["feature_names"], list, type(None))
-    if names is not None:
-        if len(names) != estimator.n_features_in_ or not all(isinstance(n, str) for n in names):
-            raise ModelFileError("does not name each of its features.")
-        estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]
-    estimator.quantiles_ = check_quantiles(expect("quantiles", entries["quantiles"], list))
-    estimator.time_transform_ = TimeTransform.from_dict(
-        expect("time_transform", entries["time_transform"], dict)
-    )
-    low, high = (check_number("follow_up", end) for end in entries["follow_up"])
-    estimator.follow_up_ = (low, high)
-    estimator.horizon_ = check_number("horizon", entries["horizon"])
-    times = part.arrays[_TIMES]
-    check_arrays({_TIMES: times}, {_TIMES: ("f8", (times.size,))})
-    if low > high or (np.diff(times) <= 0).any():
-        raise ModelFileError("holds times that are not in order.")
-    estimator.unique_times_ = times
-    return estimator
-
-
-def own_arrays(part: Part) -> Arrays:
-    """Return the arrays that :func:`fitted_part` was handed."""
-    return {name: array for name, array in part.arrays.items() if name != _TIMES}

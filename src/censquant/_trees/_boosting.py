@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from censquant._engine.training._parallel import side_by_side, stop_if_asked
+from censquant._storage._codec import require
 from censquant._trees._bins import assign_bins, edges_of, stride
 from censquant._trees._boosting_kernels import (
     N_BINS,
@@ -73,14 +73,13 @@ class Boosters:
     cut: NDArray[np.uint8]
     value: Floats
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by their names in the constructor."""
-        return {
-            "edges": self.edges,
-            "feature": self.feature,
-            "cut": self.cut,
-            "value": self.value,
-        }
+    def validate(self) -> None:
+        """Refuse arrays of a file that would be walked out of."""
+        require(len(self.feature) > 0, "does not hold at least one booster")
+        rises = self.edges[:, 1:] >= self.edges[:, :-1]
+        require(rises, "does not hold edges of bins that do not decrease")
+        known = (self.feature >= 0) & (self.feature < len(self.edges))
+        require(known, "does not hold splits by known features")
 
     def predict(self, x: Floats) -> Floats:
         """Return location and logarithm of the scale of each row, of shape (2, n)."""

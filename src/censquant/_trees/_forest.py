@@ -12,6 +12,7 @@ from sklearn.tree import ExtraTreeRegressor
 
 from censquant._compile import exact
 from censquant._engine.training._parallel import side_by_side
+from censquant._storage._codec import require
 from censquant._typing import Floats
 from censquant.survival import kaplan_meier
 
@@ -204,17 +205,31 @@ class Leaves:
             np.concatenate([tree.weights for tree in trees]),
         )
 
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return the arrays in the order of the constructor."""
-        return (
-            self.root,
-            self.children,
-            self.feature,
-            self.threshold,
-            self.start,
-            self.codes,
-            self.weights,
-        )
+    def validate(self, units: FeatureUnits, bins: TimeBins) -> None:
+        """Refuse arrays of a file in which a walk could leave them or not end, and empty leaves."""
+        n_nodes, root, children, start = len(self.feature), self.root, self.children, self.start
+        _must("half_reach", units.half_reach > 0.0, "hold positive numbers")
+        _must("times", 1 <= len(bins.times) <= MOST_BINS, f"hold 1 to {MOST_BINS} times")
+        _must("times", np.diff(bins.times) > 0.0, "increase")
+        first = len(root) > 0 and root[0] == 0 and root[-1] < n_nodes
+        _must("root", first, "start with the first node and end")
+        _must("root", np.diff(root) > 0, "increase")
+        is_leaf = children[:, 0] < 0
+        numbers = np.arange(1, is_leaf.sum() + 1)
+        _must("children", children[is_leaf] == -numbers[:, None], "number the leaves in order")
+        place = np.flatnonzero(~is_leaf)
+        end = np.append(root[1:], n_nodes)[np.searchsorted(root, place, side="right") - 1]
+        inside = (children[place] > place[:, None]) & (children[place] < end[:, None])
+        _must("children", inside, "lead to later nodes of the same tree")
+        known = (self.feature >= 0) & (self.feature < len(units.half_reach))
+        _must("feature", known, "name known features")
+        _must("start", len(start) == len(numbers) + 1, "have one entry per leaf and the end")
+        _must("start", start[0] == 0 and start[-1] == len(self.codes), "cover all rows")
+        _must("start", np.diff(start) > 0, "give rows to every leaf")
+        refers = (self.codes <= 2 * len(bins.times) + 1) & (self.codes != 1)
+        _must("codes", refers, "refer to its times")
+        _must("weights", len(self.weights) in (0, len(self.codes)), "have one entry per row")
+        _must("weights", self.weights > 0.0, "hold positive numbers")
 
     def leaves_of(self, x: NDArray[np.float32]) -> NDArray[np.int32]:
         """Return the leaf of every row in each tree, of shape (n_trees, n)."""
@@ -396,3 +411,7 @@ def _write_curves(
             while k < n_levels:
                 quantiles[row, k] = end + math.log(left / (1.0 - levels[k])) / rate
                 k += 1
+
+
+def _must(name: str, holds: Any, rule: str) -> None:
+    require(holds, f"holds a forest whose array {name!r} does not {rule}")

@@ -1,19 +1,31 @@
 """Boosted trees for location and scale, with residuals of any shape."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._rows._cross_fit import NEVER, Folds, folds_of_splits, make_folds
-from censquant._storage._parts import Arrays
+from censquant._storage._codec import (
+    Array,
+    Entry,
+    Fields,
+    Object,
+    Reader,
+    Writer,
+    check_pair,
+    require,
+    transform_entry,
+)
 from censquant._trees._boosting import (
     Boosters,
     BoostingRule,
     cross_fit_boosters,
     residual_quantiles,
 )
+from censquant._trees._boosting_kernels import N_BINS
 from censquant._typing import Floats
 from censquant._validation import (
     check_flag,
@@ -23,7 +35,6 @@ from censquant._validation import (
     check_share,
 )
 from censquant.estimators._tabular import TableRows, TabularRegressor
-from censquant.estimators.trees._boosted_files import restored_boosters
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import boosters_graph
@@ -34,6 +45,28 @@ from censquant.survival._transform import TimeTransform
 _DEEPEST = 10
 # Predictions end so many standard deviations outside the times of the fit.
 _ROOM = 3.0
+_SPLITS = ("boosters", "rounds", "parts", "inner")
+_STORED: Fields = {
+    "own_transform": replace(
+        transform_entry("_transform"),
+        says="mean and standard deviation of the times or their logarithms",
+    ),
+    "bounds": Entry(check_pair, "_bounds"),
+    "boosters": Object(
+        {
+            # Infinite where a feature has fewer values.
+            "edges": Array("f8", ("features", N_BINS - 1), finite=False),
+            "feature": Array("i4", _SPLITS),
+            "cut": Array("u1", _SPLITS),
+            "value": Array("f8", (*_SPLITS[:3], "leaves")),
+        },
+        Boosters,
+        "_boosters",
+        prefix="",
+        says="quantiles of each feature",
+    ),
+    "residual_quantiles": Array("f8", ("curve_levels",), "_residual_quantiles"),
+}
 
 
 class BoostedQuantileRegressor(TabularRegressor):
@@ -232,20 +265,19 @@ class BoostedQuantileRegressor(TabularRegressor):
             return GridCurve.of_predictions(-values, self._curve_levels())
         return GridCurve.of_predictions(values, self._curve_levels(), self._lowest_time())
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
-        description = {"own_transform": self._transform.to_dict(), "bounds": list(self._bounds)}
-        arrays = {**self._boosters.arrays(), "residual_quantiles": self._residual_quantiles}
-        contents = (
-            "mean and standard deviation of the times or their logarithms",
-            "quantiles of each feature",
-        )
-        return description, arrays, contents
+    def _store(self, writer: Writer) -> None:
+        writer.add(_STORED, self)
+        super()._store(writer)
 
-    def _restore_state(self, description: dict[str, Any], arrays: Arrays) -> None:
-        self._transform = TimeTransform.from_dict(description["own_transform"])
-        low, high = (check_number("bounds", end) for end in description["bounds"])
-        self._bounds = (low, max(low, high))
-        self._residual_quantiles, self._boosters = restored_boosters(
-            arrays, self._rule(), self.n_features_in_, len(self._curve_levels())
-        )
+    def _restore(self, reader: Reader) -> None:
+        super()._restore(reader)
+        rule = self._rule()
+        n_leaves, reader.sizes["parts"] = 2**rule.depth, len(rule.rates)
+        reader.sizes |= {"inner": n_leaves - 1, "leaves": n_leaves}
+        reader.sizes["curve_levels"] = len(self._curve_levels())
+        reader.fill(self, _STORED)
+        self._boosters.validate()
+        rises = np.diff(self._residual_quantiles) >= 0
+        require(rises, "does not hold residuals that do not decrease")
+        self._bounds = (self._bounds[0], max(self._bounds))
         self.n_iter_ = self._boosters.feature.shape[1]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from censquant._storage._parts import Arrays
+from censquant._storage._codec import Array, Entry, Fields, Object, Reader, Writer
 from censquant._trees._forest import (
     Curves,
     FeatureUnits,
@@ -23,7 +23,6 @@ from censquant._validation import (
     check_share,
 )
 from censquant.estimators._tabular import TableRows, TabularRegressor
-from censquant.estimators.trees._forest_files import forest_arrays, restored_forest
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import beran_graph, leaf_numbers
@@ -31,6 +30,35 @@ from censquant.quantiles import QuantileCurve
 
 _N_COARSE = 400  # steps up to the last time in pages that hold no times of training rows
 
+_STORED: Fields = {
+    "lowest": Entry(check_number, "_lowest"),
+    "mean_rate": Entry(
+        lambda name, rate: check_number(name, rate, minimum=0.0, exclude_minimum=True),
+        "_mean_rate",
+    ),
+    "units": Object(
+        {"half_median": Array("f8", ("features",)), "half_reach": Array("f8", ("features",))},
+        FeatureUnits,
+        "_units",
+        prefix="",
+    ),
+    "bins": Object({"times": Array("f8", ("bins",))}, TimeBins, "_bins", prefix=""),
+    "leaves": Object(
+        {
+            "root": Array("i4", ("trees",)),
+            "children": Array("i4", ("nodes", 2)),
+            "feature": Array("i4", ("nodes",)),
+            "threshold": Array("f4", ("nodes",)),
+            "start": Array("i8", ("leaves",)),
+            "codes": Array("u2", ("rows",)),
+            "weights": Array("f4", ("weights",)),
+        },
+        Leaves,
+        "_leaves",
+        prefix="",
+        says="times and events of the training rows, in groups",
+    ),
+}
 _AUTO_ROWS = 50_000  # rows per tree; see bench/scripts/tree_speed.py
 
 
@@ -200,17 +228,14 @@ class CensoredQuantileForest(TabularRegressor):
         times = x.graph.row_limits(self._bins.times, _N_COARSE)
         return beran_graph(leaf, self._leaves, times, self._lowest, self._mean_rate, levels)
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
-        description = {"lowest": self._lowest, "mean_rate": self._mean_rate}
-        arrays = forest_arrays(self._units, self._bins, self._leaves)
-        return description, arrays, ("times and events of the training rows, in groups",)
+    def _store(self, writer: Writer) -> None:
+        writer.add(_STORED, self)
+        super()._store(writer)
 
-    def _restore_state(self, description: dict[str, Any], arrays: Arrays) -> None:
-        self._lowest = check_number("lowest", description["lowest"])
-        self._mean_rate = check_number(
-            "mean_rate", description["mean_rate"], minimum=0.0, exclude_minimum=True
-        )
-        self._units, self._bins, self._leaves = restored_forest(arrays, self.n_features_in_)
+    def _restore(self, reader: Reader) -> None:
+        super()._restore(reader)
+        reader.fill(self, _STORED)
+        self._leaves.validate(self._units, self._bins)
 
 
 def _mean_rate(rows: TableRows, lowest: float) -> float:

@@ -9,8 +9,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from censquant._frames import unmasked
 from censquant._rows._features import columns_of_fit, refuse_swapped
+from censquant._storage._codec import parameters_of, restored_parameters
 from censquant._storage._parts import Part
-from censquant._storage._persistence import parameters_of, restored_parameters
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._reading import CurveReader
 from censquant.exceptions import ModelFileError

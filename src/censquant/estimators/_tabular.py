@@ -1,6 +1,5 @@
 """Estimators that learn from a table in one go: what surrounds their own fit and prediction."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,13 +20,11 @@ from censquant._rows._features import (
 from censquant._rows._fit_data import default_times
 from censquant._rows._row_order import arrangement, in_order
 from censquant._seeds import seed_sequence
-from censquant._storage._parts import Arrays, Part, check_arrays
-from censquant._storage._persistence import fitted_part, own_arrays, restored
-from censquant._trees._follow_up import FollowUp, ReachRule, followed, stored_follow_up
+from censquant._storage._codec import Reader, Writer
+from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
 from censquant._typing import Floats
-from censquant._validation import check_choice, check_flag
+from censquant._validation import check_choice
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.exceptions import ModelFileError
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve
 from censquant.export._graphs_trees import followed_graph, reach_graph
@@ -39,7 +36,6 @@ from censquant.survival._kaplan_meier import default_horizon
 from censquant.survival._target import require_events
 from censquant.survival._transform import TimeTransform
 
-_FOLLOW_UP = "follow_up."
 _SAME_LEVEL = 1e-9  # levels that differ by less differ by rounding
 
 
@@ -71,8 +67,8 @@ class TabularRegressor(BaseQuantileRegressor):
     """An estimator that fits features and censored times at once, without a training loop.
 
     A subclass has the parameters ``quantiles``, ``censoring`` and ``random_state`` and implements
-    ``_fit_rows`` and ``_model_curve``, both for right-censored times, as well as ``_fitted_state``
-    and ``_restore_state`` for files. Everything around them is here: reading and ordering rows,
+    ``_fit_rows`` and ``_model_curve``, both for right-censored times, as well as ``_store`` and
+    ``_restore`` for files. Everything around them is here: reading and ordering rows,
     mirroring of left-censored times, the model of follow-up, the reach of curves, saving.
     """
 
@@ -128,14 +124,6 @@ class TabularRegressor(BaseQuantileRegressor):
     ) -> tuple[Value, tuple[Value, Value] | None]:
         """Return what :meth:`_quantiles_and_end` does, in a graph; ends have the shape (n, 1)."""
         return self._model_graph(x).at(levels), None
-
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
-        """Return what was learned: plain data, arrays, and what these say of the training data."""
-        raise NotImplementedError
-
-    def _restore_state(self, description: dict[str, Any], arrays: Arrays) -> None:
-        """Take what :meth:`_fitted_state` returned; refuse arrays that do not fit together."""
-        raise NotImplementedError
 
     # Fitting
 
@@ -226,33 +214,11 @@ class TabularRegressor(BaseQuantileRegressor):
 
     # Saving
 
-    def _to_part(self) -> Part:
-        description, arrays, contents = self._fitted_state()
-        arrays = {**arrays, "range": np.asarray(self._feature_range)}
-        contents = (*contents, "smallest and largest value of each feature")
-        if self._follow_up is not None:
-            arrays |= {_FOLLOW_UP + name: value for name, value in self._follow_up.state().items()}
-            contents = (*contents, "shares of the training rows still under observation, in groups")
-        any_censored = {"any_censored": self._follow_up is not None}
-        return fitted_part(self, {**description, **any_censored}, arrays, contents=contents)
+    def _store(self, writer: Writer) -> None:
+        """Add what a file holds of the fitted model; extended by subclasses."""
+        writer.add(FEATURES, self)
 
-    @classmethod
-    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
-        estimator = restored(cls, part, network)
-        estimator._check_parameters()
-        own = own_arrays(part)
-        known = {"range": own.pop("range")}
-        check_arrays(known, {"range": ("f8", (2, estimator.n_features_in_))})
-        estimator._feature_range = known["range"]
-        follow_up = {
-            name.removeprefix(_FOLLOW_UP): own.pop(name)
-            for name in list(own)
-            if name.startswith(_FOLLOW_UP)
-        }
-        if bool(follow_up) != check_flag("any_censored", part.description["any_censored"]):
-            raise ModelFileError("does not hold the model of the follow-up that it describes.")
-        estimator._follow_up = None
-        if follow_up:
-            estimator._follow_up = stored_follow_up(follow_up, estimator.n_features_in_)
-        estimator._restore_state(part.description, own)
-        return estimator
+    def _restore(self, reader: Reader) -> None:
+        """Take what :meth:`_store` added, checked; extended by subclasses."""
+        self._check_parameters()
+        restore_features(self, reader)

@@ -14,21 +14,16 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import censquant
 from censquant import CQRNN, LinearQuantileRegressor
 from censquant._files import read_arrays
-from censquant._storage._parts import (
-    Decoder,
-    Encoder,
-    Part,
-    UnstorableError,
+from censquant._storage._codec import (
+    Array,
     check_arrays,
-    expect,
-)
-from censquant._storage._persistence import (
     from_part,
     parameters_of,
     restored_parameters,
-    save_estimator,
     to_part,
 )
+from censquant._storage._parts import Decoder, Encoder, Part, UnstorableError, expect
+from censquant._storage._persistence import save_estimator
 from censquant.exceptions import ModelFileError
 from model_files import refused, rewrite
 
@@ -230,9 +225,9 @@ def test_values_that_no_file_can_hold_are_refused(value):
 
 def test_numbers_that_may_be_unknown_may_be_nan():
     arrays = {"a": np.array([np.nan])}
-    check_arrays(arrays, {"a": ("f8", (1,))}, may_be_nan=("a",))
+    check_arrays(arrays, {"a": Array("f8", (1,), finite=False)})
     with pytest.raises(ModelFileError, match=r"^holds numbers in 'a' that are not finite\.$"):
-        check_arrays(arrays, {"a": ("f8", (1,))})
+        check_arrays(arrays, {"a": Array("f8", (1,))})
 
 
 def test_a_refusal_shows_no_more_than_the_beginning_of_a_nested_value():

@@ -24,8 +24,9 @@ from sklearn.preprocessing import (
 )
 
 from censquant._files import read_arrays, write_arrays
+from censquant._storage._codec import from_part, to_part
 from censquant._storage._parts import Part
-from censquant._storage._persistence import from_part, open_file, to_part
+from censquant._storage._persistence import open_file
 from model_files import refused, rewrite
 
 RNG = np.random.default_rng(0)

@@ -15,7 +15,6 @@ from censquant._trees._follow_up._rows import (
     Trees,
     take_columns,
 )
-from censquant._trees._follow_up._state import FORESTS, State, checked_forests, forest_state
 from censquant._trees._follow_up_kernels import (
     N_BINS,
     censoring_curve,
@@ -137,35 +136,6 @@ class FollowUp:
             "by_censoring": self.by_censoring.describe(),
             "by_events": self.by_events.describe(),
         }
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of which :meth:`from_state` makes the same model."""
-        state: dict[str, NDArray[Any]] = {
-            "n_features": np.array([self.n_features]),
-            "columns": self.columns,
-            "edges": self.edges,
-            "limits": self.limits,
-            "curve": self.curve,
-            "grid": self.grid,
-        }
-        for forest, trees in zip(FORESTS, (self.by_censoring, self.by_events), strict=True):
-            state |= forest_state(forest, trees)
-        return state
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Return the model of a state; ValueError unless its arrays fit together."""
-        by_censoring, by_events = checked_forests(state)
-        return cls(
-            int(state["n_features"][0]),
-            state["columns"],
-            np.ascontiguousarray(state["edges"]),
-            by_censoring,
-            state["limits"],
-            by_events,
-            np.ascontiguousarray(state["curve"]),
-            state["grid"],
-        )
 
 
 def _limits(table: TrainingTable, trees: Trees, latest: float) -> Floats:

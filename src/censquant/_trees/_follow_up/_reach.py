@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._trees._follow_up._forest import FollowUp
-from censquant._trees._follow_up._state import State
 from censquant._typing import Floats
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._curve import reach_until
@@ -40,16 +39,6 @@ def followed(
     limit, level = follow_up.limit_and_level(x if scaled is None else scaled(x))
     time = transform.inverse(limit)
     return (np.maximum(time, end), 1.0 - level) if left else (np.minimum(time, end), level)
-
-
-def stored_follow_up(state: State, n_features: int) -> FollowUp:
-    """Return the model of a file; ValueError unless it fits together and takes the features."""
-    model = FollowUp.from_state(state)
-    if model.n_features != n_features:
-        raise ValueError(
-            f"a model of follow-up must take {n_features} features, got {model.n_features}."
-        )
-    return model
 
 
 class Followed(Protocol):

@@ -1,119 +1,120 @@
-"""The arrays of a model of follow-up in a file, checked before anything is done with them."""
+"""What a model file holds of a model of follow-up, checked before anything is done with it."""
 
-from collections.abc import Mapping
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._storage._codec import Array, Fields, Object, Reader, refuse_arrays, require
+from censquant._trees._follow_up._forest import FollowUp
 from censquant._trees._follow_up._rows import Trees
 from censquant._trees._follow_up_kernels import N_BINS, NO_BIN
 
-State = Mapping[str, NDArray[Any]]
-
-FORESTS = ("censoring", "events")
 _DEEPEST = 32
-# Type and number of axes of each array.
-_OF_FOREST = {
-    "slope": (np.float64, 2),
-    "constant": (np.float64, 1),
-    "root": (np.int64, 1),
-    "nodes": (np.int64, 1),
-}
-_LAYOUT = {
-    "n_features": (np.int64, 1),
-    "columns": (np.int64, 1),
-    "edges": (np.float64, 2),
-    "limits": (np.float64, 1),
-    "curve": (np.float32, 2),
-    "grid": (np.float64, 1),
-} | {f"{forest}.{name}": layout for forest in FORESTS for name, layout in _OF_FOREST.items()}
 
 
-def forest_state(forest: str, trees: Trees) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a forest by their names in a state."""
-    names = (f"{forest}.{name}" for name in _OF_FOREST)
-    return dict(zip(names, trees.arrays(), strict=True))
+def _must(name: str, holds: Any, rule: str) -> None:
+    require(holds, f"holds a model of follow-up whose array {name!r} does not {rule}")
 
 
-def checked_forests(state: State) -> list[Trees]:
-    """Return the two forests of a state; ValueError unless all of its arrays fit together.
-
-    After this no walk through a tree and no look-up of a leaf leaves its array.
-    """
-    if set(state) != set(_LAYOUT):
-        raise ValueError(
-            f"a model of follow-up must consist of the arrays {', '.join(sorted(_LAYOUT))}, "
-            f"got {', '.join(sorted(state)) or 'none'}."
-        )
-    for name, (kind, n_axes) in _LAYOUT.items():
-        array = state[name]
-        if array.dtype != kind or array.ndim != n_axes:
-            raise ValueError(
-                f"{name} of a model of follow-up must be an array of {np.dtype(kind)} with "
-                f"{n_axes} axes, got {array.dtype} and {array.ndim}."
-            )
-    columns, n_features = state["columns"], state["n_features"]
-    _require("n_features", n_features.shape == (1,) and n_features[0] >= 0, "be one count")
-    inside = columns.size == 0 or (columns[0] >= 0 and columns[-1] < n_features[0])
-    _require("columns", inside and _increases(columns), "be increasing numbers of features")
-    edges = state["edges"]
-    _require("edges", edges.shape == (len(columns), N_BINS - 1), "have one row for each column")
-    _require("edges", (edges[:, 1:] >= edges[:, :-1]).all(), "not decrease")
-    forests = [_checked_forest(state, forest) for forest in FORESTS]
-    _check_leaves(state, *forests)
-    return forests
-
-
-def _check_leaves(state: State, by_censoring: Trees, by_events: Trees) -> None:
-    """Refuse values of leaves that do not belong to the trees."""
-    limits, curve, grid = state["limits"], state["curve"], state["grid"]
-    _require("limits", limits.shape == by_censoring.nodes.shape, "have one value for each node")
-    _require("limits", np.isfinite(limits).all(), "be finite")
-    _require("grid", np.isfinite(grid).all() and _increases(grid), "be increasing times")
-    _require("grid", len(grid) > 0 or not len(by_events.root), "have at least one time")
-    shape = (len(by_events.nodes), len(grid))
-    _require("curve", curve.shape == shape, "have one row for each node, a column for each time")
-    _require("curve", ((curve >= 0) & (curve <= 1)).all(), "lie between 0 and 1")
-    both = (len(by_censoring.root) == 0) == (len(by_events.root) == 0)
-    _require("events.root", both, "have trees if and only if censoring.root has")
-
-
-def _checked_forest(state: State, forest: str) -> Trees:
-    """Return a forest whose every walk ends in a leaf of its own tree."""
-    slope, constant, root, nodes = (state[f"{forest}.{name}"] for name in _OF_FOREST)
-    shape = (len(root), len(state["columns"]))
-    _require(f"{forest}.slope", slope.shape == shape, "have one row for each tree")
-    _require(f"{forest}.constant", constant.shape == root.shape, "have one value for each tree")
-    finite = np.isfinite(slope).all() and np.isfinite(constant).all()
-    _require(f"{forest}.slope", finite, "be finite, and the constants too")
+def _restored_trees(
+    slope: NDArray[Any], constant: NDArray[Any], root: NDArray[Any], nodes: NDArray[Any]
+) -> Trees:
+    """Return trees whose every walk ends in a leaf of its own tree."""
     if not len(root):
-        _require(f"{forest}.nodes", len(nodes) == 0, "be empty where there are no trees")
+        _must("nodes", not len(nodes), "lie in a tree")
         return Trees(slope, constant, root, nodes, 0)
     ordered = root[0] == 0 and root[-1] < len(nodes) and _increases(root)
-    _require(f"{forest}.root", ordered, "be the increasing places of the trees' first nodes")
+    _must("root", ordered, "hold the increasing places of the trees' first nodes")
     place = np.arange(len(nodes))
     end = np.append(root[1:], len(nodes))[np.searchsorted(root, place, side="right") - 1]
     left, feature, cut = nodes >> 32, (nodes >> 16) & 0xFFFF, nodes & 0xFFFF
     is_leaf = left == place
     inside = np.where(is_leaf, cut == NO_BIN, (left > place) & (left + 1 < end))
-    _require(f"{forest}.nodes", inside.all(), "lead to later nodes of the same tree")
-    known = feature[~is_leaf] <= len(state["columns"])
-    _require(
-        f"{forest}.nodes", known.all() and not feature[is_leaf].any(), "split by known features"
-    )
+    _must("nodes", inside, "lead to later nodes of the same tree")
+    known = np.where(is_leaf, feature == 0, feature <= slope.shape[1])
+    _must("nodes", known, "split by known features")
     depth = np.zeros(len(nodes), np.int64)
     for node in np.flatnonzero(~is_leaf):
         depth[left[node] : left[node] + 2] = depth[node] + 1
     deepest = int(depth.max())
-    _require(f"{forest}.nodes", deepest <= _DEEPEST, f"be at most {_DEEPEST} splits deep")
-    return Trees(np.ascontiguousarray(slope), constant, root, nodes, deepest)
+    _must("nodes", deepest <= _DEEPEST, f"end after {_DEEPEST} splits")
+    return Trees(slope, constant, root, nodes, deepest)
+
+
+_TREES: Fields = {
+    "slope": Array("f8", ("trees", "columns")),
+    "constant": Array("f8", ("trees",)),
+    "root": Array("i8", ("trees",)),
+    "nodes": Array("i8", ("nodes",)),
+}
+_FIELDS: Fields = {
+    "n_features": Array("i8", (1,)),
+    "columns": Array("i8", ("columns",)),
+    "edges": Array("f8", ("columns", N_BINS - 1), finite=False),
+    "limits": Array("f8", ("limits",)),
+    "curve": Array("f4", ("curves", "times")),
+    "grid": Array("f8", ("times",)),
+    "censoring": Object(_TREES, _restored_trees, "by_censoring"),
+    "events": Object(_TREES, _restored_trees, "by_events"),
+}
+
+
+def _restored(
+    n_features: NDArray[Any],
+    columns: NDArray[Any],
+    edges: NDArray[Any],
+    limits: NDArray[Any],
+    curve: NDArray[Any],
+    grid: NDArray[Any],
+    censoring: Trees,
+    events: Trees,
+) -> FollowUp:
+    """Return the model; no walk through a tree and no look-up of a leaf leaves its array."""
+    inside = not len(columns) or (columns[0] >= 0 and columns[-1] < n_features[0])
+    _must("columns", inside and _increases(columns), "hold increasing numbers of features")
+    _must("edges", edges[:, 1:] >= edges[:, :-1], "increase")
+    _must("limits", len(limits) == len(censoring.nodes), "have one value for each node")
+    _must("grid", _increases(grid), "increase")
+    _must("grid", len(grid) > 0 or not len(events.root), "have at least one time")
+    _must("curve", len(curve) == len(events.nodes), "have one row for each node")
+    _must("curve", (curve >= 0) & (curve <= 1), "lie between 0 and 1")
+    both = (len(censoring.root) == 0) == (len(events.root) == 0)
+    _must("events.root", both, "have trees where 'censoring.root' has")
+    return FollowUp(int(n_features[0]), columns, edges, censoring, limits, events, curve, grid)
 
 
 def _increases(values: NDArray[Any]) -> bool:
     return bool((values[1:] > values[:-1]).all())
 
 
-def _require(name: str, holds: Any, rule: str) -> None:
-    if not holds:
-        raise ValueError(f"{name} of a model of follow-up must {rule}.")
+FEATURES: Fields = {
+    "range": Array(
+        "f8",
+        (2, "input"),
+        "_feature_range",
+        optional=True,
+        says="smallest and largest value of each feature",
+    ),
+    "follow_up": Object(
+        _FIELDS,
+        _restored,
+        "_follow_up",
+        flag="any_censored",
+        says="shares of the training rows still under observation, in groups",
+    ),
+}
+"""What every estimator stores of features, and of follow-up if rows were censored."""
+
+
+def restore_features(estimator: Any, reader: Reader) -> None:
+    """Give an estimator the fields `FEATURES`."""
+    shape = getattr(estimator, "_input_shape", (estimator.n_features_in_,))
+    reader.sizes["input"] = shape
+    reader.fill(estimator, FEATURES)
+    if estimator._feature_range is None and len(shape) == 1:
+        refuse_arrays()
+    follow_up = estimator._follow_up
+    fits = follow_up is None or follow_up.n_features == math.prod(shape)
+    require(fits, "holds a model of follow-up of other features")

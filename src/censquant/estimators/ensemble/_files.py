@@ -3,132 +3,101 @@
 import math
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from censquant._rows._cross_fit import depend_on_ensemble
-from censquant._storage._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
-from censquant._storage._persistence import fitted_part, from_part, own_arrays, restored, to_part
-from censquant._trees._follow_up import stored_follow_up
-from censquant._validation import check_flag, check_integer, check_number, check_sizes
+from censquant._storage._codec import Array, Entry, Fields, Reader, Writer, decoded, require
+from censquant._storage._parts import expect
+from censquant._validation import check_integer, check_number, check_sizes
 from censquant.estimators.ensemble._mixture import Bounds, Mixture
 from censquant.estimators.ensemble._table import POOL, CandidateRow, CandidateTable
-from censquant.exceptions import ModelFileError
 from censquant.quantiles._distribution_curve import TailLimit
 
 if TYPE_CHECKING:
     from censquant.estimators.ensemble._pool import Pool
 
-Pooled = TypeVar("Pooled", bound="Pool")
 
-_FOLLOW_UP = "follow_up."
+def _read_counts(name: str, counts: Any) -> list[tuple[str, int]]:
+    """Return the names of the candidates with how many models each consists of."""
+    return [
+        (expect(name, candidate, str), check_integer(name, n, minimum=1))
+        for candidate, n in expect(name, counts, list)
+    ]
 
 
-def pool_part(pool: "Pool") -> Part:
-    """Return the fitted pool as data; answers about held-out rows are left out."""
-    encode = Encoder(to_part)
-    mixture, bounds = pool._mixture, pool._mixture.bounds
-    description = {
-        # A list, since JSON's objects have no order and the arrays of weights have this one.
-        "candidates": [[name, len(models)] for name, models in pool.estimators_.items()],
-        "table": [encode(asdict(row), "table") for row in pool.candidates_],
-        "calibration_p_value": pool.calibration_p_value_,
-        "calibration_gap": None if pool.calibration_gap_ is None else list(pool.calibration_gap_),
-        "bounds": encode({"lower": bounds.lower, "low": bounds.low}, "bounds"),
-        "any_censored": pool._follow_up is not None,
-        "input_shape": list(pool._input_shape),
-    }
-    arrays: Arrays = {"weights": mixture.weights, "reference": mixture.reference}
-    contents = ["scores of the candidates on held-out rows"]
-    if pool._feature_range is not None:
-        arrays["range"] = pool._feature_range
-        contents.append("smallest and largest value of each feature")
-    if pool._follow_up is not None:
-        arrays |= {_FOLLOW_UP + name: value for name, value in pool._follow_up.state().items()}
-        contents.append("shares of the training rows still under observation, in groups")
-    part = fitted_part(pool, description, arrays, contents=tuple(contents))
+def _read_gap(name: str, gap: Any) -> tuple[float, float]:
+    is_pair = isinstance(gap, list) and len(gap) == 2
+    require(is_pair, "holds a gap of the calibration that is no pair of shares")
+    return check_number(name, gap[0]), check_number(name, gap[1])
+
+
+_STORED: Fields = {
+    "input_shape": Entry(
+        lambda name, shape: check_sizes(name, expect(name, shape, list)), "_input_shape"
+    ),
+    # A list, since JSON's objects have no order and the arrays of weights have this one.
+    "candidates": Entry(
+        _read_counts,
+        "estimators_",
+        plain=lambda found: [[name, len(models)] for name, models in found.items()],
+    ),
+    "table": Entry(
+        lambda name, rows: CandidateTable(
+            tuple(CandidateRow(**decoded(row)) for row in expect(name, rows, list))
+        ),
+        "candidates_",
+        plain=lambda table: [asdict(row) for row in table],
+        says="scores of the candidates on held-out rows",
+    ),
+    "calibration_p_value": Entry(check_number, "calibration_p_value_", optional=True),
+    "calibration_gap": Entry(_read_gap, "calibration_gap_", optional=True, is_new=True),
+    "bounds": Entry(
+        lambda name, bounds: decoded(expect(name, bounds, dict)),
+        "_mixture.bounds",
+        plain=lambda bounds: {"lower": bounds.lower, "low": bounds.low},
+    ),
+    "weights": Array("f8", ("candidates",), "_mixture.weights"),
+    "reference": Array("f8", ("candidates",), "_mixture.reference"),
+}
+
+
+def store_pool(pool: "Pool", writer: Writer) -> None:
+    """Add candidates and their weights; predictions of held-out rows are left out."""
+    writer.add(_STORED, pool)
     for name, models in pool.estimators_.items():
         for place, model in enumerate(models):
-            part.parts[f"fitted.{name}.{place}"] = to_part(model)
-    return part
+            writer.add_model(f"fitted.{name}.{place}", model)
 
 
-def restored_pool(cls: type[Pooled], part: Part, network: Callable[..., Any] | None) -> Pooled:
-    """Return the pool with its candidates."""
-    pool, entries = restored(cls, part, network), part.description
-    pool._check_parameters()
-    decode = Decoder(part, from_part)
-    shape = check_sizes("input_shape", expect("input_shape", entries["input_shape"], list))
-    pool._input_shape = shape
-    counts = [
-        (expect("candidates", name, str), check_integer("candidates", n, minimum=1))
-        for name, n in expect("candidates", entries["candidates"], list)
-    ]
-    own = own_arrays(part)
-    follow_up = {
-        name.removeprefix(_FOLLOW_UP): own.pop(name)
-        for name in list(own)
-        if name.startswith(_FOLLOW_UP)
-    }
-    expected: dict[str, tuple[str, tuple[int, ...]]] = {
-        "weights": ("f8", (len(counts),)),
-        "reference": ("f8", (len(counts),)),
-    }
-    if len(shape) == 1:
-        expected["range"] = ("f8", (2, *shape))
-    check_arrays(own, expected)
+def read_pool(pool: "Pool", reader: Reader) -> Callable[[], None]:
+    """Take what `store_pool` added, and return what restores the candidates."""
+    counts = _read_counts("candidates", reader.part.description["candidates"])
+    reader.sizes["candidates"] = len(counts)
+    known = reader.fill(pool, _STORED)
     for name in ("weights", "reference"):
-        total = float(own[name].sum())
-        if (own[name] < 0).any() or not (
-            abs(total - 1.0) < 1e-9 or (name != "weights" and not total)
-        ):
-            raise ModelFileError(f"holds {name} of candidates that are not shares of a whole.")
-    if bool(follow_up) != check_flag("any_censored", entries["any_censored"]):
-        raise ModelFileError("does not hold the model of the follow-up that it describes.")
-    pool._feature_range = own.get("range")
-    pool._follow_up = stored_follow_up(follow_up, math.prod(shape)) if follow_up else None
-    pool._mixture = Mixture(
-        own["weights"],
-        own["reference"],
-        _read_bounds(decode(expect("bounds", entries["bounds"], dict)), pool),
-    )
-    pool.estimators_ = {
-        name: [from_part(part.parts[f"fitted.{name}.{place}"], network) for place in range(n)]
-        for name, n in counts
-    }
-    for models in pool.estimators_.values():
-        for model in models:
-            depend_on_ensemble(model)
-    pool.candidates_ = CandidateTable(
-        tuple(CandidateRow(**decode(row)) for row in expect("table", entries["table"], list))
-    )
+        total = float(known[name].sum())
+        is_whole = abs(total - 1.0) < 1e-9 or (name != "weights" and not total)
+        shares = is_whole and (known[name] >= 0).all()
+        require(shares, f"holds {name} of candidates that are not shares of a whole")
+    lower, low = (float(known["bounds"][name]) for name in ("lower", "low"))
+    tail = TailLimit.of(*sorted(pool.time_transform_.forward(np.array(pool.follow_up_)).tolist()))
+    in_order = max(lower, low) <= tail.end < math.inf
+    require(in_order, "holds bounds of times that are not in order")
+    pool._mixture = Mixture(known["weights"], known["reference"], Bounds(lower, low, tail))
     pool.weights_ = {
         row.name: check_number("weight", row.weight) for row in pool.candidates_ if row.name != POOL
     }
-    p_value = entries["calibration_p_value"]
-    pool.calibration_p_value_ = (
-        None if p_value is None else check_number("calibration_p_value", p_value)
-    )
-    gap = entries.get("calibration_gap")  # files of version 0.1 have none
-    if gap is not None:
-        level, observed = (check_number("calibration_gap", each) for each in _pair(gap))
-        gap = level, observed
-    pool.calibration_gap_ = gap
     pool.oof_curve_ = pool.oof_rows_ = None
-    return pool
 
+    def restore_candidates() -> None:
+        pool.estimators_ = {
+            name: [reader.model(f"fitted.{name}.{place}") for place in range(n)]
+            for name, n in counts
+        }
+        for models in pool.estimators_.values():
+            for model in models:
+                depend_on_ensemble(model)
 
-def _pair(given: object) -> tuple[object, object]:
-    """Return the two numbers of a pair."""
-    if not isinstance(given, list) or len(given) != 2:
-        raise ModelFileError("holds a gap of the calibration that is no pair of shares.")
-    return given[0], given[1]
-
-
-def _read_bounds(stored: dict[str, Any], pool: "Pool") -> Bounds:
-    lower, low = (float(stored[name]) for name in ("lower", "low"))
-    tail = TailLimit.of(*sorted(pool.time_transform_.forward(np.array(pool.follow_up_)).tolist()))
-    if not max(lower, low) <= tail.end < math.inf:
-        raise ModelFileError("holds bounds of times that are not in order.")
-    return Bounds(lower, low, tail)
+    return restore_candidates

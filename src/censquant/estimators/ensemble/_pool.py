@@ -21,8 +21,8 @@ from censquant._rows._features import (
 )
 from censquant._rows._fit_data import FitData
 from censquant._seeds import seed_sequence
-from censquant._storage._parts import Part
-from censquant._trees._follow_up import FollowUp, ReachRule, followed
+from censquant._storage._codec import Reader, Writer
+from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_n_jobs
 from censquant._warn import warn_user
@@ -34,7 +34,7 @@ from censquant.estimators.ensemble._candidates import (
     is_refitted,
     predict_mean,
 )
-from censquant.estimators.ensemble._files import pool_part, restored_pool
+from censquant.estimators.ensemble._files import read_pool, store_pool
 from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Mixture
 from censquant.estimators.ensemble._table import (
     REJECTED,
@@ -366,12 +366,15 @@ class Pool(BaseQuantileRegressor):
         check_is_fitted(self, "estimators_")
         return PoolSummary.of(self)
 
-    def _to_part(self) -> Part:
-        return pool_part(self)
+    def _store(self, writer: Writer) -> None:
+        store_pool(self, writer)
+        writer.add(FEATURES, self)
 
-    @classmethod
-    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
-        return restored_pool(cls, part, network)
+    def _restore(self, reader: Reader) -> None:
+        self._check_parameters()
+        restore_candidates = read_pool(self, reader)
+        restore_features(self, reader)
+        restore_candidates()
 
 
 def _weighed(

@@ -1,6 +1,6 @@
 """CensoredQuantileRegressor: the estimator to begin with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from censquant._rows._encoder import FrameEncoder
 from censquant._rows._encoder_files import encoder_part, restored_encoder
 from censquant._rows._features import feature_names
 from censquant._rows._fit_data import FitData
-from censquant._storage._parts import Part
+from censquant._storage._codec import Reader, Writer
 from censquant._typing import Floats
 from censquant._validation import check_flag
 from censquant._warn import warn_user
@@ -254,19 +254,17 @@ class CensoredQuantileRegressor(Pool):
     def _numbers_graph(self, numbers: Value) -> Value:
         return numbers if self._encoder is None else numbers_graph(self._encoder, numbers)
 
-    def _to_part(self) -> Part:
-        part = super()._to_part()
+    def _store(self, writer: Writer) -> None:
+        super()._store(writer)
         if self._encoder is not None:
-            part.parts[_ENCODER] = encoder_part(self._encoder)
-        return part
+            writer.parts[_ENCODER] = encoder_part(self._encoder)
 
-    @classmethod
-    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
-        model = super()._from_part(part, network)
-        model._encoder = None
-        if model._feature_range is not None:
-            model._encoder = restored_encoder(part.parts[_ENCODER], feature_names(model))
-        return model
+    def _restore(self, reader: Reader) -> None:
+        super()._restore(reader)
+        self._encoder = None
+        if self._feature_range is not None:
+            part = reader.part.parts[_ENCODER]
+            self._encoder = restored_encoder(part, feature_names(self))
 
 
 def default_candidates(target: Target, n_features: int, censoring: str) -> list[tuple[str, Any]]:

@@ -1,6 +1,7 @@
 """CoxQuantileRegressor: features multiply the hazard, at every time by the same factor."""
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from censquant._engine.training._parallel import side_by_side
 from censquant._rows._features import dense
-from censquant._storage._parts import Arrays, check_arrays
+from censquant._storage._codec import Array, Entry, Fields, Object, Reader, Writer, require
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.estimators._tabular import TableRows, TabularRegressor
@@ -18,12 +19,34 @@ from censquant.estimators.hazards._distribution import HazardCurve, Proportional
 from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
 from censquant.estimators.hazards._ridge import RidgeFit, fit_ridge
 from censquant.estimators.hazards._standardization import standardize
-from censquant.exceptions import IdentifiabilityWarning, ModelFileError
+from censquant.exceptions import IdentifiabilityWarning
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import FormulaCurve
 from censquant.export._graphs_distributions import HazardsGraph
 from censquant.survival import read_target
 
+_STORED: Fields = {
+    "n_iter": Entry(lambda name, n: check_integer(name, n, minimum=0), "n_iter_"),
+    "coef": Array("f8", ("features",), "coef_"),
+    "center": Array("f8", ("features",), "_center"),
+    "limits": Array(
+        "f8",
+        (2, "features"),
+        "_limits",
+        says="mean of each feature, and the limits of its effect",
+    ),
+    "baseline": Object(
+        {"time": Array("f8", ("times",)), "hazard": Array("f8", ("times",))},
+        partial(Baseline, tail_rate=0.0),  # which follows from the pieces
+        "_baseline",
+        says="all distinct event times, with the baseline hazard at each",
+    ),
+    "pieces": Object(
+        {"edge": Array("f8", ("pieces",)), "rate": Array("f8", ("pieces",))},
+        PiecewiseHazard,
+        "_pieces",
+    ),
+}
 # Standard deviations from the mean up to which a feature acts, or as far as it went in the fit.
 _FURTHEST = 6.0
 # The logarithm of the largest hazard ratio to the mean individual.
@@ -251,48 +274,28 @@ class CoxQuantileRegressor(TabularRegressor):
 
     # Saving
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays, tuple[str, ...]]:
-        arrays = {
-            "coef": self.coef_,
-            "center": self._center,
-            "limits": self._limits,
-            "baseline.time": self._baseline.time,
-            "baseline.hazard": self._baseline.hazard,
-            "pieces.edge": self._pieces.edge,
-            "pieces.rate": self._pieces.rate,
-        }
-        contents = (
-            "mean of each feature, and the limits of its effect",
-            "all distinct event times, with the baseline hazard at each",
-        )
-        return {"n_iter": self.n_iter_}, arrays, contents
+    def _store(self, writer: Writer) -> None:
+        writer.add(_STORED, self)
+        super()._store(writer)
 
-    def _restore_state(self, description: dict[str, Any], arrays: Arrays) -> None:
-        p = self.n_features_in_
-        shapes = {"coef": (p,), "center": (p,), "limits": (2, p)}
-        for first, second in (("baseline.time", "baseline.hazard"), ("pieces.edge", "pieces.rate")):
-            length = arrays[first].size if first in arrays else 0
-            shapes |= {first: (length,), second: (length,)}
-        check_arrays(arrays, {name: ("f8", shape) for name, shape in shapes.items()})
-        times, hazard = arrays["baseline.time"], arrays["baseline.hazard"]
-        edge, rate = arrays["pieces.edge"], arrays["pieces.rate"]
-        low, high = arrays["limits"]
+    def _restore(self, reader: Reader) -> None:
+        super()._restore(reader)
+        reader.fill(self, _STORED)
+        times, hazard = self._baseline.time, self._baseline.hazard
+        low, high = self._limits
         # The first event may fall on the start.
-        if (
-            len(times) < 2
-            or len(edge) < 1
-            or times[1] < times[0]
-            or (np.diff(times[1:]) <= 0).any()
-            or (np.diff(edge) <= 0).any()
-            or (low > high).any()
-        ):
-            raise ModelFileError("holds a baseline or limits that are not in order.")
-        if hazard[0] != 0 or (np.diff(hazard) < 0).any() or not hazard[-1] > 0 or (rate <= 0).any():
-            raise ModelFileError("holds a hazard that is not positive or falls.")
-        self.n_iter_ = check_integer("n_iter", description["n_iter"], minimum=0)
-        self.coef_, self._center = arrays["coef"], arrays["center"]
-        self._limits = arrays["limits"]
-        self._pieces = PiecewiseHazard(edge, rate)
+        in_order = (
+            len(times) >= 2
+            and len(self._pieces.edge) >= 1
+            and times[1] >= times[0]
+            and (np.diff(times[1:]) > 0).all()
+            and (np.diff(self._pieces.edge) > 0).all()
+            and (low <= high).all()
+        )
+        require(in_order, "holds a baseline or limits that are not in order")
+        rises = hazard[0] == 0 and (np.diff(hazard) >= 0).all() and hazard[-1] > 0
+        rises = rises and (self._pieces.rate > 0).all()
+        require(rises, "holds a hazard that is not positive or falls")
         self._take_baseline(times, hazard)
 
 

@@ -1,7 +1,7 @@
 """LinearQuantileRegressor: quantiles that are linear in the features."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +12,16 @@ from censquant._frames import pandas_for
 from censquant._rows._features import check_features, dense, feature_names, refuse_overflow
 from censquant._rows._fit_data import FitData
 from censquant._seeds import seed_sequence
-from censquant._storage._parts import Part
-from censquant._trees._follow_up import FollowUp, ReachRule, followed
+from censquant._storage._codec import (
+    Array,
+    Entry,
+    Fields,
+    Reader,
+    Writer,
+    kind,
+    refuse_arrays,
+)
+from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
 from censquant._typing import Floats
 from censquant._validation import (
     check_choice,
@@ -24,7 +32,6 @@ from censquant._validation import (
 )
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.linear._design import DistinctRows
-from censquant.estimators.linear._files import linear_part, restored_linear
 from censquant.estimators.linear._fits import PathFitter, scale_of, spread_of
 from censquant.estimators.linear._methods import Path
 from censquant.estimators.linear._summary import CoefficientSummary
@@ -51,6 +58,23 @@ _KNOWN_CENSORING = ("powell", "fitzenberger")
 _BOOTSTRAPS = ("jackknife", "pairs", "weights")
 # Levels of the path that a curve passes through where fewer than two requested ones are identified.
 _CURVE_LEVELS = 20
+_STORED: Fields = {
+    "has_intercept": Entry(check_flag, "_has_intercept"),
+    "stopped_at": Entry(check_number, "stopped_at_", optional=True),
+    "bandwidth": Entry(check_number, "bandwidth_", optional=True),
+    "note": Entry(kind(str), "_note"),
+    "coef": Array("f8", ("levels", "features"), "coef_"),
+    "intercept": Array("f8", ("levels",), "intercept_"),
+    # NaN at columns that are linear combinations of others.
+    "standard_errors": Array(
+        "f8", ("levels", "terms"), "standard_errors_", optional=True, finite=False
+    ),
+    "confidence_intervals": Array(
+        "f8", ("levels", "terms", 2), "confidence_intervals_", optional=True, finite=False
+    ),
+    "path_levels": Array("f8", ("path",), "_path_levels", optional=True),
+    "path_coefficients": Array("f8", ("path", "columns"), "_path_coefficients", optional=True),
+}
 
 
 class LinearQuantileRegressor(BaseQuantileRegressor):
@@ -524,12 +548,21 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
 
     # Saving
 
-    def _to_part(self) -> Part:
-        return linear_part(self)
+    def _store(self, writer: Writer) -> None:
+        writer.add({**_STORED, **FEATURES}, self)
 
-    @classmethod
-    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
-        return restored_linear(cls, part, network)
+    def _restore(self, reader: Reader) -> None:
+        self._check_parameters()
+        restore_features(self, reader)
+        has_intercept = check_flag("has_intercept", reader.part.description["has_intercept"])
+        reader.sizes["terms"] = self.n_features_in_ + int(has_intercept)
+        reader.sizes["columns"] = self.n_features_in_ + 1
+        reader.fill(self, _STORED)
+        if (self._path_levels is None) != (self._path_coefficients is None):
+            refuse_arrays()
+        if self._path_levels is not None:
+            check_quantiles(self._path_levels)
+        self.crossing_levels_ = None  # one value per training row: not in files
 
 
 def _read_transform(kind: str | None, target: Target, *, mirror: bool) -> TimeTransform:

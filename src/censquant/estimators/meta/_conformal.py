@@ -1,7 +1,7 @@
 """ConformalSurvivalRegressor: bounds that cover, around any model."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from censquant._calibration._rules import FOLLOWED_SHARE, end_of_follow_up
 from censquant._frames import labelled
 from censquant._seeds import seed_sequence
-from censquant._storage._parts import Part
+from censquant._storage._codec import Reader, Writer
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_flag, check_number
 from censquant.estimators._base import BaseQuantileRegressor
@@ -19,12 +19,12 @@ from censquant.estimators.meta._bounds import (
     CrossFitted,
     ExportsBounds,
     base_model,
-    conformal_part,
     cross_fitted,
     curve_table,
     numbers_of,
     prefitted,
-    restored_conformal,
+    restore_bounds,
+    store_bounds,
     subgroup_labels,
     without_rows,
 )
@@ -466,9 +466,8 @@ class ConformalSurvivalRegressor(ExportsBounds):
         keeps = check_flag("calibration_rows", calibration_rows)
         BaseQuantileRegressor.save(self if keeps else without_rows(self), path, notes=notes)
 
-    def _to_part(self) -> Part:
-        return conformal_part(self)
+    def _store(self, writer: Writer) -> None:
+        store_bounds(self, writer)
 
-    @classmethod
-    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
-        return restored_conformal(cls, part, network)
+    def _restore(self, reader: Reader) -> None:
+        restore_bounds(self, reader)

@@ -10,7 +10,8 @@ from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, Stac
 from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
 from censquant._engine.networks._heads import IncreasingHead, ShapeHead
 from censquant._engine.networks._network import Network
-from censquant._storage._parts import Arrays, check_arrays, expect
+from censquant._storage._codec import Array, check_arrays, with_prefix
+from censquant._storage._parts import Arrays, expect
 from censquant._validation import check_choice, check_integer, check_number, check_sizes
 from censquant.exceptions import ModelFileError
 
@@ -39,7 +40,8 @@ def check_network(description: Any, arrays: Arrays, n_inputs: int) -> int:
         check_choice("activation", description["activation"], ACTIVATIONS)
         check_number("dropout", description["dropout"], minimum=0.0, below=1.0)
         n_parameters = sum((n_in + 1) * n_out for n_in, n_out in pairwise(sizes))
-        check_arrays(arrays, {"parameters": ("f4", (n_parameters,)), "dropout": ("i8", (2,))})
+        state = {"parameters": Array("f4", (n_parameters,)), "dropout": Array("i8", (2,))}
+        check_arrays(arrays, state)
         if len(sizes) < 2 or sizes[0] != n_inputs:
             raise ModelFileError(f"has a network of sizes {sizes} for {n_inputs} inputs.")
         return sizes[-1]
@@ -51,10 +53,10 @@ def check_network(description: Any, arrays: Arrays, n_inputs: int) -> int:
             n_own, n_outputs = len(_knots(description)) - 1, len(_knots(description))
             if n_raw != n_outputs + 1:
                 raise ModelFileError(f"has {n_raw} outputs for a head of {n_outputs} quantiles.")
-        check_arrays({"head": arrays["head"]}, {"head": ("f4", (n_own,))})
+        check_arrays({"head": arrays["head"]}, {"head": Array("f4", (n_own,))})
         return n_outputs
     if kind == "skip":
-        check_arrays({"skip": arrays["skip"]}, {"skip": ("f4", (n_inputs,))})
+        check_arrays({"skip": arrays["skip"]}, {"skip": Array("f4", (n_inputs,))})
         return check_network(description["network"], _without(arrays, "skip"), n_inputs)
     if kind == "stacked":
         levels = expect("networks", description["networks"], list)
@@ -109,13 +111,8 @@ def build_network(
 def load_state(network: Network, arrays: Arrays) -> None:
     """Give a network its state; that of a custom network is compared with the module first."""
     state = network.state()
-    check_arrays(arrays, {name: (v.dtype.str[1:], v.shape) for name, v in state.items()})
+    check_arrays(arrays, {name: Array(v.dtype.str[1:], v.shape) for name, v in state.items()})
     network.load_state(arrays)
-
-
-def with_prefix(arrays: Arrays, prefix: str) -> Arrays:
-    """Return the arrays whose names have a prefix, without it."""
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def _knots(description: Description) -> tuple[float, ...]:

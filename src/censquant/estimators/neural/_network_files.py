@@ -2,27 +2,28 @@
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from censquant._storage._parts import Arrays, Part, check_arrays, expect
-from censquant._storage._persistence import (
-    fitted_part,
-    own_arrays,
-    plain_history,
-    restored,
-    restored_history,
+from censquant._storage._codec import (
+    Array,
+    Entry,
+    Fields,
+    Object,
+    Reader,
+    Writer,
+    decoded,
+    kind,
+    require,
 )
-from censquant._trees._follow_up import stored_follow_up
-from censquant._validation import check_flag, check_integer, check_sizes
+from censquant._storage._parts import expect
+from censquant._validation import check_integer, check_sizes
 from censquant.estimators.neural._architecture import (
     build_network,
     check_network,
     is_custom,
     load_state,
-    with_prefix,
 )
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._trained_model import TrainedModel
@@ -31,116 +32,91 @@ from censquant.exceptions import ModelFileError
 if TYPE_CHECKING:
     from censquant.estimators.neural._neural import NeuralRegressor
 
-Neural = TypeVar("Neural", bound="NeuralRegressor")
-
-
-def network_part(estimator: "NeuralRegressor") -> Part:
-    """Return the fitted estimator as data."""
-    first, follow_up = estimator.models_[0], estimator._follow_up
-    description = {
-        **first.describe(),
-        "input_shape": list(estimator._input_shape),
-        "n_members": len(estimator.models_),
-        "history": plain_history(estimator.history_),
-        "any_censored": follow_up is not None,
-    }
-    contents = ["losses of each epoch"]
-    arrays: Arrays = {}
-    if first.feature_scale.center is not None:
-        arrays.update({f"features.{k}": v for k, v in vars(first.feature_scale).items()})
-        contents.append("mean and standard deviation of each feature")
-    if estimator._feature_range is not None:
-        arrays["range"] = estimator._feature_range
-        contents.append("smallest and largest value of each feature")
-    for member, model in enumerate(estimator.models_):
-        arrays.update({f"member{member}.{k}": v for k, v in model.network.state().items()})
-    if follow_up is not None:
-        arrays.update({f"follow_up.{k}": v for k, v in follow_up.state().items()})
-        contents.append("shares of the training rows still under observation, in groups")
-    return fitted_part(
-        estimator,
-        description,
-        arrays,
-        contents=tuple(contents),
-        # Those of the fit: a parameter that was set afterwards does not describe these networks.
-        parameters=estimator._fit_parameters,
+_STORED: Fields = {
+    "network": Entry(lambda name, value: value),
+    "input_shape": Entry(
+        lambda name, shape: check_sizes(name, expect(name, shape, list)), "_input_shape"
+    ),
+    "n_members": Entry(lambda name, n: check_integer(name, n, minimum=1)),
+    "history": Entry(
+        lambda name, records: [
+            decoded(expect(name, record, dict)) for record in expect(name, records, list)
+        ],
+        "history_",
+        says="losses of each epoch",
+    ),
+}
+_SCALE = {
+    "features": Object(
+        {"center": Array("f8", ("scale",)), "scale": Array("f8", ("scale",))},
+        FeatureScale,
+        flag="standardized",
+        says="mean and standard deviation of each feature",
     )
+}
+# For readers in other languages; here parameters and levels say the same.
+_TOLD: Fields = {"objective": Entry(kind(str)), "lower": Entry(kind(float), optional=True)}
 
 
-def restored_networks(cls: type[Neural], part: Part, network: Callable[..., Any] | None) -> Neural:
-    """Return the estimator with its networks."""
-    estimator, entries = restored(cls, part, network), part.description
-    if is_custom(entries["network"]):
-        if network is None:
+def store_networks(estimator: "NeuralRegressor", writer: Writer) -> None:
+    """Add the networks of a fitted estimator."""
+    models = estimator.models_
+    first, scale = models[0], models[0].feature_scale
+    facts = {
+        "network": first.network.describe(),
+        "input_shape": estimator._input_shape,
+        "n_members": len(models),
+        "history": estimator.history_,
+    }
+    writer.add(_STORED, facts)
+    writer.add(_SCALE, {"features": None if scale.center is None else scale})
+    lower = first.lower if np.isfinite(first.lower) else None
+    writer.add(_TOLD, {"objective": type(first.objective).__name__, "lower": lower})
+    for member, model in enumerate(models):
+        state = model.network.state()
+        writer.arrays |= {f"member{member}.{name}": array for name, array in state.items()}
+
+
+def read_networks(estimator: "NeuralRegressor", reader: Reader) -> Callable[[], None]:
+    """Take what `store_networks` added, and return what builds the networks.
+
+    It is called when all arrays have been found to be of the sizes described, so that no
+    description can take memory that no array fills.
+    """
+    description: Any = reader.part.description["network"]
+    if is_custom(description):
+        if reader.network is None:
             raise ModelFileError(
                 "was fitted with a network of one's own: pass the same factory as "
-                "load(path, network=)."
+                "load_model(path, network=)."
             )
-        estimator.network = network
+        estimator.network = reader.network
     estimator._fit_parameters = estimator.get_params(deep=False)
     estimator._training_config()
     transform = estimator.time_transform_
     objective = estimator._make_objective(
         tuple(transform.levels(estimator.quantiles_).tolist()), None, transform
     )
-    estimator.history_ = restored_history(part)
-    shape = check_sizes("input_shape", expect("input_shape", entries["input_shape"], list))
-    if shape[:1] != (estimator.n_features_in_,):
-        raise ModelFileError(f"has {estimator.n_features_in_} features, but inputs of {shape}.")
-    estimator._input_shape = shape
+    known = reader.fill(estimator, _STORED)
+    shape = estimator._input_shape
+    fits = shape[:1] == (estimator.n_features_in_,)
+    require(fits, f"has {estimator.n_features_in_} features, but inputs of {shape}")
+    reader.sizes["scale"] = shape if len(shape) == 1 else (1,)
+    scale = reader.read(_SCALE)["features"] or FeatureScale()
+    states = []
+    for member in range(known["n_members"]):
+        states.append(reader.group(f"member{member}."))
+        n_outputs = check_network(description, states[-1], math.prod(shape))
+        fits = n_outputs == objective.n_outputs
+        require(fits, f"has networks with {n_outputs} outputs, unlike its method")
 
-    stored = _checked_arrays(entries, own_arrays(part), shape, objective.n_outputs)
-    scale = FeatureScale(**stored.scale)
-    estimator._feature_range = stored.feature_range
-    estimator._follow_up = None
-    if stored.follow_up:
-        estimator._follow_up = stored_follow_up(stored.follow_up, math.prod(shape))
-    estimator.models_ = []
-    for state in stored.members:
-        built = build_network(entries["network"], shape, network, estimator.device)
-        load_state(built, state)
-        estimator.models_.append(
-            TrainedModel(
-                scale, built, objective, transform, estimator.quantiles_, estimator._lowest_time()
-            )
-        )
-    return estimator
+    def build() -> None:
+        lower = estimator._lowest_time()
+        estimator.models_ = []
+        for state in states:
+            network = build_network(description, shape, reader.network, estimator.device)
+            load_state(network, state)
+            model = TrainedModel(scale, network, objective, transform, estimator.quantiles_, lower)
+            estimator.models_.append(model)
 
-
-class _Stored(NamedTuple):
-    """The arrays of a file, told apart."""
-
-    scale: Arrays
-    feature_range: NDArray[np.float64] | None
-    follow_up: Arrays
-    members: list[Arrays]
-
-
-def _checked_arrays(
-    entries: dict[str, Any], arrays: Arrays, shape: tuple[int, ...], n_outputs: int
-) -> _Stored:
-    """Return the arrays of features, follow-up and members, all of the sizes described.
-
-    Nothing has been built by then, so that no description can take memory that no array fills.
-    """
-    scale: Arrays = {}
-    if check_flag("standardized", entries["standardized"]):
-        scale = with_prefix(arrays, "features.")
-        size = shape if len(shape) == 1 else (1,)
-        check_arrays(scale, {"center": ("f8", size), "scale": ("f8", size)})
-    known = {"range": arrays["range"]} if "range" in arrays else {}
-    check_arrays(known, {"range": ("f8", (2, *shape))} if known else {})
-    follow_up: Arrays = {}
-    if check_flag("any_censored", entries["any_censored"]):
-        follow_up = with_prefix(arrays, "follow_up.")
-        if not follow_up:
-            raise ModelFileError("does not hold its model of the follow-up.")
-    members = []
-    for member in range(check_integer("n_members", entries["n_members"], minimum=1)):
-        members.append(with_prefix(arrays, f"member{member}."))
-        found = check_network(entries["network"], members[-1], math.prod(shape))
-        if found != n_outputs:
-            raise ModelFileError(f"has networks with {found} outputs, unlike its method.")
-    if len(arrays) != len(scale) + len(known) + len(follow_up) + sum(map(len, members)):
-        raise ModelFileError("holds arrays that its model does not need.")
-    return _Stored(scale, known.get("range"), follow_up, members)
+    return build

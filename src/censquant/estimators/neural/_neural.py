@@ -29,11 +29,11 @@ from censquant._rows._features import (
     warn_of_constant_features,
 )
 from censquant._rows._fit_data import FitData
-from censquant._storage._parts import Part
-from censquant._trees._follow_up import FollowUp, ReachRule, followed
+from censquant._storage._codec import Reader, Writer
+from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
 from censquant._typing import Floats
 from censquant.estimators._base import BaseQuantileRegressor, CurveGraph
-from censquant.estimators.neural._network_files import network_part, restored_networks
+from censquant.estimators.neural._network_files import read_networks, store_networks
 from censquant.estimators.neural._preparation import (
     FeatureScale,
     FitPlan,
@@ -496,12 +496,15 @@ n_features_in_, feature_names_in_
 
     # Saving
 
-    def _to_part(self) -> Part:
-        return network_part(self)
+    def _store(self, writer: Writer) -> None:
+        store_networks(self, writer)
+        writer.add(FEATURES, self)
 
-    @classmethod
-    def _from_part(cls, part: Part, network: Callable[..., Any] | None) -> Self:
-        return restored_networks(cls, part, network)
+    def _restore(self, reader: Reader) -> None:
+        build_networks = read_networks(self, reader)
+        restore_features(self, reader)
+        reader.finish()
+        build_networks()
 
 
 def _scaling(blocks: "SurvivalBlocks", summary: StreamSummary, *, standardize: bool) -> Scaling:

@@ -208,7 +208,7 @@ INCONSISTENT = "is not a consistent model file ("
             INCONSISTENT + "TypeError: has_intercept must be True or False, got",
         ),
         ({"any_censored": None}, INCONSISTENT + "TypeError: any_censored must be True or False"),
-        ({"any_censored": False}, "does not hold the model of the follow-up that it describes."),
+        ({"any_censored": False}, "has an entry 'any_censored' that its arrays contradict."),
         ({"stopped_at": ...}, INCONSISTENT + "KeyError: 'stopped_at')."),
         ({"stopped_at": "x"}, INCONSISTENT + "TypeError: stopped_at must be a number, got 'x')."),
         ({"note": None}, "has an entry 'note' that is not str: None."),

@@ -158,7 +158,7 @@ def test_loading_needs_the_factory(tmp_path):
     small().fit(X, Y).save(path)
     message = (
         f"{str(path)!r} was fitted with a network of one's own: pass the same factory as "
-        "load(path, network=)."
+        "load_model(path, network=)."
     )
     with pytest.raises(ModelFileError, match=f"^{re.escape(message)}$"):
         censquant.load_model(path)

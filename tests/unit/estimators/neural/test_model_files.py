@@ -315,7 +315,7 @@ def test_a_missing_array_is_refused(saved, name):
 
 def test_missing_times_are_refused(saved):
     rewrite(saved, drop=["unique_times"])
-    refused(saved, "is not a consistent model file (KeyError: 'unique_times').")
+    refused(saved, DAMAGED)
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -345,22 +345,19 @@ def test_numbers_that_are_not_finite_are_refused(saved, name, value):
     _, arrays = read_arrays(saved, "model")
     arrays[full_name].flat[-1] = value
     rewrite(saved, arrays=arrays)
-    refused(saved, f"holds numbers in {name.removeprefix('features.')!r}")
+    refused(saved, f"holds numbers in {name!r} that are not finite.")
 
 
 FOLLOW_UP = {
-    "missing": ({"drop": ["follow_up.limits"]}, "a model of follow-up must consist of the arrays"),
+    "missing": ({"drop": ["follow_up.limits"]}, DAMAGED),
+    "type": ({"arrays": {"follow_up.limits": np.ones(3, np.float32)}}, DAMAGED),
     "shape": (
         {"arrays": {"follow_up.limits": np.ones(3)}},
-        "limits of a model of follow-up must have one value for each node).",
-    ),
-    "type": (
-        {"arrays": {"follow_up.limits": np.ones(3, np.float32)}},
-        "limits of a model of follow-up must be an array of float64",
+        "holds a model of follow-up whose array 'limits' does not have one value for each node.",
     ),
     "features": (
         {"arrays": {"follow_up.n_features": np.array([7])}},
-        "a model of follow-up must take 2 features, got 7).",
+        "holds a model of follow-up of other features.",
     ),
 }
 
@@ -368,7 +365,7 @@ FOLLOW_UP = {
 @pytest.mark.parametrize(("changes", "message"), FOLLOW_UP.values(), ids=FOLLOW_UP)
 def test_a_model_of_follow_up_that_does_not_fit_is_refused(saved, changes, message):
     rewrite(saved, **changes)
-    refused(saved, f"is not a consistent model file (ValueError: {message}")
+    refused(saved, message)
 
 
 def test_a_file_of_the_first_format_says_who_wrote_it(saved):
@@ -431,9 +428,9 @@ INCONSISTENT = "is not a consistent model file ("
         ({"history": None}, "has an entry 'history' that is not list: None."),
         ({"history": [1]}, "has an entry 'history' that is not dict: 1."),
         ({"any_censored": "no"}, INCONSISTENT + "TypeError: any_censored must be True or False"),
-        ({"any_censored": False}, "holds arrays that its model does not need."),
+        ({"any_censored": False}, "has an entry 'any_censored' that its arrays contradict."),
         ({"standardized": None}, INCONSISTENT + "TypeError: standardized must be True or False"),
-        ({"standardized": False}, "holds arrays that its model does not need."),
+        ({"standardized": False}, "has an entry 'standardized' that its arrays contradict."),
         ({"network": None}, "has an entry 'network' that is not dict: None."),
         ({"network": {}}, INCONSISTENT + "KeyError: 'kind')."),
         ({"network": {"kind": "magic"}}, INCONSISTENT + "ValueError: kind must be one of 'custom'"),

@@ -190,7 +190,7 @@ def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
     for fold in range(3):
         alone = type(boosters)(
             boosters.edges,
-            *(part[fold : fold + 1] for part in list(boosters.arrays().values())[1:]),
+            *(part[fold : fold + 1] for part in list(vars(boosters).values())[1:]),
         )
         own = fold_of == fold
         np.testing.assert_allclose(alone.predict(x[own]), held_out[:, own], atol=1e-12)

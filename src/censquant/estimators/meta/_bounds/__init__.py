@@ -10,8 +10,8 @@ from censquant.estimators.meta._bounds._cross_fit import (
 )
 from censquant.estimators.meta._bounds._exporting import ExportsBounds
 from censquant.estimators.meta._bounds._files import (
-    conformal_part,
-    restored_conformal,
+    restore_bounds,
+    store_bounds,
     without_rows,
 )
 from censquant.estimators.meta._bounds._shift import ShiftTest, numbers_of
@@ -24,12 +24,12 @@ __all__ = [
     "ExportsBounds",
     "ShiftTest",
     "base_model",
-    "conformal_part",
     "cross_fitted",
     "curve_table",
     "numbers_of",
     "prefitted",
-    "restored_conformal",
+    "restore_bounds",
+    "store_bounds",
     "subgroup_labels",
     "without_rows",
 ]

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from censquant._calibration._censoring import CommonCensoring, ModelledCensoring
 from censquant._calibration._family import INDICES, Recalibration
@@ -20,15 +19,25 @@ from censquant._calibration._rules import (
     MiscoverageCurve,
     Side,
 )
-from censquant._storage._parts import Arrays, Decoder, Encoder, Part, check_arrays, expect
-from censquant._storage._persistence import fitted_part, from_part, own_arrays, restored, to_part
+from censquant._storage._codec import (
+    Array,
+    Entry,
+    Fields,
+    Object,
+    Reader,
+    Writer,
+    decoded,
+    kind,
+    refuse_arrays,
+    require,
+)
+from censquant._storage._parts import expect
 from censquant._validation import check_integer, check_number, look_up
 from censquant.estimators.meta._bounds._calibration import Calibration, Group, Groups, Scores
 from censquant.estimators.meta._bounds._censoring_model import CensoringModel
 from censquant.estimators.meta._bounds._coverage_table import CoverageRow, CoverageTable
 from censquant.estimators.meta._bounds._cross_fit import LEVELS
 from censquant.estimators.meta._bounds._shift import ShiftTest
-from censquant.exceptions import ModelFileError
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target
 
@@ -37,11 +46,48 @@ if TYPE_CHECKING:
 
 Conformal = TypeVar("Conformal", bound="ConformalSurvivalRegressor")
 
-_Expected = dict[str, tuple[str, tuple[int, ...]]]
-
 _STEPS = ("time", "survival", "n_at_risk", "n_events", "n_censored")
 _SIDES: tuple[Side, ...] = ("lower", "upper")
-_SUMS = ("estimate", "feared", "standard_error", "n_rows")  # of a MiscoverageCurve
+_STORED: Fields = {
+    "method": Entry(kind(str), "_method_name"),
+    "reason": Entry(kind(str), "method_"),
+    "censoring_reason": Entry(kind(str), "_censoring.reason"),
+    "censoring_p_value": Entry(check_number, "_censoring.p_value", optional=True),
+    "clipped_share": Entry(check_number, "clipped_share_"),
+    "calibration_p_value": Entry(check_number, "calibration_p_value_", optional=True),
+    "shift": Entry(
+        lambda name, test: ShiftTest(**decoded(test)), "shift_", optional=True, plain=asdict
+    ),
+    "coverage": Entry(
+        lambda name, rows: CoverageTable(
+            tuple(CoverageRow(**decoded(row)) for row in expect(name, rows, list))
+        ),
+        "coverage_",
+        plain=lambda table: [asdict(row) for row in table],
+    ),
+}
+_GROUPS: Fields = {
+    "labels": Entry(lambda name, labels: list(decoded(expect(name, labels, list)))),
+    "scores": Entry(kind(list), optional=True, is_new=True),
+    "lower": Entry(lambda name, lower: float(decoded(lower))),
+    "censoring_lower": Entry(lambda name, lower: float(decoded(lower))),
+}
+_CURVE: Fields = {
+    "censoring": Object({name: Array("f8", ("steps",)) for name in _STEPS}, KaplanMeier),
+}
+_ROWS: Fields = {
+    "time": Array("f8", ("rows",)),
+    "event": Array("u1", ("rows",)),
+    "weight": Array("f8", ("rows",)),
+    "quantiles": Array("f8", ("rows", len(LEVELS))),
+    "group": Array("i8", ("rows",)),
+    "censoring_time": Array("f8", ("rows",), optional=True, finite=False),
+    "censoring_quantiles": Array("f8", ("rows", len(LEVELS)), optional=True),
+}
+_RECALIBRATION: Fields = {"index": Array("f8", ("known",)), "level": Array("f8", ("known",))}
+_SUMS: Fields = {
+    name: Array("f8", INDICES.shape) for name in ("estimate", "feared", "standard_error", "n_rows")
+}
 
 
 def without_rows(model: Conformal) -> Conformal:
@@ -63,66 +109,41 @@ def without_rows(model: Conformal) -> Conformal:
     return copied
 
 
-def conformal_part(model: "ConformalSurvivalRegressor") -> Part:
-    """Return the fitted estimator as data."""
-    encode = Encoder(to_part)
+def store_bounds(model: "ConformalSurvivalRegressor", writer: Writer) -> None:
+    """Add models, and calibration rows or their sums."""
     calibration, censoring = model._calibration, model._censoring
-    rows, labels = calibration.rows, list(calibration.groups)
+    rows, groups = calibration.rows, calibration.groups
     lower = censoring_lower = 0.0
     scores: list[Any] | None = None
-    arrays: Arrays = {}
-    contents: tuple[str, ...]
     if rows is None or calibration.labels is None:
-        scores = [_sums(f"group{k}", calibration.groups[name], arrays) for k, name in _each(labels)]
-        contents = (
+        scores = [_store_sums(f"group{k}", each, writer) for k, each in enumerate(groups.values())]
+        writer.contents += (
             "at which of their predicted levels calibration rows had events",
             "estimated coverage of bounds, and when follow-up ended",
         )
     else:
-        contents = ("times, events and predictions of the calibration rows",)
-        lower, censoring_lower = float(rows.curve.lower), _censoring_lower(rows)
-        arrays |= _rows_as_arrays(rows, calibration.labels)
-    if censoring.curve is not None:
-        arrays |= {f"censoring.{name}": getattr(censoring.curve, name) for name in _STEPS}
-    description = {
-        "method": model._method_name,
-        "reason": model.method_,
-        "labels": encode(labels, "labels"),
-        "scores": scores,
-        "lower": encode(lower, "lower"),
-        "censoring_lower": encode(censoring_lower, "censoring_lower"),
-        "censoring_reason": censoring.reason,
-        "censoring_p_value": censoring.p_value,
-        "clipped_share": model.clipped_share_,
-        "calibration_p_value": model.calibration_p_value_,
-        "shift": None if model.shift_ is None else encode(asdict(model.shift_), "shift"),
-        "coverage": [encode(asdict(row), "coverage") for row in model.coverage_],
-    }
-    part = fitted_part(model, description, arrays, contents=contents)
+        writer.contents.append("times, events and predictions of the calibration rows")
+        modelled = rows.censoring if isinstance(rows.censoring, ModelledCensoring) else None
+        lower = float(rows.curve.lower)
+        censoring_lower = 0.0 if modelled is None else float(modelled.curve.lower)
+        columns = {
+            "time": rows.target.time,
+            "event": rows.target.event.astype(np.uint8),
+            "weight": rows.weight,
+            "quantiles": rows.curve.values,
+            "group": np.unique(calibration.labels, return_inverse=True)[1].astype(np.int64),
+            "censoring_time": rows.censoring_time,
+            "censoring_quantiles": None if modelled is None else modelled.curve.values,
+        }
+        writer.add(_ROWS, columns, "calibration.")
+    writer.add(_STORED, model)
+    writer.add(_CURVE, {"censoring": censoring.curve})
+    numbers = {"labels": list(groups), "scores": scores, "lower": lower}
+    writer.add(_GROUPS, {**numbers, "censoring_lower": censoring_lower})
     if model.cv != "prefit":
-        part.parts["fitted.estimator"] = to_part(model.estimator_)
+        writer.add_model("fitted.estimator", model.estimator_)
     if censoring.model is not None:
-        part.parts["fitted.censoring"] = to_part(censoring.model)
-    return part
-
-
-def _each(labels: list[Any]) -> list[tuple[int, Any]]:
-    return list(enumerate(labels))
-
-
-def _rows_as_arrays(rows: CalibrationRows, labels: NDArray[Any]) -> Arrays:
-    arrays: Arrays = {
-        "calibration.time": rows.target.time,
-        "calibration.event": rows.target.event.astype(np.uint8),
-        "calibration.weight": rows.weight,
-        "calibration.quantiles": rows.curve.values,
-        "calibration.group": np.unique(labels, return_inverse=True)[1].astype(np.int64),
-    }
-    if rows.censoring_time is not None:
-        arrays["calibration.censoring_time"] = rows.censoring_time
-    if isinstance(rows.censoring, ModelledCensoring):
-        arrays["calibration.censoring_quantiles"] = rows.censoring.curve.values
-    return arrays
+        writer.add_model("fitted.censoring", censoring.model)
 
 
 def _curves(group: Group) -> dict[str, MiscoverageCurve]:
@@ -137,13 +158,12 @@ def _curves(group: Group) -> dict[str, MiscoverageCurve]:
     return found
 
 
-def _sums(prefix: str, group: Group, arrays: Arrays) -> dict[str, dict[str, float]]:
+def _store_sums(prefix: str, group: Group, writer: Writer) -> dict[str, dict[str, float]]:
     """Add the arrays of a group without rows; return the numbers beside them."""
-    arrays[f"{prefix}.index"] = group.recalibration.index
-    arrays[f"{prefix}.level"] = group.recalibration.level
+    writer.add(_RECALIBRATION, group.recalibration, f"{prefix}.")
     numbers = {}
     for name, curve in _curves(group).items():
-        arrays |= {f"{prefix}.{name}.{each}": getattr(curve, each) for each in _SUMS}
+        writer.add(_SUMS, curve, f"{prefix}.{name}.")
         numbers[name] = {
             "n_events": curve.n_events,
             "share": curve.share,
@@ -152,147 +172,71 @@ def _sums(prefix: str, group: Group, arrays: Arrays) -> dict[str, dict[str, floa
     return numbers
 
 
-def _restored_groups(
-    labels: list[Any], scores: list[Any], arrays: Arrays, method: BoundMethod
-) -> Groups:
-    """Return groups without rows from the numbers and arrays that `_sums` made of them."""
-    if len(labels) != len(scores):
-        raise ModelFileError("holds another number of calibrated groups than it names.")
-    groups = Groups()
-    for place, label in _each(labels):
-        prefix = f"group{place}"
-        curves = {
-            name: MiscoverageCurve(
-                "upper" if name.startswith("upper") else "lower",
-                arrays[f"{prefix}.{name}.estimate"],
-                arrays[f"{prefix}.{name}.feared"],
-                arrays[f"{prefix}.{name}.standard_error"],
-                arrays[f"{prefix}.{name}.n_rows"],
-                check_integer("n_events", numbers["n_events"], minimum=0),
-                check_number("share", numbers["share"]),
-                check_number("caution", numbers["caution"]),
-            )
-            for name, numbers in expect("scores", scores[place], dict).items()
-        }
-        found: Scores = {
-            (side, None): replace(curves[side], unlimited=curves.get(f"{side}.unlimited"))
-            for side in _SIDES
-        }
-        known = Recalibration(arrays[f"{prefix}.index"], arrays[f"{prefix}.level"])
-        groups[label] = Group(None, known, method, found)
-    return groups
-
-
-def _censoring_lower(rows: CalibrationRows) -> float:
-    if isinstance(rows.censoring, ModelledCensoring):
-        return float(rows.censoring.curve.lower)
-    return 0.0
-
-
-def restored_conformal(cls: type[Conformal], part: Part, network: Any) -> Conformal:
-    """Return the estimator with its models and calibration rows."""
-    model, entries = restored(cls, part, network), part.description
-    decode = Decoder(part, from_part)
-    arrays = own_arrays(part)
-    is_modelled = "fitted.censoring" in part.parts
-    scores = entries.get("scores")
-    _check(arrays, scores, is_modelled=is_modelled)
-    fitted = part.parts.get("fitted.estimator")
-    model.estimator_ = model.estimator if fitted is None else from_part(fitted, network)
-    curve = None
-    if not is_modelled:
-        curve = KaplanMeier(*(arrays[f"censoring.{name}"] for name in _STEPS))
-    p_value = entries["censoring_p_value"]
-    model._censoring = CensoringModel(
-        expect("censoring_reason", entries["censoring_reason"], str),
-        None if p_value is None else check_number("censoring_p_value", p_value),
-        curve,
-        from_part(part.parts["fitted.censoring"], network) if is_modelled else None,
-    )
-    model.censoring_estimator_ = model._censoring.model
-    model._method_name = expect("method", entries["method"], str)
-    model.method_ = expect("reason", entries["reason"], str)
-    model.clipped_share_ = check_number("clipped_share", entries["clipped_share"])
-    p_value = entries["calibration_p_value"]
-    model.calibration_p_value_ = None if p_value is None else check_number("p_value", p_value)
-    shift = entries["shift"]
-    model.shift_ = None if shift is None else ShiftTest(**decode(shift))
-    model.coverage_ = CoverageTable(
-        tuple(CoverageRow(**decode(row)) for row in expect("coverage", entries["coverage"], list))
-    )
-    labels = list(decode(expect("labels", entries["labels"], list)))
+def restore_bounds(model: "ConformalSurvivalRegressor", reader: Reader) -> None:
+    """Take what `store_bounds` added."""
+    known, of_groups = reader.fill(model, _STORED), reader.read(_GROUPS)
+    is_modelled = "fitted.censoring" in reader.part.parts
+    curve = None if is_modelled else reader.read(_CURVE)["censoring"]
+    labels, scores = of_groups["labels"], of_groups["scores"]
     method, mirror = look_up("method", model._method_name, METHODS), model.time_transform_.mirror
     if scores is None:
-        rows = _rows(arrays, model._censoring, decode, entries)
-        group_of = _labels(np.asarray(labels), arrays["calibration.group"])
+        columns = reader.read(_ROWS, "calibration.")
+        if is_modelled != (columns["censoring_quantiles"] is not None):
+            refuse_arrays()
+        rows = _restored_rows(columns, curve, of_groups["lower"], of_groups["censoring_lower"])
+        code = columns["group"]
+        named = (code >= 0) & (code < len(labels))
+        require(named, "holds calibration rows of groups that it does not name")
+        group_of = np.asarray(labels)[code]
         model._calibration = Calibration.of(rows, group_of, method, mirror=mirror)
     else:
-        groups = _restored_groups(labels, scores, arrays, method)
+        same = len(labels) == len(scores)
+        require(same, "holds another number of calibrated groups than it names")
+        groups = Groups()
+        for place, label in enumerate(labels):
+            groups[label] = _restored_group(f"group{place}.", scores[place], reader, method)
         model._calibration = Calibration(groups, mirror)
+    has_model = "fitted.estimator" in reader.part.parts
+    model.estimator_ = reader.model("fitted.estimator") if has_model else model.estimator
+    model.censoring_estimator_ = reader.model("fitted.censoring") if is_modelled else None
+    model._censoring = CensoringModel(
+        known["censoring_reason"], known["censoring_p_value"], curve, model.censoring_estimator_
+    )
     model._train_sample = None
-    return model
 
 
-def _check(arrays: Arrays, scores: Any, *, is_modelled: bool) -> None:
-    """Refuse arrays that do not belong together."""
-    infinite = "calibration.censoring_time"
-    if scores is None:
-        expected = _expected_rows(arrays, infinite, is_modelled=is_modelled)
-    else:
-        expected = _expected_sums(arrays, expect("scores", scores, list))
-    if not is_modelled:
-        n_steps = arrays["censoring.time"].size
-        expected |= {f"censoring.{name}": ("f8", (n_steps,)) for name in _STEPS}
-    check_arrays(arrays, expected, may_be_nan=(infinite,))
-
-
-def _expected_rows(arrays: Arrays, infinite: str, *, is_modelled: bool) -> _Expected:
-    n, k = arrays["calibration.time"].size, len(LEVELS)
-    expected: _Expected = {
-        "calibration.time": ("f8", (n,)),
-        "calibration.event": ("u1", (n,)),
-        "calibration.weight": ("f8", (n,)),
-        "calibration.quantiles": ("f8", (n, k)),
-        "calibration.group": ("i8", (n,)),
+def _restored_group(prefix: str, scores: Any, reader: Reader, method: BoundMethod) -> Group:
+    """Return a group without rows from the numbers and arrays that `_store_sums` made of it."""
+    recalibration = Recalibration(**reader.read(_RECALIBRATION, prefix, {}))
+    curves = {}
+    for name, numbers in expect("scores", scores, dict).items():
+        curves[name] = MiscoverageCurve(
+            "upper" if name.startswith("upper") else "lower",
+            **reader.read(_SUMS, f"{prefix}{name}."),
+            n_events=check_integer("n_events", numbers["n_events"], minimum=0),
+            share=check_number("share", numbers["share"]),
+            caution=check_number("caution", numbers["caution"]),
+        )
+    found: Scores = {
+        (side, None): replace(curves[side], unlimited=curves.get(f"{side}.unlimited"))
+        for side in _SIDES
     }
-    if infinite in arrays:
-        expected[infinite] = ("f8", (n,))
-    if is_modelled:
-        expected["calibration.censoring_quantiles"] = ("f8", (n, k))
-    return expected
+    return Group(None, recalibration, method, found)
 
 
-def _expected_sums(arrays: Arrays, scores: list[Any]) -> _Expected:
-    expected: _Expected = {}
-    for place, numbers in _each(scores):
-        n_known = arrays[f"group{place}.index"].size
-        expected |= {f"group{place}.{name}": ("f8", (n_known,)) for name in ("index", "level")}
-        for name in expect("scores", numbers, dict):
-            expected |= {f"group{place}.{name}.{each}": ("f8", INDICES.shape) for each in _SUMS}
-    return expected
-
-
-def _labels(distinct: NDArray[Any], code: NDArray[np.int64]) -> NDArray[Any]:
-    if code.size and (code.min() < 0 or code.max() >= len(distinct)):
-        raise ModelFileError("holds calibration rows of groups that it does not name.")
-    return distinct[code]
-
-
-def _rows(
-    arrays: Arrays, censoring: CensoringModel, decode: Decoder, entries: dict[str, Any]
+def _restored_rows(
+    columns: dict[str, Any], curve: KaplanMeier | None, lower: float, censoring_lower: float
 ) -> CalibrationRows:
-    lower = float(decode(entries["lower"]))
-    curves: Any
-    if censoring.curve is not None:
-        curves = CommonCensoring(censoring.curve, arrays["calibration.time"].size)
+    censoring: Any
+    if curve is not None:
+        censoring = CommonCensoring(curve, columns["time"].size)
     else:
-        start = float(decode(entries["censoring_lower"]))
-        values = arrays["calibration.censoring_quantiles"]
-        curves = ModelledCensoring(QuantileCurve(values, LEVELS, start))
+        values = columns["censoring_quantiles"]
+        censoring = ModelledCensoring(QuantileCurve(values, LEVELS, censoring_lower))
     return CalibrationRows(
-        Target(arrays["calibration.time"], arrays["calibration.event"].astype(np.bool_)),
-        QuantileCurve(arrays["calibration.quantiles"], LEVELS, lower),
-        curves,
-        arrays["calibration.weight"],
-        censoring_time=arrays.get("calibration.censoring_time"),
+        Target(columns["time"], columns["event"].astype(np.bool_)),
+        QuantileCurve(columns["quantiles"], LEVELS, lower),
+        censoring,
+        columns["weight"],
+        censoring_time=columns["censoring_time"],
     )
