@@ -32,9 +32,9 @@ _LEVEL_ROUNDING = 1e-12
 class QuantileCurve:
     r"""One predictive distribution per row, known by its quantiles on a common grid of levels.
 
-    Everything the library says about an individual (a quantile off the grid, a survival
-    probability, the remaining life, the level of an observed time) is read from this one
-    distribution, so that two answers never contradict each other:
+    All predictions for an individual (a quantile off the grid, a survival probability, the
+    remaining life, the level of an observed time) derive from this one distribution, so that no
+    two of them contradict each other:
 
     - between two grid levels the distribution function is linear in time;
     - below the first level the first segment is prolonged down to level 0, but not below `lower`;
@@ -47,8 +47,8 @@ class QuantileCurve:
     are equal, all of the tail sits at that point. With a single level nothing is known but that
     level: `cdf` is NaN at every time other than its value.
 
-    A curve also carries its `reach`: the highest level of each row that the data behind it can
-    speak for (`with_reach`). It is 1 where nobody said otherwise.
+    A curve also has a `reach`: the highest level of each row that the data identify, 1 by default
+    (`with_reach`).
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ class QuantileCurve:
         vars(twin).update({**vars(self), **changes})
         return twin
 
-    # What the distribution says
+    # Quantiles, levels and means
 
     def _quantiles(self, levels: Floats) -> Floats:
         """Return quantiles at checked levels of shape (k,) or (n, k)."""
@@ -265,9 +265,9 @@ class QuantileCurve:
         >>> QuantileCurve([[1.0, 2.0]], taus=[0.25, 0.75]).at([0.75, 0.5])
         array([[2. , 1.5]])
         """
-        asked = check_levels(levels)
-        known = stored_quantiles(self.values, self.taus, asked)
-        return self._quantiles(asked) if known is None else known
+        checked = check_levels(levels)
+        known = stored_quantiles(self.values, self.taus, checked)
+        return self._quantiles(checked) if known is None else known
 
     def at_each(self, levels: ArrayLike) -> Floats:
         """Quantiles at levels that differ from row to row.
@@ -405,7 +405,7 @@ class QuantileCurve:
 
         For a row that has lasted :math:`s` it is
         :math:`Q\{1 - (1 - \tau) S(s)\} - s`, never negative. A row that has outlived its last
-        grid value lives on the exponential tail, where the answer no longer depends on
+        grid value lives on the exponential tail, where the result no longer depends on
         :math:`s` and is an extrapolation. Where :math:`S(s) = 0` because of a point mass at the
         end, it is 0.
 
@@ -489,7 +489,10 @@ class QuantileCurve:
     def with_reach(
         self, reach: ArrayLike | Callable[[Any], ArrayLike], *, lowest: bool = False
     ) -> Self:
-        """Return the same curve with the level up to which the data speak, for each row."""
+        """Return the same curve with the highest level that the data identify in each row.
+
+        A rule is evaluated once, when the reach is first needed: predictions without it stay cheap.
+        """
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         known = reach if callable(reach) else self._checked(reach)
@@ -504,10 +507,7 @@ class QuantileCurve:
 
     @property
     def reach(self) -> Floats:
-        """Highest level of each row that the data can speak for, shape (n_samples,).
-
-        1 where nobody said otherwise.
-        """
+        """Highest level of each row that the data identify, shape (n_samples,); 1 by default."""
         known = vars(self).get("_reach")
         if known is None:
             return np.ones(len(self))
@@ -519,23 +519,23 @@ class QuantileCurve:
 
     @property
     def reach_is_lowest(self) -> bool:
-        """Whether `reach` is the lowest such level: the data speak for it and those above."""
+        """Whether `reach` is the lowest such level: the data identify it and those above."""
         return bool(vars(self).get("_reach_is_lowest", False))
 
     def is_identified(self, levels: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the data can speak for levels."""
-        asked, reach = np.atleast_1d(np.asarray(levels, dtype=np.float64)), self.reach[:, None]
+        """Whether the data identify levels, of shape (n_samples, k)."""
+        wanted, reach = np.atleast_1d(np.asarray(levels, dtype=np.float64)), self.reach[:, None]
         if self.reach_is_lowest:
-            return np.asarray(asked >= reach - _LEVEL_ROUNDING)
-        return np.asarray(asked <= reach + _LEVEL_ROUNDING)
+            return np.asarray(wanted >= reach - _LEVEL_ROUNDING)
+        return np.asarray(wanted <= reach + _LEVEL_ROUNDING)
 
     def identifies_all(self, levels: ArrayLike) -> bool:
-        """Whether the data can speak for all levels of all rows."""
-        asked = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+        """Whether the data identify all levels of all rows."""
+        wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
         # For each row the level farthest out stands for all of them.
         if self.reach_is_lowest:
-            return bool((asked.min(axis=-1) >= self.reach - _LEVEL_ROUNDING).all())
-        return bool((asked.max(axis=-1) <= self.reach + _LEVEL_ROUNDING).all())
+            return bool((wanted.min(axis=-1) >= self.reach - _LEVEL_ROUNDING).all())
+        return bool((wanted.max(axis=-1) <= self.reach + _LEVEL_ROUNDING).all())
 
     def conditional_levels(self, elapsed: ArrayLike, levels: ArrayLike) -> Floats:
         """Levels, from the start, of quantiles of the remaining time."""
@@ -569,7 +569,7 @@ def reach_until(curve: QuantileCurve, limit: ArrayLike, *, lowest: bool = False)
 
 
 def _read_matrix(values: ArrayLike) -> Floats:
-    """Return finite predictions as a float matrix, or raise one sentence that says why not."""
+    """Return finite predictions as a float matrix; ValueError if they are none."""
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2:
         raise ValueError(f"values must have shape (n_samples, n_levels), got {matrix.shape}.")
@@ -589,7 +589,7 @@ def _starts_below(values: Floats, lower: float) -> bool:
 
 
 def _require_distribution(values: Floats, n_levels: int, lower: float) -> None:
-    """Raise one sentence unless each row holds `n_levels` quantiles in order and above `lower`."""
+    """Raise unless each row holds `n_levels` quantiles in order and above `lower`."""
     if values.shape[1] != n_levels:
         raise ValueError(
             f"values must have one column for each of the {n_levels} taus, "

@@ -8,8 +8,10 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
+
 DEFAULT_QUANTILES: tuple[float, ...] = tuple(round(0.05 * step, 2) for step in range(1, 20))
-"""The 19 levels 0.05, 0.10, ..., 0.95 that estimators fit unless told otherwise."""
+"""The 19 levels 0.05, 0.10, ..., 0.95 that estimators fit by default."""
 
 CURVE_QUANTILES: tuple[float, ...] = (
     *(0.001, 0.002, 0.005, 0.01, 0.025),
@@ -26,7 +28,7 @@ events decide between individuals.
 _LEVELS_SHOWN = 20
 
 
-def check_quantiles(quantiles: ArrayLike | None, *, name: str = "quantiles") -> NDArray[np.float64]:
+def check_quantiles(quantiles: ArrayLike | None, *, name: str = "quantiles") -> Floats:
     """Levels of a grid as a float array, refused unless strictly increasing inside (0, 1).
 
     Every grid that a model is fitted on passes through here, so that the rest of the library may
@@ -44,10 +46,10 @@ def check_quantiles(quantiles: ArrayLike | None, *, name: str = "quantiles") -> 
     return levels
 
 
-def check_levels(levels: ArrayLike, *, name: str = "levels") -> NDArray[np.float64]:
+def check_levels(levels: ArrayLike, *, name: str = "levels") -> Floats:
     """Levels to evaluate a curve at, as a float array; any order, each inside (0, 1).
 
-    Unlike the grid of a model (`check_quantiles`) the levels asked for at prediction may come in
+    Unlike the grid of a model (`check_quantiles`) the levels of a prediction may come in
     any order and repeat.
     """
     vector = _as_vector(levels, name)
@@ -57,7 +59,7 @@ def check_levels(levels: ArrayLike, *, name: str = "levels") -> NDArray[np.float
     return vector
 
 
-def even_grid(n_levels: SupportsIndex) -> NDArray[np.float64]:
+def even_grid(n_levels: SupportsIndex) -> Floats:
     """Evenly spaced levels k / (n_levels + 1) for k = 1, ..., n_levels.
 
     The grid cuts (0, 1) into `n_levels` + 1 cells of equal probability, which is what calibration
@@ -73,8 +75,8 @@ def even_grid(n_levels: SupportsIndex) -> NDArray[np.float64]:
     return np.arange(1, count + 1) / (count + 1)
 
 
-def _as_vector(levels: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return a new non-empty 1-D float array, or raise one sentence that says why not."""
+def _as_vector(levels: ArrayLike, name: str) -> Floats:
+    """Return a new non-empty 1-D float array, or raise."""
     array = np.asarray(levels)
     if array.dtype.kind not in "iuf" and array.size > 0:
         raise TypeError(f"{name} must be numbers, got {levels!r}.")
@@ -85,12 +87,12 @@ def _as_vector(levels: ArrayLike, name: str) -> NDArray[np.float64]:
     return np.array(array, dtype=np.float64, ndmin=1)
 
 
-def _inside(levels: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _inside(levels: Floats) -> NDArray[np.bool_]:
     """Whether each level is inside (0, 1); false for NaN."""
     return (levels > 0) & (levels < 1)
 
 
-def _shown(levels: NDArray[np.float64], wrong: NDArray[np.bool_]) -> str:
+def _shown(levels: Floats, wrong: NDArray[np.bool_]) -> str:
     """Write the levels as a tuple, or only the first wrong one where they are many."""
     if len(levels) <= _LEVELS_SHOWN:
         return repr(tuple(levels.tolist()))

@@ -19,7 +19,7 @@ from censquant._typing import Floats
 # stay in the cache.
 _BLOCK_ENTRIES = 1 << 16
 
-# A level asked for is taken as the one of a single-level grid if it differs by rounding only.
+# A level is taken as the one of a single-level grid if it differs by rounding only.
 _SAME_LEVEL = 1e-9
 
 
@@ -63,7 +63,7 @@ def same_level_only(taus: Floats, levels: Floats) -> None:
 def stored_quantiles(values: Floats, taus: Floats, levels: Floats) -> Floats | None:
     """Return copies of the columns at `levels` of shape (k,), or None unless all are on the grid.
 
-    The same as `quantiles_of`, and much faster: predictions mostly ask for these.
+    The same as `quantiles_of`, and much faster: most predictions are at these.
     """
     if np.array_equal(levels, taus):
         return values.copy()
@@ -85,7 +85,7 @@ def levels_of(values: Floats, taus: Floats, lower: float, times: Floats) -> Floa
         )
         write_levels(values, taus, lower, tail_log(taus), np.atleast_2d(times), levels)
         return levels
-    # One point of the distribution function says nothing about the others.
+    # One point of the distribution function does not determine the others.
     return np.where(times == values, taus[0], np.nan)
 
 

@@ -32,10 +32,10 @@ def write_levels(
     last = len(taus) - 1
     low_ratio = taus[0] / (taus[1] - taus[0])
     for i in range(n_rows):
-        asked = times[i if len(times) > 1 else 0]
+        own = times[i if len(times) > 1 else 0]
         row = values[i]
         for j in range(n_times):
-            time = asked[j]
+            time = own[j]
             left, right = 0, last + 1  # the first value above the time is at one of these places
             while left < right:
                 middle = (left + right) // 2

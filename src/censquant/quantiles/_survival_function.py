@@ -6,8 +6,9 @@ import operator
 from typing import SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from censquant._typing import Floats
 from censquant.quantiles._curve import QuantileCurve
 
 
@@ -16,7 +17,7 @@ class SurvivalFunction:
 
     It has the attributes `x` and `y` of scikit-survival's step functions and is called like them,
     but it is evaluated from the curve itself: between the times in `x` nothing is rounded to a
-    step, and any time may be asked for.
+    step, and any time may be given.
 
     Parameters
     ----------
@@ -61,18 +62,16 @@ class SurvivalFunction:
         # A copy, so that one stored function does not keep the predictions of all rows alive.
         self._curve = curve.take([index]) if masked else curve.take([index], reach=False)
         self._masked = masked
-        self.x: NDArray[np.float64] = (
-            self._curve.values[0] if times is None else np.array(times, np.float64)
-        )
-        self.y: NDArray[np.float64] = self._values(self.x)
+        self.x: Floats = self._curve.values[0] if times is None else np.array(times, np.float64)
+        self.y: Floats = self._values(self.x)
 
-    def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        survival: NDArray[np.float64] = self._curve.survival(times)[0]
+    def _values(self, times: Floats) -> Floats:
+        survival: Floats = self._curve.survival(times)[0]
         if self._masked:
             survival[~self._curve.is_identified(1.0 - survival)[0]] = np.nan
         return survival
 
-    def __call__(self, times: ArrayLike) -> NDArray[np.float64]:
+    def __call__(self, times: ArrayLike) -> Floats:
         """Value at any times."""
         array = np.asarray(times, dtype=np.float64)
         return self._values(array.ravel()).reshape(array.shape)
@@ -106,11 +105,11 @@ class CumulativeHazardFunction(SurvivalFunction):
     array([0.693])
     """
 
-    def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _values(self, times: Floats) -> Floats:
         return cumulative_hazard(super()._values(times))
 
 
-def cumulative_hazard(survival: NDArray[np.float64]) -> NDArray[np.float64]:
+def cumulative_hazard(survival: Floats) -> Floats:
     """Cumulative hazard -log S of survival probabilities, infinite where they are 0."""
     with np.errstate(divide="ignore"):
         return np.maximum(-np.log(survival), 0.0)

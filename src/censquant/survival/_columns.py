@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._typing import Floats
+
 # Values listed in a message; more would bury the remedy.
 _LISTED = 5
 # Codes of events that look like causes rather than like another column.
@@ -33,7 +35,7 @@ def as_array(values: object, name: str) -> NDArray[Any]:
         ) from None
 
 
-def read_numbers(values: object, *, name: str) -> NDArray[np.float64]:
+def read_numbers(values: object, *, name: str) -> Floats:
     """Column of real numbers as float64, with NaN where a value is missing.
 
     Text, booleans and dates are refused rather than converted: a column of the wrong kind is
@@ -63,7 +65,7 @@ def read_numbers(values: object, *, name: str) -> NDArray[np.float64]:
     )
 
 
-def read_times(values: object, *, name: str) -> NDArray[np.float64]:
+def read_times(values: object, *, name: str) -> Floats:
     """Column of finite times, of any sign."""
     times = read_numbers(values, name=name)
     if times.size == 0:
@@ -103,7 +105,7 @@ def read_events(values: object, *, name: str = "event") -> NDArray[np.bool_]:
     return np.ascontiguousarray(column == 1, dtype=np.bool_)
 
 
-def read_weights(sample_weight: object, n_samples: int) -> NDArray[np.float64]:
+def read_weights(sample_weight: object, n_samples: int) -> Floats:
     """Sample weights as float64, one for each row; ones where None is given.
 
     A weight counts a row as that many equal rows, and a weight of 0 as no row at all. Weights
@@ -128,7 +130,7 @@ def read_weights(sample_weight: object, n_samples: int) -> NDArray[np.float64]:
     return weights
 
 
-def refuse_nan(column: NDArray[np.float64], *, name: str, noun: str) -> None:
+def refuse_nan(column: Floats, *, name: str, noun: str) -> None:
     """Raise `ValueError` if a number is missing, with the count and the first row."""
     missing = np.flatnonzero(np.isnan(column))
     if missing.size:

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant.survival._columns import read_numbers, read_times, read_weights
 from censquant.survival._target import Target, read_columns
 
@@ -77,15 +78,13 @@ class KaplanMeier:
     (array([0.13]), array([0.96]))
     """
 
-    time: NDArray[np.float64]
-    survival: NDArray[np.float64]
-    n_at_risk: NDArray[np.float64]
-    n_events: NDArray[np.float64]
-    n_censored: NDArray[np.float64]
+    time: Floats
+    survival: Floats
+    n_at_risk: Floats
+    n_events: Floats
+    n_censored: Floats
 
-    def __call__(
-        self, t: ArrayLike, side: Literal["right", "left"] = "right"
-    ) -> NDArray[np.float64]:
+    def __call__(self, t: ArrayLike, side: Literal["right", "left"] = "right") -> Floats:
         """Share that is event-free after, or just before, the given times."""
         if side not in ("right", "left"):
             raise ValueError(f"side must be 'right' or 'left', got {side!r}.")
@@ -94,7 +93,7 @@ class KaplanMeier:
         share = steps[np.searchsorted(self.time, at, side=side)]
         return np.where(np.isnan(at), np.nan, share)
 
-    def standard_error(self, t: ArrayLike) -> NDArray[np.float64]:
+    def standard_error(self, t: ArrayLike) -> Floats:
         """Greenwood's standard error of the share that is event-free after the given times.
 
         Parameters
@@ -116,9 +115,7 @@ class KaplanMeier:
         found = errors[np.searchsorted(self.time, at, side="right")]
         return np.where(np.isnan(at), np.nan, found)
 
-    def limits(
-        self, t: ArrayLike, confidence: float = 0.95
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def limits(self, t: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """Pointwise confidence limits after the given times, by the normal law of log(-log S).
 
         Where no event was observed so far, or where nobody is left, that law has no width, and the
@@ -156,7 +153,7 @@ class KaplanMeier:
             high = np.where(share == 0, most, high)
         return low, high
 
-    def quantile(self, levels: ArrayLike) -> NDArray[np.float64]:
+    def quantile(self, levels: ArrayLike) -> Floats:
         """Earliest times by which the given shares have had the event.
 
         The quantile of a level is the smallest t with 1 - S(t) at or above it. It is infinite
@@ -171,13 +168,13 @@ class KaplanMeier:
         -------
         times : ndarray of the shape of ``levels``
         """
-        asked = np.asarray(levels, dtype=np.float64)
-        outside = ~((asked > 0) & (asked < 1))
+        wanted = np.asarray(levels, dtype=np.float64)
+        outside = ~((wanted > 0) & (wanted < 1))
         if outside.any():
-            raise ValueError(f"levels must be inside (0, 1), got {asked[outside][0]:g}.")
+            raise ValueError(f"levels must be inside (0, 1), got {wanted[outside][0]:g}.")
         ends = np.append(self.time, np.inf)
-        left = (1 - asked) * (1 + _ROUNDING)
-        times: NDArray[np.float64] = ends[np.searchsorted(-self.survival, -left, side="left")]
+        left = (1 - wanted) * (1 + _ROUNDING)
+        times: Floats = ends[np.searchsorted(-self.survival, -left, side="left")]
         return times
 
 
@@ -250,7 +247,7 @@ def censoring_kaplan_meier(
 
 def _counts(
     time: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[NDArray[np.float64], ...]:
+) -> tuple[Floats, ...]:
     """Distinct times with the weight of events, of censorings and of all later rows."""
     target = read_columns(time, event)
     weights = read_weights(sample_weight, len(target))
@@ -266,17 +263,17 @@ def _counts(
     return times, n_events, n_censored, n_later
 
 
-def _sums(place: NDArray[np.intp], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _sums(place: NDArray[np.intp], values: Floats, size: int) -> Floats:
     """Sum of the values at each place."""
     return np.asarray(np.bincount(place, values, minlength=size), dtype=np.float64)
 
 
 def _curve(
-    times: NDArray[np.float64],
-    n_at_risk: NDArray[np.float64],
-    n_left: NDArray[np.float64],
-    n_events: NDArray[np.float64],
-    n_censored: NDArray[np.float64],
+    times: Floats,
+    n_at_risk: Floats,
+    n_left: Floats,
+    n_events: Floats,
+    n_censored: Floats,
 ) -> KaplanMeier:
     """Curve of the running product of the shares that are left at each time."""
     stay = np.ones(times.size)
@@ -293,7 +290,7 @@ def inverse_censoring_weights(
     curve: KaplanMeier | None = None,
     floor: float = SMALLEST_CENSORING_CHANCE,
     sample_weight: ArrayLike | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Weights that let the rows with an event stand for all rows.
 
     A row whose event was observed at t had the probability G(t-) of not being censored before, so
@@ -328,19 +325,9 @@ def inverse_censoring_weights(
     return weights
 
 
-def follow_up_limit(time: ArrayLike, event: ArrayLike) -> float:
-    """Largest time at which any row is at risk: the largest time of all.
-
-    Past it nothing in the data supports one curve rather than another: a quantile beyond it is the
-    model's extrapolation. A censored row counts as much as an event, because it was followed for
-    just as long.
-    """
-    return float(read_columns(time, event).time.max())
-
-
 def read_censoring_times(
     censoring_time: ArrayLike, target: Target, *, left: bool = False
-) -> NDArray[np.float64]:
+) -> Floats:
     """Censoring times that are known for every row, checked against the target."""
     limit = read_numbers(censoring_time, name="censoring_time")
     if len(limit) != len(target):
@@ -369,7 +356,7 @@ def default_horizon(
 ) -> float:
     """Last time at which at least one in twenty individuals is still at risk.
 
-    Up to this horizon the data can speak for a restricted mean; past it few individuals decide.
+    Up to this horizon the data identify a restricted mean; past it few individuals decide.
     An individual is at risk at t if its own time, event or end of follow-up, is t or later.
     """
     times = read_times(time, name="time")

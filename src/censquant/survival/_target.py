@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.exceptions import NoEventsError
 from censquant.survival._columns import (
@@ -50,7 +51,7 @@ class Target:
     array([9., 5.])
     """
 
-    time: NDArray[np.float64]
+    time: Floats
     event: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -160,7 +161,7 @@ def require_events(target: Target) -> None:
 def require_durations(target: Target) -> None:
     """Raise `ValueError` if a time of the target is negative, as no duration is.
 
-    Reading a target does not ask for it: the logarithm of a time, or a measurement, may be
+    Reading a target does not require it: the logarithm of a time, or a measurement, may be
     negative, and many methods fit them.
     """
     n_negative = int(np.count_nonzero(target.time < 0))

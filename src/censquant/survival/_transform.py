@@ -120,7 +120,7 @@ class TimeTransform:
             )
         return cls(log=log, floor=floor, center=center, scale=scale, mirror=mirror)
 
-    def forward(self, time: ArrayLike) -> NDArray[np.float64]:
+    def forward(self, time: ArrayLike) -> Floats:
         """Values of times in model units."""
         u = np.asarray(time, dtype=np.float64)
         if self.log:
@@ -132,7 +132,7 @@ class TimeTransform:
         z = (u - self.center) / self.scale
         return -z if self.mirror else z
 
-    def inverse(self, z: ArrayLike) -> NDArray[np.float64]:
+    def inverse(self, z: ArrayLike) -> Floats:
         """Values in model units as times.
 
         The exact inverse of `forward` for times at or above the floor. A value too large for
@@ -148,7 +148,7 @@ class TimeTransform:
         u = (-z if self.mirror else z) * self.scale + self.center
         return u.minimum(_LARGEST_LOG).exp() if self.log else u
 
-    def log_slope(self, time: ArrayLike) -> NDArray[np.float64]:
+    def log_slope(self, time: ArrayLike) -> Floats:
         """Logarithms of the absolute derivatives of `forward`.
 
         The logarithm of a density in model units plus this is the one in the user's unit. Times
@@ -158,7 +158,7 @@ class TimeTransform:
         by_log = np.log(np.maximum(u, self.floor)) if self.log else np.zeros_like(u)
         return np.asarray(-np.log(self.scale) - by_log)
 
-    def levels(self, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+    def levels(self, taus: Floats) -> Floats:
         """Levels in model units: mirrored times have mirrored levels."""
         return 1.0 - taus[::-1] if self.mirror else taus
 
@@ -177,9 +177,7 @@ class TimeTransform:
         return cls(**values)
 
 
-def _spread(
-    values: NDArray[np.float64], weights: NDArray[np.float64], *, log: bool
-) -> tuple[float, float]:
+def _spread(values: Floats, weights: Floats, *, log: bool) -> tuple[float, float]:
     """Weighted mean and standard deviation.
 
     Where values do not differ, the deviation is 1 for logarithms and for zeros, else a hundredth of
@@ -198,9 +196,9 @@ def _spread(
 
 
 def _censored_spread(
-    values: NDArray[np.float64],
+    values: Floats,
     event: NDArray[np.bool_],
-    weights: NDArray[np.float64],
+    weights: Floats,
     center: float,
     scale: float,
     *,
@@ -215,7 +213,7 @@ def _censored_spread(
     return center + side * mean * scale, deviation * scale
 
 
-def _log_floor(time: NDArray[np.float64], event: NDArray[np.bool_]) -> float:
+def _log_floor(time: Floats, event: NDArray[np.bool_]) -> float:
     """Half the smallest positive time of an event, or of any row if no event has one."""
     for times in (time[event & (time > 0)], time[time > 0]):
         if times.size:
