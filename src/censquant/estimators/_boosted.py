@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._rows._cross_fit import NEVER, Folds, folds_of_splits, make_folds
+from censquant._rows._fit_data import FitData
 from censquant._storage._codec import (
     Array,
     Entry,
@@ -34,12 +35,11 @@ from censquant._validation import (
     check_number,
     check_share,
 )
-from censquant.estimators._tabular import TableRows, TabularRegressor
+from censquant.estimators._tabular import TabularRegressor
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import boosters_graph
 from censquant.quantiles import QuantileCurve
-from censquant.survival import Target
 from censquant.survival._transform import TimeTransform
 
 _DEEPEST = 10
@@ -206,11 +206,11 @@ class BoostedQuantileRegressor(TabularRegressor):
             penalty=check_number("l2_regularization", self.l2_regularization, minimum=0.0),
         )
 
-    def _fit_rows(self, rows: TableRows, rng: np.random.Generator) -> None:
-        time, left = self.time_transform_.inverse(rows.time), self.censoring == "left"
+    def _fit_rows(self, rows: FitData, rng: np.random.Generator) -> None:
+        time, left = self.time_transform_.inverse(rows.timeline.time), self.censoring == "left"
         kind = "log-tobit" if time.min() > 0.0 else "tobit"
         self._transform = TimeTransform.fit(
-            time, rows.event, kind, mirror=left, sample_weight=rows.weight
+            time, rows.target.event, kind, mirror=left, sample_weight=rows.weight
         )
         # Another unit of time rounds differently in the last bits, which would decide between two
         # equally good splits: in single precision the times are the same in every unit.
@@ -222,7 +222,7 @@ class BoostedQuantileRegressor(TabularRegressor):
             self._rule(),
             rows.x,
             z,
-            rows.event,
+            rows.target.event,
             rows.weight,
             fold_of,
             seeds,
@@ -233,19 +233,18 @@ class BoostedQuantileRegressor(TabularRegressor):
         residual, held_out = (z - state[0]) * np.exp(-state[1]), fold_of != NEVER
         self._residual_quantiles = residual_quantiles(
             residual[held_out],
-            rows.event[held_out],
+            rows.target.event[held_out],
             rows.weight[held_out],
             self._curve_levels(),
         )
 
-    def _folds(self, rows: TableRows, rng: np.random.Generator) -> Folds:
+    def _folds(self, rows: FitData, rng: np.random.Generator) -> Folds:
         """Return the fold of each row; one fold of all rows where nothing could be compared."""
         if isinstance(self.cv, list | tuple):
             fold_of = folds_of_splits(self.cv, int(rows.source.max()) + 1)[rows.source]
         else:
-            target = Target(rows.time, rows.event)
-            fold_of = make_folds(self.cv, rows.x, target, None, rng)
-        if not rows.event[fold_of != NEVER].any():
+            fold_of = make_folds(self.cv, rows.x, rows.timeline, None, rng)
+        if not rows.target.event[fold_of != NEVER].any():
             return np.zeros_like(fold_of)
         return fold_of
 

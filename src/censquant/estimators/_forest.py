@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Array, Entry, Fields, Object, Reader, Writer
 from censquant._trees._forest import (
     Curves,
@@ -22,7 +23,7 @@ from censquant._validation import (
     check_number,
     check_share,
 )
-from censquant.estimators._tabular import TableRows, TabularRegressor
+from censquant.estimators._tabular import TabularRegressor
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import beran_graph, leaf_numbers
@@ -172,12 +173,13 @@ class CensoredQuantileForest(TabularRegressor):
         elif self.max_samples is not None:
             check_integer("max_samples", self.max_samples, minimum=1)
 
-    def _fit_rows(self, rows: TableRows, rng: np.random.Generator) -> None:
+    def _fit_rows(self, rows: FitData, rng: np.random.Generator) -> None:
+        time, event = rows.timeline.time, rows.timeline.event
         self._units = FeatureUnits.fit(rows.x)
-        self._bins, codes = TimeBins.fit(rows.time, rows.event, rows.weight)
-        self._lowest = self._start_of(rows.time)
+        self._bins, codes = TimeBins.fit(time, event, rows.weight)
+        self._lowest = self._start_of(time)
         self._mean_rate = _mean_rate(rows, self._lowest)
-        scores = log_rank_scores(rows.time, rows.event, rows.weight)
+        scores = log_rank_scores(time, event, rows.weight)
         x, growth = self._units(rows.x), self._growth(len(rows))
         self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs, self._stopping)
 
@@ -238,10 +240,11 @@ class CensoredQuantileForest(TabularRegressor):
         self._leaves.validate(self._units, self._bins)
 
 
-def _mean_rate(rows: TableRows, lowest: float) -> float:
+def _mean_rate(rows: FitData, lowest: float) -> float:
     """Return events per unit of time under observation: the rate of an exponential law."""
-    span = float(rows.time.max()) - lowest
+    time, event = rows.timeline.time, rows.timeline.event
+    span = float(time.max()) - lowest
     if span <= 0.0:  # all times are the same, and nothing says how fast time goes
         return 1.0 / (abs(lowest) or 1.0)
-    exposure = rows.weight @ ((rows.time - lowest) / span)
-    return float(rows.weight[rows.event].sum() / exposure) / span
+    exposure = rows.weight @ ((time - lowest) / span)
+    return float(rows.weight[event].sum() / exposure) / span

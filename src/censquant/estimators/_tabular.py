@@ -1,6 +1,5 @@
 """Estimators that learn from a table in one go: what surrounds their own fit and prediction."""
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +12,9 @@ from censquant._rows._features import (
     feature_names,
     feature_range,
     refuse_overflow,
-    refuse_swapped,
     warn_of_constant_features,
-    warn_of_leaking_features,
 )
-from censquant._rows._fit_data import default_times
-from censquant._rows._row_order import arrangement, in_order
+from censquant._rows._fit_data import FitData
 from censquant._seeds import seed_sequence
 from censquant._storage._codec import Reader, Writer
 from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
@@ -30,37 +26,10 @@ from censquant.export._graphs_curves import GraphCurve, GridCurve
 from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES, check_quantiles
-from censquant.survival import read_target
-from censquant.survival._columns import read_weights
-from censquant.survival._kaplan_meier import default_horizon
 from censquant.survival._target import require_events
 from censquant.survival._transform import TimeTransform
 
 _SAME_LEVEL = 1e-9  # levels that differ by less differ by rounding
-
-
-@dataclass(frozen=True, eq=False)
-class TableRows:
-    """The rows of a fit, in an order that depends on their content alone.
-
-    Whole-number weights have become repeated rows. Left-censored times are negated, so that every
-    row is observed or right-censored. ``source`` is the place of each row in the data of the user.
-    """
-
-    x: Floats
-    time: Floats
-    event: NDArray[np.bool_]
-    weight: Floats
-    source: NDArray[np.intp]
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-    def take(self, rows: Any) -> "TableRows":
-        """Return some of the rows."""
-        return TableRows(
-            self.x[rows], self.time[rows], self.event[rows], self.weight[rows], self.source[rows]
-        )
 
 
 class TabularRegressor(BaseQuantileRegressor):
@@ -90,8 +59,8 @@ class TabularRegressor(BaseQuantileRegressor):
         """Refuse wrong parameters; extended by subclasses."""
         check_choice("censoring", self.censoring, ("right", "left"))
 
-    def _fit_rows(self, rows: TableRows, rng: np.random.Generator) -> None:
-        """Learn from right-censored rows."""
+    def _fit_rows(self, rows: FitData, rng: np.random.Generator) -> None:
+        """Learn from rows, whose ``timeline`` is right-censored."""
         raise NotImplementedError
 
     def _model_curve(self, x: Floats) -> QuantileCurve:
@@ -143,34 +112,36 @@ class TabularRegressor(BaseQuantileRegressor):
         self
         """
         self._check_parameters()
-        refuse_swapped(X, y)
-        taus = check_quantiles(self.quantiles)
-        features = dense(check_features(self, X, reset=True))
-        target = read_target(y, n_samples=len(features))
-        weight = read_weights(sample_weight, len(features))
-        order, weight = arrangement(weight, features, target.time, target.event)
-        features, target = in_order(features, order), target.take(order)
-        require_events(target)
-        ends = feature_range(features)
+        taus, left = check_quantiles(self.quantiles), self.censoring == "left"
+        rows = FitData.read(
+            X,
+            y,
+            sample_weight,
+            read_features=lambda X: dense(check_features(self, X, reset=True)),
+            left=left,
+        ).arranged()
+        require_events(rows.target)
+        ends = feature_range(rows.x)
         if self._stands_alone:
             warn_of_constant_features(ends, feature_names(self), stacklevel=2)
-            warn_of_leaking_features(features, target, feature_names(self))
+            rows.warn_of_leaks(feature_names(self))
 
-        left = self.censoring == "left"
-        transform = TimeTransform(mirror=left)
-        rows = TableRows(features, transform.forward(target.time), target.event, weight, order)
         own_seed, follow_up_seed = seed_sequence(self.random_state).spawn(2)
         self.quantiles_ = taus
-        self.time_transform_ = transform
-        self.follow_up_ = (float(target.time.min()), float(target.time.max()))
-        self.horizon_ = default_horizon(target.time, weight, left=left)
-        self.unique_times_ = default_times(target.time[target.event])
+        self.time_transform_ = TimeTransform(mirror=left)
+        self.follow_up_ = rows.follow_up
+        self.horizon_ = rows.horizon
+        self.unique_times_ = rows.event_times
         self._feature_range = ends
         self._fit_rows(rows, np.random.default_rng(own_seed))
         self._follow_up = None
-        if self._stands_alone and not rows.event.all():
+        if self._stands_alone and not rows.target.event.all():
             self._follow_up = FollowUp.fit(
-                rows.x, rows.time, rows.event, rows.weight, np.random.default_rng(follow_up_seed)
+                rows.x,
+                rows.timeline.time,
+                rows.timeline.event,
+                rows.weight,
+                np.random.default_rng(follow_up_seed),
             )
         return self
 

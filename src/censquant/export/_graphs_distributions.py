@@ -22,7 +22,7 @@ from censquant._typing import Floats
 from censquant.export._graph import Value, count_in_rows, interpolate
 
 if TYPE_CHECKING:
-    from censquant.estimators.hazards._baseline import Baseline
+    from censquant.estimators._cox import Baseline
 
 # Halvings of an interval of log-odds: the last is shorter than rounding.
 _HALVINGS = 60

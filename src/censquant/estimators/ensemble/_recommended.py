@@ -18,11 +18,11 @@ from censquant._validation import check_flag
 from censquant._warn import warn_user
 from censquant.estimators._base import Ends
 from censquant.estimators._boosted import BoostedQuantileRegressor
+from censquant.estimators._cox import CoxQuantileRegressor
 from censquant.estimators._forest import CensoredQuantileForest
 from censquant.estimators.ensemble._pool import Pool, read_plain_features
 from censquant.estimators.ensemble._pooled import checked_estimators
 from censquant.estimators.ensemble._weights import LikelihoodPrior, Prior
-from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.neural import ShapeNN
 from censquant.exceptions import FewEventsWarning
 from censquant.export._graph import Graph, Value

@@ -105,7 +105,7 @@ def given_order(monkeypatch):
     For the same reason such tests have folds by row number.
     """
     monkeypatch.setattr(
-        "censquant.estimators._tabular.arrangement",
+        "censquant._rows._fit_data.arrangement",
         lambda weight, *columns: (np.arange(len(weight)), weight),
     )
 

@@ -63,7 +63,7 @@ def test_a_prediction_is_the_kaplan_meier_curve_of_weighted_neighbours(
     original = CensoredQuantileForest._fit_rows
 
     def fit_rows(self, rows, rng):
-        kept.update(x=rows.x, time=rows.time, event=rows.event, weight=rows.weight)
+        kept.update(x=rows.x, **vars(rows.timeline), weight=rows.weight)
         original(self, rows, rng)
 
     monkeypatch.setattr(CensoredQuantileForest, "_fit_rows", fit_rows)

@@ -15,8 +15,8 @@ from censquant._calibration._censoring import (
 from censquant._calibration._rules import FEWEST_EVENTS
 from censquant._typing import Floats
 from censquant.estimators._boosted import BoostedQuantileRegressor
+from censquant.estimators._cox import CoxQuantileRegressor
 from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor
-from censquant.estimators.hazards import CoxQuantileRegressor
 from censquant.estimators.meta._bounds._cross_fit import (
     LEVELS,
     FitRows,

@@ -1,29 +1,203 @@
 """CoxQuantileRegressor: features multiply the hazard, at every time by the same factor."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from censquant._engine.training._parallel import side_by_side
 from censquant._rows._features import dense
+from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Array, Entry, Fields, Object, Reader, Writer, require
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
-from censquant.estimators._tabular import TableRows, TabularRegressor
-from censquant.estimators.hazards._baseline import Baseline, PiecewiseHazard
-from censquant.estimators.hazards._distribution import HazardCurve, ProportionalHazards
-from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
-from censquant.estimators.hazards._ridge import RidgeFit, fit_ridge
-from censquant.estimators.hazards._standardization import standardize
+from censquant.estimators._cox_likelihood import (
+    PartialLikelihood,
+    RidgeFit,
+    fit_ridge,
+    standardize,
+)
+from censquant.estimators._tabular import TabularRegressor
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import FormulaCurve
 from censquant.export._graphs_distributions import HazardsGraph
+from censquant.quantiles._distribution_curve import DistributionCurve, LimitedDistribution
 from censquant.survival import read_target
+
+# Standard deviations from the mean up to which a feature acts, or as far as it went in the fit.
+_FURTHEST = 6.0
+# The logarithm of the largest hazard ratio to the mean individual.
+_LARGEST_LOG_RATIO = 30.0
+_LARGEST = float(np.finfo(np.float64).max)
+_EVENTS_PER_PIECE = 15
+_FEWEST_PIECES, _MOST_PIECES = 2, 20
+_PRIOR_EVENTS = 0.5
+# Times at which survival is integrated exactly; between them the hazard is taken to be constant.
+_MOST_NODES = 1_000
+_LEAST_DECAY = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """Cumulative hazard of the mean individual, linear between times of events.
+
+    After the last event time the hazard is constant: there are no data. Where the first event
+    falls on the start itself, the distribution has a point mass there.
+    """
+
+    time: Floats  # the start, then the distinct times of events
+    hazard: Floats  # cumulative, 0 at the start
+    tail_rate: float  # the hazard after the last event time
+
+    def at(self, times: Floats) -> "Baseline":
+        """Return the baseline that is linear between other times than those of events."""
+        return Baseline(times, self.cumulative(times), self.tail_rate)
+
+    def cumulative(self, time: Floats) -> Floats:
+        """Return the cumulative hazard at times."""
+        inside = np.interp(time, self.time, self.hazard, left=0.0)
+        with np.errstate(over="ignore"):
+            tail = self.tail_rate * np.maximum(time - self.time[-1], 0.0)
+        return np.asarray(inside + tail)
+
+    def time_at(self, hazard: Floats) -> Floats:
+        """Return the times at which the cumulative hazard has values; its inverse."""
+        inside = np.interp(hazard, self.hazard, self.time)
+        with np.errstate(over="ignore"):
+            tail = np.maximum(hazard - self.hazard[-1], 0.0) / self.tail_rate
+        return np.asarray(inside + tail)
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseHazard:
+    """A hazard that is constant between a few times: events divided by the time at risk."""
+
+    edge: Floats  # where each piece begins; it contains its end, and the last one has none
+    rate: Floats
+
+    @classmethod
+    def fit(
+        cls, start: float, time: Floats, event: NDArray[np.bool_], weight: Floats, risk: Floats
+    ) -> "PiecewiseHazard":
+        """Estimate the rates between quantiles of event times, drawn a little to their mean.
+
+        ``risk`` are the hazard ratios: an individual at twice the hazard is at risk as two are.
+        """
+        mass = weight[event]
+        n_events = float(mass.sum())
+        n_pieces = int(np.clip(n_events // _EVENTS_PER_PIECE, _FEWEST_PIECES, _MOST_PIECES))
+        levels = np.arange(1, n_pieces) / n_pieces
+        inner = np.unique(np.quantile(time[event], levels, method="inverted_cdf", weights=mass))
+        edge = np.concatenate([[start], inner[(inner > start) & (inner < time.max())]])
+        ends = np.append(edge[1:], np.inf)
+        at_risk = weight * risk
+        exposure = np.array(
+            [
+                at_risk @ np.clip(np.minimum(time, end) - begin, 0.0, None)
+                for begin, end in zip(edge, ends, strict=True)
+            ]
+        )
+        events = np.bincount(_piece(edge, time[event]), weights=mass, minlength=len(edge))
+        # All times at the start leave no time at risk, and any unit of time will do.
+        mean_exposure = (float(exposure.sum()) or 1.0) / n_events
+        rate = (events + _PRIOR_EVENTS) / (exposure + _PRIOR_EVENTS * mean_exposure)
+        return cls(edge, rate)
+
+    def rate_at(self, time: Floats) -> Floats:
+        """Return the hazard at times."""
+        return self.rate[_piece(self.edge, time)]
+
+    def cumulative(self, time: Floats) -> Floats:
+        """Return the cumulative hazard at times."""
+        before = np.concatenate([[0.0], np.cumsum(self.rate[:-1] * np.diff(self.edge))])
+        piece = _piece(self.edge, time)
+        return before[piece] + self.rate[piece] * np.maximum(time - self.edge[piece], 0.0)
+
+
+def _piece(edge: Floats, time: Any) -> NDArray[np.intp]:
+    """Return the piece that each time falls into."""
+    return np.asarray(np.maximum(np.searchsorted(edge, time, side="left") - 1, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class ProportionalHazards:
+    """Survival functions ``exp(-risk * H(t))`` of individuals with one baseline ``H``."""
+
+    risk: Floats  # hazard ratios, shape (n,)
+    baseline: Baseline
+
+    def quantile(self, levels: Floats) -> Floats:
+        """Return quantiles ``(n, k)`` at levels of shape ``(k,)`` or ``(n, k)``."""
+        return self.baseline.time_at(-np.log1p(-levels) / self.risk[:, None])
+
+    def cdf(self, times: Floats) -> Floats:
+        """Return levels ``(n, T)`` of times of shape ``(T,)`` or ``(n, T)``."""
+        if times.ndim == 2 and times.strides[0] == 0:  # common times that were broadcast
+            times = times[:1]
+        with np.errstate(over="ignore"):
+            return np.asarray(-np.expm1(-self.risk[:, None] * self.baseline.cumulative(times)))
+
+    def take(self, rows: Any) -> "ProportionalHazards":
+        """Return the distributions of some of the individuals."""
+        return replace(self, risk=self.risk[rows])
+
+    def restricted_mean(self, horizon: float) -> Floats:
+        """Return the means ``(n,)`` of the time up to a horizon, in the order of the risks."""
+        known = self.baseline.time
+        if horizon <= known[0]:
+            return np.full(len(self.risk), horizon)
+        kept = np.linspace(0, len(known) - 1, _MOST_NODES).round().astype(np.intp)
+        times = known if len(known) <= _MOST_NODES else known[np.union1d(kept, 1)]
+        end = min(horizon, known[-1])
+        times = np.append(times[times < end], end)
+        # A point mass at the start is behind the first of two equal times.
+        hazard = self.baseline.cumulative(times)
+        hazard[0] = 0.0
+        survival = np.exp(-self.risk[:, None] * hazard)
+        mean = times[0] + _means(survival, self.risk[:, None] * np.diff(hazard)) @ np.diff(times)
+        if horizon <= known[-1]:
+            return np.asarray(mean)
+        rate = self.risk * self.baseline.tail_rate
+        with np.errstate(over="ignore"):
+            return np.asarray(mean - survival[:, -1] * np.expm1(-rate * (horizon - end)) / rate)
+
+
+def _means(survival: Floats, decay: Floats) -> Floats:
+    """Return the mean survival between neighbouring times, given its decay on the log scale."""
+    # The difference of two numbers that are nearly equal would be rounding.
+    before, clear = survival[:, :-1], decay > _LEAST_DECAY
+    return np.where(clear, (before - survival[:, 1:]) / np.where(clear, decay, 1.0), before)
+
+
+class HazardCurve(DistributionCurve):
+    """Curves of proportional hazards, whose restricted means are areas under the curve.
+
+    A rule over levels has errors that differ between individuals, so that two whose risks are
+    close could change places.
+    """
+
+    distribution: ProportionalHazards | LimitedDistribution[ProportionalHazards]
+
+    def _rows(self, rows: Any) -> "HazardCurve":
+        return type(self)(self.distribution.take(rows), self.taus, self.lower)
+
+    def _restricted_mean(self, horizon: float) -> Floats:
+        law = self.distribution
+        if not isinstance(law, LimitedDistribution):
+            return law.restricted_mean(horizon)
+        own, tail = law.own, law.tail
+        mean = own.restricted_mean(min(horizon, tail.end))
+        if horizon <= tail.end:
+            return np.asarray(mean)
+        # The baseline ends before the last observed time: its hazard is constant from there on.
+        alive = 1.0 - own.cdf(np.array([tail.end]))[:, 0]
+        return np.asarray(mean + alive * tail.area(own.risk * own.baseline.tail_rate, horizon))
+
 
 _STORED: Fields = {
     "n_iter": Entry(lambda name, n: check_integer(name, n, minimum=0), "n_iter_"),
@@ -47,13 +221,9 @@ _STORED: Fields = {
         "_pieces",
     ),
 }
-# Standard deviations from the mean up to which a feature acts, or as far as it went in the fit.
-_FURTHEST = 6.0
-# The logarithm of the largest hazard ratio to the mean individual.
-_LARGEST_LOG_RATIO = 30.0
-_LARGEST = float(np.finfo(np.float64).max)
 
 
+@dataclass(repr=False, eq=False)
 class CoxQuantileRegressor(TabularRegressor):
     r"""Cox's proportional hazards with a ridge penalty, as a distribution per individual.
 
@@ -130,23 +300,12 @@ class CoxQuantileRegressor(TabularRegressor):
     (2, 2)
     """
 
-    coef_: Floats
-    n_iter_: int
-
-    def __init__(
-        self,
-        quantiles: ArrayLike | None = None,
-        *,
-        penalty: float = 0.1,
-        ties: str = "efron",
-        censoring: str = "right",
-        random_state: Any = None,
-    ) -> None:
-        self.quantiles = quantiles
-        self.penalty = penalty
-        self.ties = ties
-        self.censoring = censoring
-        self.random_state = random_state
+    quantiles: ArrayLike | None = None
+    _: KW_ONLY
+    penalty: float = 0.1
+    ties: str = "efron"
+    censoring: str = "right"
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -155,10 +314,10 @@ class CoxQuantileRegressor(TabularRegressor):
 
     # Fitting
 
-    def _fit_rows(self, rows: TableRows, rng: np.random.Generator) -> None:
-        latest_first = rows.take(np.argsort(-rows.time, kind="stable"))
-        z, time = latest_first.x, latest_first.time
-        event, weight = latest_first.event, latest_first.weight
+    def _fit_rows(self, rows: FitData, rng: np.random.Generator) -> None:
+        latest_first = np.argsort(-rows.timeline.time, kind="stable")
+        target, weight = rows.timeline.take(latest_first), rows.weight[latest_first]
+        z, time, event = rows.x[latest_first], target.time, target.event
         self._center, scale = standardize(z, weight)
         likelihood = PartialLikelihood(z, time, event, weight, self.ties)
         # Sums by one thread of BLAS give the same bits on every machine's number of cores.

@@ -1,10 +1,12 @@
-"""Cox's partial likelihood with tied times and weights: value, gradient, Hessian, hazard."""
+"""Coefficients of proportional hazards: partial likelihood, ridge penalty, Newton's method."""
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from censquant._compile import exact
 from censquant._typing import Floats
@@ -13,6 +15,41 @@ from censquant._typing import Floats
 _BLOCK = 1024
 # Ratios of hazards beyond exp of it are no model of anything, and their squares would underflow.
 _WIDEST = 300.0
+# The expected decrease at which the next step is the last one: its own error is the square of it.
+_SMALL_DECREASE = 1e-10
+_MOST_STEPS = 100
+# A step that must be shorter than 2 to the minus this runs against a wall.
+_MOST_HALVINGS = 15
+# Rounding of a value that is a mean over rows.
+_ROUNDING = 1e-13
+_FIRST_DAMPING = 1e-10  # of the mean curvature
+# Curvature below this share of the largest is rounding: nothing is known along that direction.
+_NO_CURVATURE = 1e-9
+# The likelihood flattens by this factor only where it has no maximum.
+_SEPARATED = 1e-6
+# A spread below this share of a feature's largest value is rounding: the feature is constant.
+_NO_SPREAD = 1e-10
+
+
+def standardize(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Overwrite features with standardised ones; return their centre and scale.
+
+    Features are the largest array of a fit, so that no second one is made. Constant features
+    become zeros and have the scale 1.
+    """
+    peak = np.maximum(x.max(axis=0), -x.min(axis=0))
+    # Divided by a power of two, which rounds nothing: no square of values overflows then.
+    unit = np.ldexp(1.0, np.frexp(peak)[1] - 1)
+    x /= unit
+    total = weight.sum()
+    center = weight @ x / total
+    x -= center
+    scale = np.sqrt(np.einsum("i,ij,ij->j", weight, x, x) / total)
+    constant = scale <= _NO_SPREAD * (peak / unit)
+    x[:, constant] = 0.0
+    scale[constant] = 1.0
+    x /= scale
+    return center * unit, np.where(constant, 1.0, scale * unit)
 
 
 @exact
@@ -106,22 +143,8 @@ class PartialLikelihood:
 
     Weights of tied events follow R's ``coxph``: each of them counts with their mean.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n, p)
-        Features; all rows from the latest time to the earliest.
-    time, weight : ndarray of shape (n,)
-    event : ndarray of bool, shape (n,)
-    ties : {"efron", "breslow"}
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
-    >>> z, time = np.array([[1.0], [-1.0]]), np.array([2.0, 1.0])
-    >>> likelihood = PartialLikelihood(z, time, np.ones(2, bool), np.ones(2), "efron")
-    >>> bool(np.isclose(likelihood.value(np.zeros(1)), np.log(1 / 2)))
-    True
+    Rows of the features ``z`` come from the latest time to the earliest; ``ties`` are ``"efron"``
+    or ``"breslow"``.
     """
 
     def __init__(
@@ -211,3 +234,121 @@ class PartialLikelihood:
             )
             product += block[:n_filled].T @ block[:n_filled]
         return product
+
+
+class RidgeFit(NamedTuple):
+    """Coefficients, and what is to be said about them."""
+
+    coefficients: Floats
+    n_steps: int
+    converged: bool
+    # Directions that the data say nothing about; 0 with a penalty.
+    n_unknown: int = 0
+    # Whether the likelihood grows without end, so that the coefficients are where it had become
+    # flat; never with a penalty.
+    separated: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Penalised:
+    """Negative log-likelihood per row and half the squared norm, in a basis of directions."""
+
+    likelihood: PartialLikelihood
+    penalty: float
+    basis: Floats | None = None
+
+    def value(self, place: Floats) -> float:
+        gained = self.likelihood.value(self._coefficients(place)) / self.likelihood.total_weight
+        return 0.5 * self.penalty * float(place @ place) - gained
+
+    def derivatives(self, place: Floats) -> tuple[Floats, Floats]:
+        gradient, hessian = self.likelihood.derivatives(self._coefficients(place))
+        if self.basis is not None:
+            gradient, hessian = gradient @ self.basis, self.basis.T @ hessian @ self.basis
+        n = self.likelihood.total_weight
+        ridge = self.penalty * np.eye(len(place))
+        return self.penalty * place - gradient / n, ridge - hessian / n
+
+    def _coefficients(self, place: Floats) -> Floats:
+        return place if self.basis is None else self.basis @ place
+
+
+def fit_ridge(likelihood: PartialLikelihood, penalty: float) -> RidgeFit:
+    """Return the coefficients that minimise ``-loglik / n + penalty / 2 * |b|**2``.
+
+    Without a penalty they are those of the smallest norm where features are collinear, which is
+    the limit of small penalties.
+    """
+    n, p = likelihood.z.shape
+    if p <= n:
+        return _fit(likelihood, penalty)
+    # The coefficients are combinations of rows: there are no more directions than these.
+    products, axes = np.linalg.eigh(likelihood.z @ likelihood.z.T)
+    kept = products > _NO_CURVATURE * products[-1]
+    sizes = np.sqrt(products[kept])
+    fit = _fit(likelihood.with_features(axes[:, kept] * sizes), penalty)
+    coefficients = (axes[:, kept] @ (fit.coefficients / sizes)) @ likelihood.z
+    n_unknown = p - int(kept.sum()) + fit.n_unknown if penalty == 0 else 0
+    return RidgeFit(coefficients, fit.n_steps, fit.converged, n_unknown, fit.separated)
+
+
+def _fit(likelihood: PartialLikelihood, penalty: float) -> RidgeFit:
+    start = np.zeros(likelihood.z.shape[1])
+    if penalty > 0:
+        best = minimize(_Penalised(likelihood, penalty), start)
+        return RidgeFit(best.place, best.n_steps, best.converged)
+    _, hessian = _Penalised(likelihood, 0.0).derivatives(start)
+    curvatures, directions = np.linalg.eigh(hessian)
+    known = curvatures > _NO_CURVATURE * max(curvatures[-1], 1e-300)
+    n_unknown = len(start) - int(known.sum())
+    if not known.any():
+        return RidgeFit(start, 0, True, n_unknown)
+    basis = directions[:, known] if n_unknown else None
+    function = _Penalised(likelihood, 0.0, basis)
+    best = minimize(function, np.zeros(int(known.sum())))
+    first, last = (function.derivatives(place)[1] for place in (0.0 * best.place, best.place))
+    flattest = eigh(last, first, eigvals_only=True, subset_by_index=[0, 0])[0]
+    coefficients = best.place if basis is None else basis @ best.place
+    separated = bool(flattest < _SEPARATED) or likelihood.is_at_its_limit(coefficients)
+    return RidgeFit(coefficients, best.n_steps, best.converged, n_unknown, separated)
+
+
+class Minimum(NamedTuple):
+    """Where a search ended; it converged if rounding errors at most can lower the value."""
+
+    place: Floats
+    n_steps: int
+    converged: bool
+
+
+def minimize(function: _Penalised, start: Floats) -> Minimum:
+    """Return the minimum of a convex function, by steps that are shortened until they pay."""
+    place, value = start, function.value(start)
+    for n_steps in range(1, _MOST_STEPS + 1):
+        gradient, hessian = function.derivatives(place)
+        step = -_solve(hessian, gradient)
+        decrease = -float(gradient @ step)
+        for _ in range(_MOST_HALVINGS):
+            trial = place + step
+            found = function.value(trial)
+            if found <= value + _ROUNDING * (1.0 + abs(value)):
+                place, value = trial, found
+                break
+            step *= 0.5
+        else:
+            return Minimum(place, n_steps, decrease <= _SMALL_DECREASE)
+        if decrease <= _SMALL_DECREASE:
+            return Minimum(place, n_steps, True)
+    return Minimum(place, _MOST_STEPS, False)
+
+
+def _solve(hessian: Floats, gradient: Floats) -> Floats:
+    """Return the solution of a system that may be singular up to rounding."""
+    curvature = float(np.trace(hessian)) / len(hessian)
+    damping = 0.0
+    while True:
+        damped = hessian + damping * np.eye(len(hessian))
+        try:
+            return np.asarray(cho_solve(cho_factor(damped), gradient))
+        except LinAlgError:
+            damping = max(10.0 * damping, _FIRST_DAMPING * abs(curvature), 1e-300)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from censquant.estimators.hazards import _partial_likelihood
-from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
+from censquant.estimators import _cox_likelihood as _partial_likelihood
+from censquant.estimators._cox_likelihood import PartialLikelihood
 
 TIES = ("efron", "breslow")
 

@@ -61,7 +61,7 @@ def test_coefficients_are_those_of_lifelines(penalty, tied, weighted):
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_the_log_likelihood_is_that_of_lifelines(tied):
-    from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
+    from censquant.estimators._cox_likelihood import PartialLikelihood
 
     X, time, event = made(tied=tied)
     theirs = of_lifelines(X, time, event, np.ones(len(X)), 0.0)
@@ -150,7 +150,7 @@ def test_efrons_hazard_of_rounded_times_is_nearer_to_the_truth_than_breslows():
 
 @pytest.mark.parametrize("penalty", [0.0, 0.1])
 def test_the_gradient_of_the_penalised_likelihood_vanishes(penalty):
-    from censquant.estimators.hazards._partial_likelihood import PartialLikelihood
+    from censquant.estimators._cox_likelihood import PartialLikelihood
 
     X, time, event = made(tied=True)
     model = fitted(X, time, event, penalty=penalty)

@@ -112,7 +112,7 @@ def test_restricted_means_are_in_the_order_of_the_hazards(monkeypatch):
     model, rows = fitted(), np.column_stack([np.linspace(-2.0, 2.0, 5000), np.zeros((5000, 2))])
     exact = model.predict_restricted_mean(rows)
     assert (np.diff(exact) < 0).all()
-    monkeypatch.setattr("censquant.estimators.hazards._distribution._MOST_NODES", 40)
+    monkeypatch.setattr("censquant.estimators._cox._MOST_NODES", 40)
     thinned = model.predict_restricted_mean(rows)
     assert (np.diff(thinned) < 0).all()
     np.testing.assert_allclose(thinned, exact, rtol=5e-3)
@@ -123,7 +123,7 @@ def test_restricted_means_of_thousands_of_events_are_exact_to_four_digits(monkey
     x = rng.normal(size=(5000, 1))
     model = fitted(x, rng.exponential(np.exp(-x[:, 0])))
     thinned = model.predict_restricted_mean(x[:300])
-    monkeypatch.setattr("censquant.estimators.hazards._distribution._MOST_NODES", 10_000)
+    monkeypatch.setattr("censquant.estimators._cox._MOST_NODES", 10_000)
     np.testing.assert_allclose(thinned, model.predict_restricted_mean(x[:300]), rtol=1e-4)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from censquant.estimators.hazards._newton import minimize
+from censquant.estimators._cox_likelihood import minimize
 
 
 class Of:

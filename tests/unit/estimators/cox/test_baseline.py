@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from censquant.estimators.hazards._baseline import Baseline, PiecewiseHazard
-from censquant.estimators.hazards._distribution import ProportionalHazards
+from censquant.estimators._cox import Baseline, PiecewiseHazard, ProportionalHazards
 
 BASELINE = Baseline(np.array([0.0, 1.0, 1.5, 4.0]), np.array([0.0, 0.2, 1.0, 1.1]), 0.3)
 
