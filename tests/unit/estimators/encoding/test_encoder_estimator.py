@@ -11,6 +11,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from censquant import CensoredQuantileRegressor, CoxQuantileRegressor, load_model
+from censquant._storage._codec import to_part
 
 
 def messy(**parameters):
@@ -128,7 +129,7 @@ def test_the_tags_say_what_is_accepted():
 
 
 def test_the_encoder_is_a_part_of_the_estimators_file(model, tmp_path):
-    contents = model._to_part().all_contents()
+    contents = to_part(model).all_contents()
     assert [entry for entry in contents if entry.startswith("encoder: ")] == [
         "encoder: median of each numeric feature and whether it had missing values",
         "encoder: levels of each categorical feature (at most 30) and whether it had others",

@@ -19,6 +19,7 @@ from censquant import (
     load_model,
 )
 from censquant._files import read_arrays
+from censquant._storage._codec import from_part, to_part
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from conformal_rows import Simulation, lognormal_curve
 
@@ -437,10 +438,10 @@ def test_rows_that_a_method_needs_are_not_left_out(tmp_path):
 
 
 def test_a_model_file_of_an_earlier_version_has_no_shares_of_limited_bounds():
-    part = conformal(CoxQuantileRegressor()).fit(X[:600], (Y[0][:600], Y[1][:600]))._to_part()
+    part = to_part(conformal(CoxQuantileRegressor()).fit(X[:600], (Y[0][:600], Y[1][:600])))
     for row in part.description["coverage"]:
         del row["limited"], row["unlimited"]
-    table = ConformalSurvivalRegressor._from_part(part, None).coverage_
+    table = from_part(part).coverage_
     assert np.isnan([table.at(0.9).limited, table.at(0.9).unlimited]).all()
     assert "nan" in str(table)
 
