@@ -22,17 +22,18 @@ from scipy.stats import norm
 from censquant import CQRNN
 from censquant.dask._rounds import (
     Job,
+    Progress,
     Replica,
     RoundPlan,
     Window,
-    averaged,
+    average,
     batch_of_copies,
     initial_state,
-    part_of,
+    take_part,
+    train_in_rounds,
     train_locally,
 )
-from censquant.dask._statistics import Statistics
-from censquant.dask._training import Progress, train_in_rounds
+from censquant.dask._rows import Statistics
 from censquant.estimators.neural import SplitFit
 from censquant.survival import Target
 
@@ -94,11 +95,11 @@ def simulated(n_copies, seed, *, plan_of, reset, small_batches):
 
     def run_round(state, window):
         begun = without_moments(state) if reset else state
-        return averaged([train_locally(replica, job, begun, window) for replica in replicas])
+        return average([train_locally(replica, job, begun, window) for replica in replicas])
 
     state = initial_state(network, fit.config.weight_decay)
     progress = train_in_rounds(job, Progress(state), run_round)
-    network.load_state(part_of(progress.result, "network."))
+    network.load_state(take_part(progress.result, "network."))
     x, location = features_and_location(TESTED, np.random.default_rng(10_000 + seed))
     levels = np.array([level for level in fit.objective.taus if level < HIGHEST_LEVEL])
     outputs = network.predict(fit.units.scale.apply(x))[:, : len(levels)]

@@ -1,4 +1,4 @@
-"""What estimators on a cluster have in common: the client, predictions, the way back."""
+"""The base of estimators on a cluster: client, predictions, and the fitted plain model."""
 
 from abc import abstractmethod
 from copy import deepcopy
@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from censquant.dask._cluster import find_client
-from censquant.dask._collections import is_collection
+from censquant.dask._rows import is_collection
 from censquant.estimators import BaseQuantileRegressor
 
 
 class DaskRegressor(BaseEstimator):
-    """An estimator that is fitted on a cluster and answers there.
+    """An estimator that is fitted on a cluster and predicts there.
 
     A subclass has the parameter ``client`` and fits ``_local``, a plain estimator.
     """
@@ -64,10 +64,10 @@ class DaskRegressor(BaseEstimator):
         """
         model = self._fitted()
         if not is_collection(X):
-            return model.predict(self._columns_of(X))
+            return model.predict(self._take_columns(X))
         if isinstance(X, dask.array.Array):
-            return self._blocks(X, "predict", {}, None)
-        frame = self._frame(X, "predict_quantiles", {"quantiles": [0.5]}, ["q0.5"])
+            return self._map_blocks(X, "predict", {}, None)
+        frame = self._map_frame(X, "predict_quantiles", {"quantiles": [0.5]}, ["q0.5"])
         return frame["q0.5"]
 
     def predict_quantiles(
@@ -80,7 +80,7 @@ class DaskRegressor(BaseEstimator):
         """Return the times by which the event has happened with the given probabilities.
 
         Partitions are predicted one by one where they are; nothing is gathered, and a worker needs
-        memory for the partitions that it predicts at the same time and for their answers.
+        memory for the partitions that it predicts at the same time and for their predictions.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class DaskRegressor(BaseEstimator):
         quantiles : array-like of levels in (0, 1), optional
             By default the levels that were fitted.
         beyond : {"warn", "extrapolate", "inf", "nan"}, default "warn"
-            What to return at levels that the data cannot speak for; warnings of collections are in
+            What to return at levels that the data do not identify; warnings of collections are in
             the logs of the workers.
 
         Returns
@@ -100,12 +100,12 @@ class DaskRegressor(BaseEstimator):
         model: Any = self._fitted()
         options = {"quantiles": quantiles, "beyond": beyond}
         if not is_collection(X):
-            return model.predict_quantiles(self._columns_of(X), **options)
+            return model.predict_quantiles(self._take_columns(X), **options)
         levels = model.quantiles_ if quantiles is None else np.atleast_1d(quantiles)
         names = [f"q{level:.12g}" for level in levels]
         if isinstance(X, dask.array.Array):
-            return self._blocks(X, "predict_quantiles", options, len(names))
-        return self._frame(X, "predict_quantiles", options, names)
+            return self._map_blocks(X, "predict_quantiles", options, len(names))
+        return self._map_frame(X, "predict_quantiles", options, names)
 
     def _fitted(self) -> BaseQuantileRegressor:
         if self._local is None:
@@ -125,7 +125,7 @@ class DaskRegressor(BaseEstimator):
                 return getattr(local, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _columns_of(self, X: Any) -> Any:
+    def _take_columns(self, X: Any) -> Any:
         if self._features is None or not hasattr(X, "columns"):
             return X
         missing = [name for name in self._features if name not in X.columns]
@@ -133,21 +133,21 @@ class DaskRegressor(BaseEstimator):
             raise ValueError(f"X must have the columns of the fit, got a frame without {missing}.")
         return X[list(self._features)]
 
-    def _frame(
+    def _map_frame(
         self, X: dask.dataframe.DataFrame, method: str, options: dict[str, Any], names: list[str]
     ) -> Any:
         import pandas as pd
 
-        X = self._columns_of(X)
+        X = self._take_columns(X)
         meta = pd.DataFrame(
             {name: pd.Series(dtype=np.float64) for name in names}, index=X._meta.index
         )
         # A task of its own: the model goes to each worker once and not with every partition.
         model = delayed(self._local, traverse=False)
         columns = self._features
-        return X.map_partitions(_of_frame, model, columns, method, options, names, meta=meta)
+        return X.map_partitions(_predict_frame, model, columns, method, options, names, meta=meta)
 
-    def _blocks(
+    def _map_blocks(
         self, X: dask.array.Array, method: str, options: dict[str, Any], n_levels: int | None
     ) -> dask.array.Array:
         X = X.rechunk({1: -1})
@@ -157,7 +157,15 @@ class DaskRegressor(BaseEstimator):
         empty = np.empty((0,) * (1 if n_levels is None else 2))
         model = delayed(self._local, traverse=False)
         return dask.array.map_blocks(
-            _of_block, X, model, method, options, n_levels, dtype=np.float64, meta=empty, **shape
+            _predict_block,
+            X,
+            model,
+            method,
+            options,
+            n_levels,
+            dtype=np.float64,
+            meta=empty,
+            **shape,
         )
 
     def __sklearn_clone__(self) -> Self:
@@ -171,7 +179,7 @@ class DaskRegressor(BaseEstimator):
         return {**super().__getstate__(), "client": None}
 
 
-def _of_frame(
+def _predict_frame(
     part: Any, model: Any, columns: Any, method: str, options: dict[str, Any], names: list[str]
 ) -> Any:
     import pandas as pd
@@ -183,10 +191,10 @@ def _of_frame(
     return pd.DataFrame(values, columns=names, index=part.index)
 
 
-def _of_block(
+def _predict_block(
     part: NDArray[Any], model: Any, method: str, options: dict[str, Any], n_levels: int | None
 ) -> NDArray[np.float64]:
     if not len(part):
         return np.empty((0,) if n_levels is None else (0, n_levels))
-    answer: NDArray[np.float64] = getattr(model, method)(part, **options)
-    return answer
+    predicted: NDArray[np.float64] = getattr(model, method)(part, **options)
+    return predicted

@@ -47,10 +47,6 @@ class Session:
     Every task is a pure function of what it is given, and all that it is given can be computed
     again: where a worker dies, dask runs what is lost on another. Whatever ends the fit, its tasks
     are cancelled and their results released, and the cluster is as it was.
-
-    Parameters
-    ----------
-    client : distributed.Client
     """
 
     def __init__(self, client: distributed.Client) -> None:
@@ -91,7 +87,7 @@ class Session:
     def reduce(
         self, function: Callable[[Sequence[Any]], Any], futures: Sequence[distributed.Future]
     ) -> distributed.Future:
-        """Return what ``function`` makes of all results, a few at a time and in their order."""
+        """Combine all results by a function, a few at a time and in their order."""
         level = list(futures)
         while True:
             level = [

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -9,17 +10,17 @@ from numpy.typing import ArrayLike
 from censquant._seeds import seed_sequence
 from censquant.dask._base import DaskRegressor
 from censquant.dask._cluster import Session
-from censquant.dask._collections import read_collections
 from censquant.dask._fit import ClusterFit, check_checkpoint_dir
-from censquant.dask._reading import Numbers
+from censquant.dask._rows import Numbers, read_collections
 from censquant.estimators import CQRNN
-from censquant.estimators.neural import check_splittable
+from censquant.estimators.neural._split_fit import check_splittable
 
 _OWN = ("client", "n_replicas")
 FOLLOW_UP_ROWS = 50_000
 """Rows from which the follow-up is learned; on one machine it uses as many at most."""
 
 
+@dataclass(repr=False, eq=False)
 class DaskCQRNN(DaskRegressor):
     """CQRNN trained on the workers of a dask cluster.
 
@@ -95,68 +96,36 @@ n_features_in_, feature_names_in_
     (400,)
     """
 
-    def __init__(
-        self,
-        quantiles: ArrayLike | None = None,
-        *,
-        client: Any = None,
-        n_replicas: int | None = None,
-        hidden_layer_sizes: Sequence[int] = (100, 100),
-        activation: str = "relu",
-        dropout: float = 0.0,
-        head: str = "free",
-        network: Callable[..., Any] | None = None,
-        level_rule: str = "nearest",
-        y_star: str | float | None = "1.2max",
-        crossing_penalty: float = 0.0,
-        crossing_margin: float = 0.0,
-        em_epochs: int | None = None,
-        known_censoring_loss: str = "powell",
-        standardize: bool = True,
-        time_transform: str | None = "standardize",
-        learning_rate: float = 0.01,
-        weight_decay: float = 1e-4,
-        batch_size: int = 128,
-        max_epochs: int = 100,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        n_members: int = 1,
-        n_jobs: int | None = None,
-        censoring: str = "right",
-        random_state: Any = None,
-        device: str | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.quantiles = quantiles
-        self.client = client
-        self.n_replicas = n_replicas
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.dropout = dropout
-        self.head = head
-        self.network = network
-        self.level_rule = level_rule
-        self.y_star = y_star
-        self.crossing_penalty = crossing_penalty
-        self.crossing_margin = crossing_margin
-        self.em_epochs = em_epochs
-        self.known_censoring_loss = known_censoring_loss
-        self.standardize = standardize
-        self.time_transform = time_transform
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_members = n_members
-        self.n_jobs = n_jobs
-        self.censoring = censoring
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+    quantiles: ArrayLike | None = None
+    _: KW_ONLY
+    client: Any = None
+    n_replicas: int | None = None
+    hidden_layer_sizes: Sequence[int] = (100, 100)
+    activation: str = "relu"
+    dropout: float = 0.0
+    head: str = "free"
+    network: Callable[..., Any] | None = None
+    level_rule: str = "nearest"
+    y_star: str | float | None = "1.2max"
+    crossing_penalty: float = 0.0
+    crossing_margin: float = 0.0
+    em_epochs: int | None = None
+    known_censoring_loss: str = "powell"
+    standardize: bool = True
+    time_transform: str | None = "standardize"
+    learning_rate: float = 0.01
+    weight_decay: float = 1e-4
+    batch_size: int = 128
+    max_epochs: int = 100
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    n_members: int = 1
+    n_jobs: int | None = None
+    censoring: str = "right"
+    random_state: Any = None
+    device: str | None = None
+    verbose: int = 0
 
     def fit(
         self,

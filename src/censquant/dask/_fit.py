@@ -11,29 +11,29 @@ import numpy as np
 from censquant._engine.training._loop import TrainingConfig
 from censquant._progress import Bar
 from censquant._validation import check_integer
-from censquant.dask._checkpoint import RoundCheckpoint, stored_replicas
 from censquant.dask._cluster import Session
-from censquant.dask._collections import Partitions, Preparation, balanced
-from censquant.dask._reading import Reader, Table
 from censquant.dask._rounds import (
     Contribution,
     Job,
+    Progress,
     Replica,
+    RoundCheckpoint,
     RoundPlan,
     State,
     Window,
-    averaged,
+    average,
     batch_of_copies,
     initial_state,
     mean_loss,
-    part_of,
+    stored_replicas,
+    take_part,
+    train_in_rounds,
     train_locally,
     validate,
 )
-from censquant.dask._statistics import Statistics
-from censquant.dask._training import Progress, train_in_rounds
-from censquant.estimators import NeuralRegressor
-from censquant.estimators.neural import SplitFit
+from censquant.dask._rows import Partitions, Preparation, Reader, Statistics, Table, balance
+from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._split_fit import SplitFit
 
 FEWEST_ROWS = 20_000
 """Rows per copy of the network, unless a user chooses the number of copies.
@@ -44,29 +44,14 @@ With fewer, a pass has too few steps: more copies would be faster and clearly wo
 
 @dataclass(frozen=True, eq=False)
 class ClusterFit:
-    """One fit on a cluster, of one estimator or of several to the same rows.
-
-    Parameters
-    ----------
-    session : Session
-    partitions : Partitions
-    reader : Reader
-    statistics : Statistics
-        Of all rows.
-    sample : Table
-        Rows from which the follow-up is learned.
-    n_replicas : int or None
-        Copies of the network; None for one per thread.
-    checkpoint_dir : str, path or None
-    verbose : int
-    """
+    """One fit on a cluster, of one estimator or of several to the same rows."""
 
     session: Session
     partitions: Partitions
     reader: Reader
-    statistics: Statistics
-    sample: Table
-    n_replicas: int | None
+    statistics: Statistics  # of all rows
+    sample: Table  # rows from which the follow-up is learned
+    n_replicas: int | None  # copies of the network; None for one per thread
     checkpoint_dir: str | os.PathLike[str] | None
     verbose: int
 
@@ -80,24 +65,24 @@ class ClusterFit:
             fit.objective,
             self.statistics.n_rows / self.statistics.moments.weight,
             estimator.validation_fraction if estimator.early_stopping else 0.0,
-            _number(fit.holdout_seed),
+            _seed_number(fit.holdout_seed),
         )
         replicas = self.partitions.replicas(session, self.reader, preparation, groups)
-        sizes = [session.submit(_sizes, replica) for replica in replicas]
+        sizes = [session.submit(_count_rows, replica) for replica in replicas]
         counts = session.results(sizes)
         session.release(sizes)
         _check_held_out(estimator, np.sum(counts, axis=0))
-        config, plan = _planned(
+        config, plan = _plan_rounds(
             fit.config, max(count[0] for count in counts), len(groups), fewest_passes
         )
         networks, histories = [], []
         for member in range(estimator.n_members):
             network = fit.new_network(member)
-            seed = _number(fit.member_seeds[member])
+            seed = _seed_number(fit.member_seeds[member])
             job = Job(network, fit.objective, config, plan, seed)
             store = self._store(name, member, estimator, len(groups))
-            progress = self._train(job, replicas, store, judged=estimator.early_stopping)
-            network.load_state(part_of(progress.result, "network."))
+            progress = self._train(job, replicas, store, validated=estimator.early_stopping)
+            network.load_state(take_part(progress.result, "network."))
             networks.append(network)
             histories.append(progress.history)
         session.release(replicas)
@@ -105,25 +90,25 @@ class ClusterFit:
         fit.finish(networks, histories, sample.X, sample.target, sample.weight)
 
     def _train(
-        self, job: Job, replicas: list[Any], store: RoundCheckpoint | None, *, judged: bool
+        self, job: Job, replicas: list[Any], store: RoundCheckpoint | None, *, validated: bool
     ) -> Progress:
         session = self.session
-        shared = session.submit(_unchanged, job)
+        shared = session.submit(_identity, job)
 
         def run_round(state: State, window: Window) -> Contribution:
             # A task and not scattered data: what is lost with a worker can then be made again.
-            begun = session.submit(_unchanged, state)
+            begun = session.submit(_identity, state)
             parts = [
                 session.submit(train_locally, replica, shared, begun, window)
                 for replica in replicas
             ]
-            root = session.reduce(averaged, parts)
+            root = session.reduce(average, parts)
             result: Contribution = session.result(root)
             session.release([begun, *parts, root])
             return result
 
-        def judge(state: State) -> float:
-            begun = session.submit(_unchanged, state)
+        def validate_state(state: State) -> float:
+            begun = session.submit(_identity, state)
             parts = [session.submit(validate, replica, shared, begun) for replica in replicas]
             root = session.reduce(mean_loss, parts)
             loss: float = session.result(root)[0]
@@ -137,7 +122,7 @@ class ClusterFit:
                 job,
                 Progress(initial_state(job.network, job.config.weight_decay)),
                 run_round,
-                judge if judged else None,
+                validate_state if validated else None,
                 store,
                 None if bar is None else lambda progress: bar.advance(1),
             )
@@ -158,7 +143,7 @@ class ClusterFit:
                 stored = stored_replicas(self._path(name, 0))
             threads = sum(self.session.threads.values())
             wanted = stored or max(1, min(threads, self.statistics.n_rows // FEWEST_ROWS))
-        return balanced(sizes, min(wanted, n_used))
+        return balance(sizes, min(wanted, n_used))
 
     def _path(self, name: str, member: int) -> Path:
         assert self.checkpoint_dir is not None
@@ -180,7 +165,7 @@ class ClusterFit:
         return RoundCheckpoint(self._path(name, member), digest.hexdigest(), n_replicas)
 
 
-def _planned(
+def _plan_rounds(
     config: TrainingConfig, most_rows: int, n_copies: int, fewest_passes: float
 ) -> tuple[TrainingConfig, RoundPlan]:
     """Return how the copies train, the largest of which has so many rows."""
@@ -210,12 +195,12 @@ def check_checkpoint_dir(
     return folder
 
 
-def _unchanged(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-def _sizes(replica: Replica) -> tuple[int, int, int, int]:
-    """Return numbers of rows and of events, of those to train on and of those to judge by."""
+def _count_rows(replica: Replica) -> tuple[int, int, int, int]:
+    """Return numbers of rows and of events, of training and of validation rows."""
     rows, held = replica.rows, replica.validation
     return len(rows), int(rows.event.sum()), len(held), int(held.event.sum())
 
@@ -230,5 +215,5 @@ def _check_held_out(estimator: NeuralRegressor, counts: Any) -> None:
         )
 
 
-def _number(seed: np.random.SeedSequence) -> int:
+def _seed_number(seed: np.random.SeedSequence) -> int:
     return int(seed.generate_state(1, np.uint64)[0])

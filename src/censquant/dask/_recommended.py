@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +12,14 @@ from censquant._seeds import seed_sequence
 from censquant._validation import check_integer, check_number
 from censquant.dask._base import DaskRegressor
 from censquant.dask._cluster import Session
-from censquant.dask._collections import read_collections
 from censquant.dask._fit import ClusterFit, check_checkpoint_dir
-from censquant.dask._reading import Encoded
+from censquant.dask._rows import Encoded, read_collections
 from censquant.estimators import CensoredQuantileRegressor
 
 _OWN = ("client", "n_replicas", "compared_rows", "passes")
 
 
+@dataclass(repr=False, eq=False)
 class DaskCensoredQuantileRegressor(DaskRegressor):
     """The recommended estimator with networks that learn from all rows of a cluster.
 
@@ -80,36 +80,20 @@ time_transform_, n_features_in_, feature_names_in_
     (686,)
     """
 
-    def __init__(
-        self,
-        quantiles: ArrayLike | None = None,
-        *,
-        client: Any = None,
-        n_replicas: int | None = None,
-        compared_rows: int = 50_000,
-        passes: float = 1.0,
-        candidates: Sequence[tuple[str, Any]] | None = None,
-        cv: Any = 4,
-        categorical_features: Any = "from_dtype",
-        censoring: str = "right",
-        allow_negative: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.quantiles = quantiles
-        self.client = client
-        self.n_replicas = n_replicas
-        self.compared_rows = compared_rows
-        self.passes = passes
-        self.candidates = candidates
-        self.cv = cv
-        self.categorical_features = categorical_features
-        self.censoring = censoring
-        self.allow_negative = allow_negative
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    quantiles: ArrayLike | None = None
+    _: KW_ONLY
+    client: Any = None
+    n_replicas: int | None = None
+    compared_rows: int = 50_000
+    passes: float = 1.0
+    candidates: Sequence[tuple[str, Any]] | None = None
+    cv: Any = 4
+    categorical_features: Any = "from_dtype"
+    censoring: str = "right"
+    allow_negative: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,

@@ -1,20 +1,26 @@
 """Rounds: copies of a network make steps on rows of their own and are then averaged."""
 
 import copy
+import math
+import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._compile import compiled
 from censquant._engine.networks._network import Network
 from censquant._engine.training._loop import Objective, Run, TrainingConfig, validation_loss
 from censquant._engine.training._parallel import side_by_side
 from censquant._engine.training._rows import Rows
-from censquant.dask._shuffle import shuffled
+from censquant._files import in_one_line, read_arrays, write_arrays
+from censquant._validation import check_integer, check_number
+from censquant.exceptions import ModelFileError, TrainingDivergedError
 
 State = dict[str, NDArray[Any]]
 
@@ -30,6 +36,41 @@ _ENOUGH_STEPS = 4_000
 _SMALLEST_BATCH = 32
 _ENDLESS = 2**40  # epochs: the number of steps ends a training
 _NEXT_SEED = 0x85EBCA6B
+_KIND = "cluster checkpoint"
+_STAGES = 4  # of the network that shuffles rows
+
+
+@compiled
+def _permute(first: Any, n_rows: Any, half: Any, key: Any, out: Any) -> None:
+    mask = (np.uint64(1) << half) - np.uint64(1)
+    for i in range(out.size):
+        value = first + np.uint64(i)
+        while True:
+            left, right = value >> half, value & mask
+            for stage in range(_STAGES):
+                word = (right + key) ^ (np.uint64(stage) * np.uint64(0x9E3779B97F4A7C15))
+                word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                word ^= word >> np.uint64(31)
+                left, right = right, left ^ (word & mask)
+            value = (left << half) | right
+            if value < n_rows:
+                break
+        out[i] = value
+
+
+def shuffle_rows(start: int, stop: int, n_rows: int, key: int) -> NDArray[np.intp]:
+    """Return the rows at the places ``start`` to ``stop`` of a random order of ``n_rows`` rows.
+
+    A task trains on one part of an order and must give the same result wherever it runs, and the
+    part before it may have run elsewhere: no generator is carried on, and an order of all rows is
+    never made. A Feistel network with four stages permutes the numbers of the next even power of 2;
+    those beyond the last row are permuted again until they are rows.
+    """
+    out = np.empty(stop - start, dtype=np.intp)
+    half = max(1, -(-max(n_rows - 1, 1).bit_length() // 2))
+    _permute(np.uint64(start), np.uint64(n_rows), np.uint64(half), np.uint64(key % 2**64), out)
+    return out
 
 
 def batch_of_copies(batch_size: int, n_copies: int, rows_seen: int) -> int:
@@ -51,23 +92,9 @@ class Window:
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """How a training is cut into rounds.
+    """How a training is cut into rounds."""
 
-    Parameters
-    ----------
-    steps_per_pass : int
-        Steps in which the copy with the most rows passes over them.
-    total_steps : int
-        Of the whole training.
-
-    Examples
-    --------
-    >>> from censquant.dask._rounds import RoundPlan
-    >>> [window.stop for window in RoundPlan(30, 60).windows()]
-    [4, 9, 16, 25, 30, 45, 60]
-    """
-
-    steps_per_pass: int
+    steps_per_pass: int  # in which the copy with the most rows passes over them
     total_steps: int
 
     @property
@@ -76,7 +103,7 @@ class RoundPlan:
         return max(_FEWEST_LONGEST, self.steps_per_pass // _ROUNDS_PER_PASS)
 
     def windows(self) -> Iterator[Window]:
-        """Give the rounds in their order."""
+        """Yield the rounds in their order."""
         n_round, start, length = 0, 0, float(_FIRST_STEPS)
         while start < self.total_steps:
             end = min((start // self.steps_per_pass + 1) * self.steps_per_pass, self.total_steps)
@@ -89,14 +116,7 @@ class RoundPlan:
 
 @dataclass(frozen=True)
 class Replica:
-    """The rows of one copy of the network, prepared by the objective.
-
-    Parameters
-    ----------
-    number : int
-    rows, validation : Rows
-        To train on, and to judge by; either may be empty.
-    """
+    """The rows of one copy of the network, prepared by the objective; either may be empty."""
 
     number: int
     rows: Rows
@@ -109,30 +129,18 @@ class Replica:
 
 @dataclass(frozen=True)
 class Job:
-    """What stays the same in all rounds of a training.
+    """What stays the same in all rounds of a training."""
 
-    Parameters
-    ----------
-    network : Network
-        Its architecture is used, its values are not.
-    objective : Objective
-        Bound.
-    config : TrainingConfig
-    plan : RoundPlan
-    seed : int
-        Of the order of rows.
-    """
-
-    network: Network
-    objective: Objective
+    network: Network  # its architecture is used, its values are not
+    objective: Objective  # bound
     config: TrainingConfig
     plan: RoundPlan
-    seed: int
+    seed: int  # of the order of rows
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one copy, or several together, made of a round; ``rows`` were trained on."""
+    """The result of one copy, or several together, after a round on so many ``rows``."""
 
     state: State
     rows: int
@@ -154,7 +162,7 @@ class _Part:
     def batches(self, rng: np.random.Generator, size: int) -> Iterator[Rows]:
         for start in range(self.start, self.stop, size):
             stop = min(start + size, self.stop)
-            yield self.rows.take(shuffled(start, stop, len(self.rows), self.key))
+            yield self.rows.take(shuffle_rows(start, stop, len(self.rows), self.key))
 
 
 def initial_state(network: Network, weight_decay: float) -> State:
@@ -168,7 +176,7 @@ def _state_of(network: Any, optimizer: Any) -> State:
     }
 
 
-def part_of(state: State, prefix: str) -> State:
+def take_part(state: State, prefix: str) -> State:
     """Return the arrays of the network or of the optimiser under their own names."""
     return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
 
@@ -178,11 +186,11 @@ def train_locally(replica: Replica, job: Job, state: State, window: Window) -> C
 
     A pure function: run again on another worker it returns the same bits.
     """
-    (result,) = side_by_side([lambda stopping: _steps(replica, job, state, window, stopping)])
+    (result,) = side_by_side([lambda stopping: _train_steps(replica, job, state, window, stopping)])
     return result
 
 
-def _steps(
+def _train_steps(
     replica: Replica, job: Job, state: State, window: Window, stopping: threading.Event
 ) -> Contribution:
     plan, size, n_rows = job.plan, job.config.batch_size, len(replica.rows)
@@ -196,7 +204,7 @@ def _steps(
         return Contribution(state, 0, 0.0)
     key = np.random.SeedSequence([job.seed, replica.number, n_pass]).generate_state(1, np.uint64)
     part: Any = _Part(replica.rows, start, stop, int(key[0]))
-    network: Any = _copy_of(job.network)
+    network: Any = copy.deepcopy(job.network)  # threads of one worker share what a task is given
     run = Run(
         network,
         job.objective,
@@ -207,19 +215,14 @@ def _steps(
         0,
         stopping,
     )
-    network.load_state(part_of(_with_own_dropout(state, replica.number), "network."))
-    run.optimizer.load_state(part_of(state, "optimizer."))
+    network.load_state(take_part(_with_own_dropout(state, replica.number), "network."))
+    run.optimizer.load_state(take_part(state, "optimizer."))
     run.n_steps, run.n_epochs = window.start, n_pass
     run.train_epoch()
     trained = _state_of(network, run.optimizer)
     if "network.dropout" in trained:
         trained["network.dropout"][0] = state["network.dropout"][0]
     return Contribution(trained, stop - start, run.history[-1]["loss"])
-
-
-def _copy_of(network: Network) -> Network:
-    """Return a network of its own: threads of one worker share what a task is given."""
-    return copy.deepcopy(network)
 
 
 def _with_own_dropout(state: State, number: int) -> State:
@@ -231,7 +234,7 @@ def _with_own_dropout(state: State, number: int) -> State:
     return {**state, "network.dropout": own}
 
 
-def averaged(parts: Sequence[Contribution]) -> Contribution:
+def average(parts: Sequence[Contribution]) -> Contribution:
     """Return the mean of parameters and of moments, weighted by rows.
 
     Moments are averaged too: beginning every round without them gave larger errors, see
@@ -254,17 +257,12 @@ def averaged(parts: Sequence[Contribution]) -> Contribution:
     return Contribution(state, total, float(loss))
 
 
-def in_types_of(state: State, like: State) -> State:
-    """Return a state in the types of another; means are computed in double precision."""
-    return {name: value.astype(like[name].dtype) for name, value in state.items()}
-
-
 def validate(replica: Replica, job: Job, state: State) -> tuple[float, int]:
     """Return the validation loss of one copy's rows, and their number."""
     if not len(replica.validation):
         return 0.0, 0
-    network = _copy_of(job.network)
-    network.load_state(part_of(state, "network."))
+    network = copy.deepcopy(job.network)
+    network.load_state(take_part(state, "network."))
     return validation_loss(network, job.objective, replica.validation), len(replica.validation)
 
 
@@ -272,3 +270,172 @@ def mean_loss(parts: Sequence[tuple[float, int]]) -> tuple[float, int]:
     """Return the mean of losses, weighted by rows."""
     total = sum(n for _, n in parts)
     return sum(loss * n for loss, n in parts) / max(total, 1), total
+
+
+@dataclass
+class Progress:
+    """How far a training has come: enough to resume it with the same bits."""
+
+    state: State  # parameters and moments
+    n_rounds: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)  # one record per pass
+    loss_sum: float = 0.0  # of the pass that is under way
+    rows: int = 0
+    best_loss: float = math.inf  # on validation rows, after the pass best_pass, counted from 1
+    best_pass: int = 0
+    best_state: State | None = None
+    stopped: bool = False  # early
+
+    @property
+    def result(self) -> State:
+        """The state to keep: the best one, if there were validation rows."""
+        return self.best_state or self.state
+
+
+@dataclass(frozen=True)
+class RoundCheckpoint:
+    """A file that a training writes after every round and resumes from."""
+
+    path: Path
+    fingerprint: str  # of rows, settings and number of copies: other trainings are refused
+    n_replicas: int
+
+    def write(self, progress: Progress) -> None:
+        """Keep the progress; an earlier file is replaced when the new one is complete."""
+        arrays = {f"state.{name}": value for name, value in progress.state.items()}
+        arrays |= {f"best.{name}": value for name, value in (progress.best_state or {}).items()}
+        has_best = progress.best_state is not None
+        header = {
+            "fingerprint": self.fingerprint,
+            "n_replicas": self.n_replicas,
+            "n_rounds": progress.n_rounds,
+            "history": progress.history,
+            "loss_sum": progress.loss_sum,
+            "rows": progress.rows,
+            "best_loss": progress.best_loss if has_best else None,
+            "best_pass": progress.best_pass,
+            "stopped": progress.stopped,
+        }
+        write_arrays(self.path, _KIND, header, arrays)
+
+    def resume(self, progress: Progress) -> None:
+        """Bring the progress to where the file, if there is one, left it."""
+        if not self.path.exists():
+            return
+        header, arrays = read_arrays(self.path, _KIND)
+        name = f"The checkpoint {os.fspath(self.path)!r}"
+        if header.get("fingerprint") != self.fingerprint:
+            raise ModelFileError(
+                f"{name} belongs to another training (other rows, partitions or settings); delete "
+                "it or give another checkpoint_dir."
+            )
+        try:
+            self._restore(header, arrays, progress)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise ModelFileError(
+                f"{name} is damaged ({in_one_line(error)}); delete it or give another "
+                "checkpoint_dir."
+            ) from None
+
+    def _restore(
+        self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], progress: Progress
+    ) -> None:
+        state = _read_state(arrays, "state.", progress.state)
+        if state is None:
+            raise ValueError("it has no state")
+        progress.best_state = _read_state(arrays, "best.", progress.state)
+        progress.state = state
+        progress.n_rounds = check_integer("n_rounds", header["n_rounds"], minimum=0)
+        progress.history = list(header["history"])
+        progress.loss_sum = check_number("loss_sum", header["loss_sum"])
+        progress.rows = check_integer("rows", header["rows"], minimum=0)
+        progress.best_pass = check_integer("best_pass", header["best_pass"], minimum=0)
+        if header["best_loss"] is not None:
+            progress.best_loss = check_number("best_loss", header["best_loss"])
+        progress.stopped = bool(header["stopped"])
+
+
+def stored_replicas(path: Path) -> int | None:
+    """Return the number of copies in a training that was stored, whatever the cluster then."""
+    if not path.exists():
+        return None
+    header, _ = read_arrays(path, _KIND)
+    return check_integer("n_replicas", header.get("n_replicas"), minimum=1)
+
+
+def _read_state(arrays: dict[str, NDArray[Any]], prefix: str, like: State) -> State | None:
+    found = take_part(arrays, prefix)
+    if not found:
+        return None
+    layouts = [{k: (v.dtype, v.shape) for k, v in state.items()} for state in (found, like)]
+    if layouts[0] != layouts[1]:
+        raise ValueError("its arrays are not those of the network")
+    for value in found.values():
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise ValueError("it has values that are not finite")
+    return found
+
+
+def train_in_rounds(
+    job: Job,
+    progress: Progress,
+    run_round: Callable[[State, Window], Contribution],
+    validate_state: Callable[[State], float] | None = None,
+    store: RoundCheckpoint | None = None,
+    on_pass: Callable[[Progress], None] | None = None,
+) -> Progress:
+    """Train round after round until the last, or until the validation loss no longer falls."""
+    if store is not None:
+        store.resume(progress)
+    try:
+        for window in job.plan.windows():
+            if window.n_round < progress.n_rounds:
+                continue
+            if progress.stopped:
+                break
+            result = run_round(progress.state, window)
+            # Means are computed in double precision.
+            progress.state = {
+                name: value.astype(progress.state[name].dtype)
+                for name, value in result.state.items()
+            }
+            progress.n_rounds += 1
+            progress.loss_sum += result.loss * result.rows
+            progress.rows += result.rows
+            if window.ends_pass:
+                _end_pass(job, progress, window, validate_state)
+            if store is not None:
+                store.write(progress)
+            if window.ends_pass and on_pass is not None:
+                on_pass(progress)
+    except KeyboardInterrupt:
+        # As on one machine: Ctrl-C ends training early and keeps what was learned.
+        if not progress.history:
+            raise
+    return progress
+
+
+def _end_pass(
+    job: Job,
+    progress: Progress,
+    window: Window,
+    validate_state: Callable[[State], float] | None,
+) -> None:
+    n_pass, loss = len(progress.history) + 1, progress.loss_sum / max(progress.rows, 1)
+    rate = job.config.learning_rate * job.config.schedule(window.stop - 1, job.plan.total_steps)
+    record: dict[str, Any] = {"epoch": n_pass, "loss": loss, "learning_rate": rate}
+    progress.loss_sum, progress.rows = 0.0, 0
+    if validate_state is not None:
+        record["validation_loss"] = held_out = validate_state(progress.state)
+        if held_out < progress.best_loss:
+            progress.best_loss, progress.best_pass = held_out, n_pass
+            progress.best_state = progress.state
+        progress.stopped = n_pass - progress.best_pass >= job.config.n_iter_no_change
+    progress.history.append(record)
+    values = [loss, record.get("validation_loss", 0.0)]
+    values += [float(np.abs(v).max(initial=0.0)) for v in progress.state.values()]
+    if not np.isfinite(values).all():
+        raise TrainingDivergedError(
+            f"Training diverged in pass {n_pass}: the loss is {loss}. Lower learning_rate (now "
+            f"{job.config.learning_rate:g}) or check the features for extreme values."
+        )

@@ -148,7 +148,7 @@ class TestCheckpoint:
 
         def stops_later(session, function, futures):
             calls.append(function.__name__)
-            if calls.count("averaged") == 5:
+            if calls.count("average") == 5:
                 raise ConnectionError("the power is gone")
             return original(session, function, futures)
 

@@ -1,4 +1,4 @@
-"""Rounds of copies of a network."""
+"""Rounds of copies of a network, and the order of their rows."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -16,16 +16,18 @@ from censquant._engine.training._rows import Rows
 from censquant.dask._rounds import (
     Contribution,
     Job,
+    Progress,
     Replica,
     RoundPlan,
     Window,
-    averaged,
+    average,
     batch_of_copies,
     initial_state,
+    shuffle_rows,
+    train_in_rounds,
     train_locally,
     validate,
 )
-from censquant.dask._training import Progress, train_in_rounds
 from censquant.exceptions import TrainingDivergedError
 
 BATCH = 8
@@ -54,7 +56,7 @@ def begun(job):
 
 def trained(job, replicas, **options):
     def run_round(state, window):
-        return averaged([train_locally(each, job, state, window) for each in replicas])
+        return average([train_locally(each, job, state, window) for each in replicas])
 
     return train_in_rounds(job, begun(job), run_round, **options)
 
@@ -63,6 +65,31 @@ def test_dask_knows_how_much_it_would_move_with_the_rows():
     copy = replica(1_000, n_held=200)
     held = sum(a.nbytes for rows in (copy.rows, copy.validation) for a in rows.arrays())
     assert held < sizeof(copy) < 1.01 * held + 1_000
+
+
+class TestOrder:
+    @given(n=st.integers(1, 500), key=st.integers(0, 2**64 - 1), cut=st.floats(0, 1))
+    def test_parts_of_an_order_have_every_row_once(self, n, key, cut):
+        middle = int(cut * n)
+        parts = np.concatenate((shuffle_rows(0, middle, n, key), shuffle_rows(middle, n, n, key)))
+        assert sorted(parts) == list(range(n))
+
+    def test_a_part_does_not_depend_on_the_others(self):
+        whole = shuffle_rows(0, 1_000, 1_000, key=5)
+        np.testing.assert_array_equal(shuffle_rows(300, 400, 1_000, key=5), whole[300:400])
+
+    def test_another_key_is_another_order(self):
+        orders = [shuffle_rows(0, 1_000, 1_000, key) for key in (1, 2)]
+        assert (orders[0] == orders[1]).mean() < 0.02
+
+    @pytest.mark.parametrize("n", [1_000, 1_025, 4_096])
+    def test_the_order_looks_random(self, n):
+        places = np.array([shuffle_rows(0, n, n, key) for key in range(40)])
+        # Means of places, and the correlation of neighbours, within five standard errors.
+        error = n / np.sqrt(12 * 40)
+        assert np.abs(places.mean(axis=0) - (n - 1) / 2).max() < 5 * error
+        neighbours = np.corrcoef(places[:, :-1].ravel(), places[:, 1:].ravel())[0, 1]
+        assert abs(neighbours) < 5 / np.sqrt(places.size)
 
 
 class TestPlan:
@@ -139,11 +166,11 @@ class TestLocalSteps:
         nothing = train_locally(replica(0), job, state, Window(0, 0, 5, False))
         assert nothing.rows == 0
         some = train_locally(replica(100), job, state, Window(0, 0, 5, False))
-        together = averaged([nothing, some])
+        together = average([nothing, some])
         np.testing.assert_array_equal(
             together.state["network.parameters"], some.state["network.parameters"]
         )
-        assert averaged([nothing, nothing]) is nothing
+        assert average([nothing, nothing]) is nothing
 
 
 class TestAverage:
@@ -152,7 +179,7 @@ class TestAverage:
             Contribution({"mean": np.full(2, v, "f4"), "n": np.array([k])}, rows, loss)
             for v, k, rows, loss in ((1.0, 5, 10, 2.0), (4.0, 6, 30, 6.0))
         ]
-        together = averaged(parts)
+        together = average(parts)
         np.testing.assert_allclose(together.state["mean"], 3.25)
         assert together.state["n"] == 6
         assert (together.rows, together.loss) == (40, 5.0)
@@ -161,7 +188,7 @@ class TestAverage:
         job = job_for(60)
         state, window = begun(job).state, Window(0, 0, 3, False)
         parts = [train_locally(replica(n, n), job, state, window) for n in (60, 30, 45, 1)]
-        at_once, in_steps = averaged(parts), averaged([averaged(parts[:2]), averaged(parts[2:])])
+        at_once, in_steps = average(parts), average([average(parts[:2]), average(parts[2:])])
         for name, value in at_once.state.items():
             np.testing.assert_allclose(in_steps.state[name], value, rtol=1e-12)
 
@@ -176,7 +203,7 @@ class TestCourse:
             judged.append(state["network.parameters"].copy())
             return next(losses)
 
-        progress = trained(job, [replica(40), replica(30, 1)], judge=judge)
+        progress = trained(job, [replica(40), replica(30, 1)], validate_state=judge)
         assert len(progress.history) == 5
         assert progress.stopped
         np.testing.assert_array_equal(progress.result["network.parameters"], judged[1])
