@@ -26,6 +26,7 @@ TESTS = [
     "tests/statistical",
     "tests/unit/calibration",
     "tests/unit/estimators/linear",
+    "tests/unit/estimators/ensemble",
     "tests/unit/estimators/meta",
     "tests/unit/estimators/neural",
     "tests/unit/estimators/trees",

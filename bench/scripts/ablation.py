@@ -141,13 +141,13 @@ def planned(kinds: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, B
 
 def run_one(cell: BenchmarkCell, seed: int, n_jobs: int) -> Iterator[dict[str, Any]]:
     """Fit all candidates, then score every way to pool them."""
-    weigh, recorded = pool_model._weighed, Recorded()
+    weigh, recorded = pool_model._weigh, Recorded()
     data = cell.train_test(seed)
     model = CensoredQuantileRegressor(cell.dataset.taus, random_state=seed, n_jobs=n_jobs)
     X, y = cells._as_given(cell, model, data)[0], data.y
     extra = {} if data.groups is None else {"groups": data.groups}
     with (
-        mock.patch.object(pool_model, "_weighed", recorded),
+        mock.patch.object(pool_model, "_weigh", recorded),
         mock.patch.object(cross_fit.CrossFit, "_race", lambda self, candidates: candidates),
         mock.patch(
             "censquant.estimators.ensemble._recommended.default_candidates",

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from censquant._engine.training._parallel import side_by_side
-from censquant._rows._fit_data import FitData
-from censquant._rows._row_order import canonical_order
+from censquant._rows._fit_data import FitData, canonical_order
 from censquant._validation import check_integer
 from censquant.survival import Target
 
@@ -114,37 +113,17 @@ def _folds_of_tests(splits: Iterable[Any], n_rows: int, cv: Any) -> Folds:
 
 @dataclass(eq=False)
 class FitTask:
-    """Fits a copy of an estimator to all rows but some and predicts these, in a worker thread.
+    """Fits a copy of an estimator to all rows but some and predicts these, in a worker thread."""
 
-    Parameters
-    ----------
-    estimator : BaseQuantileRegressor
-        Unfitted.
-    seed : int
-        For parameters ``random_state`` that are None.
-    rows : FitData
-    held_out : ndarray of int
-        Places of the rows to predict; may be empty.
-    predict : callable
-    tolerated : tuple of exception types
-        Kept as the failure of this fit instead of being raised.
-    n_jobs : int or None
-        Threads of the fit itself.
-    keep_model : bool
-        Whether the fitted model is needed, or its predictions only.
-    stands_alone : bool
-        Whether the model is for a user: with its own follow-up, tails and warnings.
-    """
-
-    estimator: Any
-    seed: int
+    estimator: Any  # unfitted
+    seed: int  # for parameters ``random_state`` that are None
     rows: FitData
-    held_out: NDArray[np.intp]
+    held_out: NDArray[np.intp]  # places of the rows to predict; may be empty
     predict: Predict
-    tolerated: tuple[type[Exception], ...] = ()
-    n_jobs: int | None = 1
-    keep_model: bool = True
-    stands_alone: bool = False
+    tolerated: tuple[type[Exception], ...] = ()  # kept as a failure, not raised
+    n_jobs: int | None = 1  # threads of the fit itself
+    keep_model: bool = True  # or its predictions only
+    stands_alone: bool = False  # whether the model has its own follow-up, tails and warnings
     on_done: Callable[[], None] | None = None
     began: float | None = None
     ended: float | None = None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from censquant._leaks import FEWEST_ROWS, Outcome, are_row_numbers
 from censquant._rows._columns import Categories, Column, Numbers, Table, UnusableColumnError
 from censquant._rows._features import close_name, listed, non_finite, warn_of_leaks
-from censquant._rows._row_order import copies_of
+from censquant._rows._fit_data import copies_of
 from censquant._typing import Floats
 from censquant._warn import warn_user
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning

@@ -60,29 +60,18 @@ def is_refitted(estimator: Any) -> bool:
 
 @dataclass(eq=False)
 class Candidate:
-    """One candidate of a pool and what is known of it.
-
-    Parameters
-    ----------
-    name : str
-    estimator : BaseQuantileRegressor
-        Unfitted.
-    seed : numpy.random.SeedSequence
-    unit : float
-        In multiples of which held-out quantiles are kept: a time of the data.
-    """
+    """One candidate of an ensemble, its fitted models, and their predictions for held-out rows."""
 
     name: str
-    estimator: Any
+    estimator: Any  # unfitted
     seed: np.random.SeedSequence
-    unit: float
+    unit: float  # in multiples of which held-out quantiles are kept: a time of the data
     models: list[Any] = field(default_factory=list)
     values: NDArray[np.float32] | None = None
-    end_time: Floats | None = None
-    end_level: Floats | None = None
+    end: Floats | None = None  # times and levels past which models have no data, shape (2, n)
     log_likelihood: Floats | None = None
     seconds: float = 0.0
-    dropped: str | None = None
+    dropped: str | None = None  # why, if it was
 
     def seed_of(self, fold: int) -> int:
         """Return the seed of the model of a fold, whatever the order in which folds are fitted."""
@@ -97,9 +86,7 @@ class Candidate:
     def held_out(self, rows: Any) -> Prediction:
         """Return predictions for some of the rows, by models that had not seen them."""
         assert self.values is not None
-        end = None
-        if self.end_time is not None and self.end_level is not None:
-            end = (self.end_time[rows], self.end_level[rows])
+        end = None if self.end is None else (self.end[0, rows], self.end[1, rows])
         return Prediction(self.values[rows].astype(np.float64) * self.unit, end)
 
     def keep(self, rows: NDArray[np.intp], n_rows: int, result: FitResult) -> None:
@@ -114,9 +101,9 @@ class Candidate:
             self.values = np.full((n_rows, len(LEVELS)), np.nan, dtype=np.float32)
         self.values[rows] = prediction.values
         if prediction.end is not None:
-            if self.end_time is None or self.end_level is None:
-                self.end_time, self.end_level = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
-            self.end_time[rows], self.end_level[rows] = prediction.end
+            if self.end is None:
+                self.end = np.full((2, n_rows), np.nan)
+            self.end[:, rows] = prediction.end
         if log_likelihood is not None:
             if self.log_likelihood is None:
                 self.log_likelihood = np.full(n_rows, np.nan)
@@ -150,31 +137,16 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """The rows of a pool's fit, and how candidates are fitted to parts of them.
-
-    Parameters
-    ----------
-    rows : FitData
-    folds : ndarray of int, shape (n,)
-    score : BrierScore
-        Of all rows, by which candidates race.
-    lower : float
-        Smallest possible time of the score's target.
-    n_jobs : int or None
-    bar : Bar or None
-    stopping : threading.Event or None
-        Of what is fitted around the pool.
-    pace : dict of int to float
-        Seconds per row of the last fit of an estimator, known by its identity.
-    """
+    """Fits candidates to parts of the rows, and drops those that are clearly worse early."""
 
     rows: FitData
     folds: Folds
-    score: BrierScore
-    lower: float
+    score: BrierScore  # of all rows, by which candidates race
+    lower: float  # smallest possible time of the score's target
     n_jobs: int | None
     bar: Bar | None
-    stopping: threading.Event | None = None
+    stopping: threading.Event | None = None  # of an ensemble around this one
+    # Seconds per row of the last fit of an estimator, known by its identity.
     pace: dict[int, float] = field(default_factory=dict)
 
     @property

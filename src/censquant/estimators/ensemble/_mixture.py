@@ -34,38 +34,20 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Times that limit quantiles.
+    """Times that limit quantiles."""
 
-    Parameters
-    ----------
-    lower : float
-        Smallest possible time.
-    low : float
-        Time below which no candidate may go: on this side all events were observed.
-    tail : TailLimit
-        What quantiles after the last observed time may be.
-    """
-
-    lower: float
-    low: float
-    tail: TailLimit
+    lower: float  # smallest possible time
+    low: float  # no candidate may go below it: on this side all events were observed
+    tail: TailLimit  # what quantiles after the last observed time may be
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """How predictions of several candidates become one distribution per individual.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (k,)
-        Of the candidates in the pool.
-    reference : ndarray of shape (k,)
-        Weights of the candidates whose mean continues the others past the end of their data; 0
-        for candidates that end themselves.
-    bounds : Bounds
-    """
+    """Makes one distribution per individual of the predictions of several candidates."""
 
     weights: Floats
+    # Weights of the candidates whose mean continues the others past the end of their data; 0 for
+    # candidates that end themselves.
     reference: Floats
     bounds: Bounds
 
@@ -74,21 +56,21 @@ class Mixture:
         """Which candidates are needed for predictions."""
         return (self.weights > 0) | (self.reference > 0)
 
-    def continued(self, predictions: Sequence[Prediction]) -> Floats:
+    def continue_tails(self, predictions: Sequence[Prediction]) -> Floats:
         """Return quantiles of shape (k, n, levels), continued where a candidate's data end."""
         values = np.stack([prediction.values for prediction in predictions])
         if not self.reference.any():
             return values
         reference = np.tensordot(self.reference, values, axes=1)
-        for place, prediction in enumerate(predictions):
+        for own, prediction in zip(values, predictions, strict=True):
             if prediction.end is not None:
-                continue_tails(values[place], *prediction.end, reference, LEVELS, self.bounds.lower)
+                _continue_tails(own, *prediction.end, reference, LEVELS, self.bounds.lower)
         return values
 
     def quantiles(self, predictions: Sequence[Prediction], wanted: NDArray[Any]) -> Floats:
         """Return the quantiles of the pool at increasing levels, shape (n, len(wanted))."""
         kept = self.weights > 0
-        values = np.ascontiguousarray(self.continued(predictions)[kept])
+        values = np.ascontiguousarray(self.continue_tails(predictions)[kept])
         weights, bounds = self.weights[kept], self.bounds
         for place in range(len(values)):
             values[place] = bounds.tail.limited_grid(values[place], LEVELS, bounds.lower)
@@ -169,7 +151,7 @@ def quantile_of(row: Any, levels: Any, lower: float, p: float) -> Any:
 
 
 @exact
-def continue_tails(
+def _continue_tails(
     values: Any, end_time: Any, end_level: Any, reference: Any, levels: Any, lower: float
 ) -> None:
     """Replace quantiles above the end of a curve by those of a reference, given survival to it."""

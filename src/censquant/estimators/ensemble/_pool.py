@@ -1,6 +1,5 @@
 """A fitted pool: candidates, their weights, and one distribution per individual."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -203,7 +202,7 @@ class Pool(BaseQuantileRegressor):
                     f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
                 )
             n_events = compared.target.n_events
-            mixture = _weighed(kept, prior, score, held, bounds, n_events)
+            mixture = _weigh(kept, prior, score, held, bounds, n_events)
             needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
             is_part = len(compared) < len(rows) or not n_folds
             again = [each for each in needed if is_part or is_refitted(each.estimator)]
@@ -238,14 +237,14 @@ class Pool(BaseQuantileRegressor):
         held: NDArray[np.intp],
         order: NDArray[np.intp],
     ) -> None:
-        """Keep the pool's answers about held-out rows, in the order of the user's rows."""
+        """Keep predictions for held-out rows, in the order of the user's rows, and their scores."""
         self.oof_curve_ = self.oof_rows_ = None
         self.calibration_p_value_ = self.calibration_gap_ = None
         pooled = None
         if len(held):
             values = self._held_out_values(kept, mixture, held)
             pooled = values[:, np.searchsorted(self._pool_levels(), LEVELS)]
-            # Copies of a row, which a whole weight stands for, have the same answer.
+            # Copies of a row, which a whole weight stands for, have the same prediction.
             self.oof_rows_, first = np.unique(order[held], return_index=True)
             self.oof_curve_ = self._in_user_units(values[first])
         horizon = float(self.time_transform_.forward(self.horizon_))
@@ -253,7 +252,7 @@ class Pool(BaseQuantileRegressor):
             candidates, self.weights_, pooled, held, score, horizon, mixture.bounds.lower
         )
         if pooled is not None:
-            self._question_calibration(pooled, score.target.take(held))
+            self._check_calibration(pooled, score.target.take(held))
 
     def _held_out_values(
         self, kept: list[Candidate], mixture: Mixture, held: NDArray[np.intp]
@@ -267,7 +266,7 @@ class Pool(BaseQuantileRegressor):
             values[rows] = mixture.quantiles(predictions, wanted)
         return values
 
-    def _question_calibration(self, pooled: Floats, target: Target) -> None:
+    def _check_calibration(self, pooled: Floats, target: Target) -> None:
         """Warn if held-out rows reject the calibration and the deviation is large."""
         if target.n_events < _FEWEST_EVENTS:
             return
@@ -280,13 +279,12 @@ class Pool(BaseQuantileRegressor):
         worst = int(np.nanargmax(distance))
         self.calibration_gap_ = float(nominal[worst]), float(observed[worst])
         if self.calibration_p_value_ < REJECTED and distance[worst] > WIDE_GAP:
-            warnings.warn(
+            warn_user(
                 f"Cross-validation shows miscalibrated quantiles: by the predicted "
                 f"{100 * nominal[worst]:.3g} % quantile {100 * observed[worst]:.3g} % of held-out "
                 f"rows had the event (p = {self.calibration_p_value_:.2g}). Wrap the model in "
                 "ConformalSurvivalRegressor, or check it with censquant.metrics.evaluate.",
                 CalibrationWarning,
-                stacklevel=6,
             )
 
     # Predicting
@@ -352,7 +350,7 @@ class Pool(BaseQuantileRegressor):
 
     @property
     def tail_rule_(self) -> str:
-        """What predictions rest on where the data cannot speak, in words."""
+        """What predictions rest on after follow-up ended, in words."""
         return _TAIL_RULE
 
     def summary(self) -> PoolSummary:
@@ -377,7 +375,7 @@ class Pool(BaseQuantileRegressor):
         restore_candidates()
 
 
-def _weighed(
+def _weigh(
     kept: list[Candidate],
     prior: Prior,
     score: BrierScore,
@@ -385,7 +383,7 @@ def _weighed(
     bounds: Bounds,
     n_events: int,
 ) -> Mixture:
-    """Return how the candidates are pooled, by their answers about held-out rows."""
+    """Return how the candidates are pooled, by their predictions for held-out rows."""
     if len(kept) == 1:
         return Mixture(np.ones(1), np.zeros(1), bounds)
     names = [each.name for each in kept]
@@ -411,7 +409,7 @@ def _weighed(
         reference[whole] = shrunk_weights(by_itself, share, n_events)
     mixture = Mixture(expected, reference, bounds)
     together = score.quadratic(
-        lambda rows: mixture.continued([each.held_out(held[rows]) for each in kept]),
+        lambda rows: mixture.continue_tails([each.held_out(held[rows]) for each in kept]),
         LEVELS,
         bounds.lower,
     )

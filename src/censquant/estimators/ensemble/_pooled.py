@@ -12,7 +12,7 @@ from censquant.estimators._adapted import AdaptedModel
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.ensemble._pool import Pool, read_plain_features
 from censquant.estimators.ensemble._table import POOL
-from censquant.estimators.ensemble._weights import FixedPrior, LikelihoodPrior, Prior
+from censquant.estimators.ensemble._weights import LikelihoodPrior, Prior, read_prior
 
 
 class PooledQuantileRegressor(Pool):
@@ -151,7 +151,7 @@ class PooledQuantileRegressor(Pool):
 
         prior: Prior = LikelihoodPrior()
         if self.prior is not None:
-            prior = FixedPrior.read(self.prior, [name for name, _ in named])
+            prior = read_prior(self.prior, [name for name, _ in named])
         return self._fit_pool(candidates_for, prior, read_features, X, y, sample_weight, groups)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,9 @@ from censquant._validation import check_number
 from censquant.estimators.ensemble._mixture import survival_on_grid
 from censquant.survival import Target, censoring_kaplan_meier
 from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
+
+Prior = Callable[[Sequence[str], Mapping[str, Floats | None]], Floats]
+"""Gives shares of named candidates before their scores, by the likelihoods of held-out rows."""
 
 _N_TIMES = 60
 # Quantiles of the observed times between which the score is integrated: later ones are followed by
@@ -164,39 +166,20 @@ def shrunk_weights(score: Quadratic, prior: Floats, n_events: int) -> Floats:
     return weights
 
 
-class Prior(Protocol):
-    """What gives the weights of candidates before their scores are seen."""
+def read_prior(weights: Mapping[str, float], names: Sequence[str]) -> Prior:
+    """Return weights that a user expects as a prior; each candidate must have a positive one."""
+    if set(weights) != set(names):
+        raise ValueError(
+            f"prior must have a weight for each of {list(names)}, got {list(weights)}."
+        )
+    for name, weight in weights.items():
+        check_number(f"prior[{name!r}]", weight, minimum=0.0, exclude_minimum=True)
 
-    def __call__(
-        self, names: Sequence[str], likelihood: Mapping[str, Floats | None]
-    ) -> NDArray[np.float64]:
-        """Return positive weights with sum 1, one per name."""
-        ...
+    def prior(names: Sequence[str], likelihood: Mapping[str, Floats | None]) -> Floats:
+        total = sum(weights[name] for name in names)
+        return np.array([weights[name] / total for name in names])
 
-
-@dataclass(frozen=True)
-class FixedPrior:
-    """Weights that a user expects, by name."""
-
-    weights: Mapping[str, float]
-
-    @classmethod
-    def read(cls, weights: Mapping[str, float], names: Sequence[str]) -> "FixedPrior":
-        """Return the prior; it must have a positive weight for each candidate."""
-        if set(weights) != set(names):
-            raise ValueError(
-                f"prior must have a weight for each of {list(names)}, got {list(weights)}."
-            )
-        for name, weight in weights.items():
-            check_number(f"prior[{name!r}]", weight, minimum=0.0, exclude_minimum=True)
-        return cls(weights)
-
-    def __call__(
-        self, names: Sequence[str], likelihood: Mapping[str, Floats | None]
-    ) -> NDArray[np.float64]:
-        """Return the weights of some of the candidates, as shares."""
-        total = sum(self.weights[name] for name in names)
-        return np.array([self.weights[name] / total for name in names])
+    return prior
 
 
 @dataclass(frozen=True)
@@ -207,38 +190,17 @@ class LikelihoodPrior:
     nothing past the follow-up, where the family decides. The likelihood does, so the candidates
     that state it share ``mass`` in proportion to it, tempered by ``temperature``; each other
     candidate has ``others``.
-
-    Parameters
-    ----------
-    mass : float, default 3.0
-        Of all candidates with a likelihood together.
-    temperature : float in (0, 1], default 0.25
-        Exponent of the likelihood ratio.
-    others : float, default 0.07
-        Of each candidate without a likelihood.
-    follows : dict of str to str, optional
-        Candidates that have the weight of another one and ``bonus``, instead of their own
-        likelihood: those that extrapolate as the other does but fit more closely.
-    bonus : float, default 0.1
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.ensemble._weights import LikelihoodPrior
-    >>> likelihood = {"a": np.full(50, -1.0), "b": np.full(50, -1.1), "c": None}
-    >>> LikelihoodPrior()(["a", "b", "c"], likelihood).round(2)
-    array([0.76, 0.22, 0.02])
     """
 
-    mass: float = 3.0
-    temperature: float = 0.25
-    others: float = 0.07
+    mass: float = 3.0  # of all candidates with a likelihood together
+    temperature: float = 0.25  # exponent of the likelihood ratio
+    others: float = 0.07  # of each candidate without a likelihood
+    # Candidates that have the weight of another one and ``bonus``, instead of their own likelihood:
+    # those that extrapolate as the other does but fit more closely.
     follows: Mapping[str, str] = field(default_factory=dict)
     bonus: float = 0.1
 
-    def __call__(
-        self, names: Sequence[str], likelihood: Mapping[str, Floats | None]
-    ) -> NDArray[np.float64]:
+    def __call__(self, names: Sequence[str], likelihood: Mapping[str, Floats | None]) -> Floats:
         """Return the prior weights."""
         stated = {
             name: rows

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from censquant._engine.training._loop import Objective
 from censquant._engine.training._rows import Rows
-from censquant._rows._row_order import order_by_content
+from censquant._rows._fit_data import order_by_content
 from censquant._typing import Floats
 from censquant.survival._transform import TimeTransform
 

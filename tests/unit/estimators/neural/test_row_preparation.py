@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from censquant._engine.training._rows import Rows
-from censquant._rows._row_order import (
+from censquant._rows._fit_data import (
     _hash_rows,
     arrangement,
     canonical_order,

@@ -19,8 +19,7 @@ from censquant._rows._cross_fit import (
     given_folds,
     make_folds,
 )
-from censquant._rows._fit_data import FitData
-from censquant._rows._row_order import arrangement
+from censquant._rows._fit_data import FitData, arrangement
 from censquant._typing import Floats
 from censquant.estimators._adapted import AdaptedModel, adapt
 from censquant.estimators._base import BaseQuantileRegressor

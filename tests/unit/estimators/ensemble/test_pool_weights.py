@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from censquant.estimators.ensemble._mixture import LEVELS
 from censquant.estimators.ensemble._weights import (
     BrierScore,
-    FixedPrior,
     LikelihoodPrior,
     Quadratic,
+    read_prior,
     shrunk_weights,
 )
 from censquant.metrics import brier_score
@@ -114,10 +114,10 @@ def test_a_follower_has_the_weight_of_its_leader_and_a_bonus():
 
 def test_a_fixed_prior_needs_a_weight_for_each_candidate():
     with pytest.raises(ValueError, match=r"^prior must have a weight for each of \['a', 'b'\]"):
-        FixedPrior.read({"a": 1.0}, ["a", "b"])
+        read_prior({"a": 1.0}, ["a", "b"])
     with pytest.raises(ValueError, match=r"^prior\['a'\] must be"):
-        FixedPrior.read({"a": 0.0, "b": 1.0}, ["a", "b"])
-    assert FixedPrior.read({"a": 1.0, "b": 3.0}, ["a", "b"])(["a", "b"], {}).tolist() == [
+        read_prior({"a": 0.0, "b": 1.0}, ["a", "b"])
+    assert read_prior({"a": 1.0, "b": 3.0}, ["a", "b"])(["a", "b"], {}).tolist() == [
         0.25,
         0.75,
     ]

@@ -109,7 +109,7 @@ def test_a_candidate_that_ends_is_continued_by_the_reference_given_survival():
     predictions = [Prediction(ended, (np.array([1.0]), np.array([level]))), Prediction(exact, None)]
     mixture = Mixture(np.array([1.0, 0.0]), np.array([0.0, 1.0]), Bounds(0.0, -np.inf, FAR))
     # The same law before and after: continuing it changes nothing, up to straight segments.
-    np.testing.assert_allclose(mixture.continued(predictions)[0], exact, rtol=0.02)
+    np.testing.assert_allclose(mixture.continue_tails(predictions)[0], exact, rtol=0.02)
 
 
 def test_after_the_last_time_a_pool_falls_at_least_as_fast_as_its_law():
