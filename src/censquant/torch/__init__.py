@@ -10,8 +10,7 @@ except ImportError as error:
         'censquant.torch needs PyTorch. Install it with: pip install "censquant[torch]"'
     ) from error
 
-from censquant.torch._cnn import image_cnn
 from censquant.torch._losses import pinball_loss, portnoy_loss
-from censquant.torch._network import TorchNetwork
+from censquant.torch._network import TorchNetwork, image_cnn
 
 __all__ = ["TorchNetwork", "image_cnn", "pinball_loss", "portnoy_loss"]

@@ -1,12 +1,12 @@
 import pickle
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 import torch
 
 from censquant._engine.networks import _dense as dense_module
-from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
+from censquant._engine.networks._dense import ACTIVATIONS, Adam, DenseNetwork
 
 MODULES = {
     "relu": torch.nn.ReLU,
@@ -16,7 +16,6 @@ MODULES = {
 }
 HIDDEN = [(), (7,), (6, 5), (5, 4, 3)]
 activations = pytest.mark.parametrize("activation", ACTIVATIONS)
-depths = pytest.mark.parametrize("hidden", HIDDEN, ids=len)
 
 
 @pytest.fixture(autouse=True)
@@ -68,37 +67,37 @@ def torch_twin(network):
 
 
 @activations
-@depths
-@pytest.mark.parametrize("n_rows", [1, 53])
 @pytest.mark.usefixtures("small_product")
-def test_forward_and_backward_are_those_of_torch(activation, hidden, n_rows):
-    network = make(hidden, activation)
-    x = rows(n_rows)
-    slopes = np.random.default_rng(2).normal(size=(n_rows, 2)).astype(np.float32)
-    twin = torch_twin(network)
-    expected = twin(torch.from_numpy(x))
-    expected.backward(torch.from_numpy(slopes))
-    np.testing.assert_allclose(
-        network.forward(x, training=True), expected.detach(), rtol=1e-5, atol=5e-6
-    )
-    assert network.backward(slopes) == 0.0
-    linears = [module for module in twin if isinstance(module, torch.nn.Linear)]
-    for (weights, biases), linear in zip(layers(network, network.gradient), linears, strict=True):
-        np.testing.assert_allclose(weights, linear.weight.grad.T, rtol=1e-4, atol=2e-5)
-        np.testing.assert_allclose(biases, linear.bias.grad, rtol=1e-4, atol=2e-5)
+def test_forward_and_backward_are_those_of_torch(activation):
+    for hidden, n_rows in product(HIDDEN, [1, 53]):
+        network = make(hidden, activation)
+        x = rows(n_rows)
+        slopes = np.random.default_rng(2).normal(size=(n_rows, 2)).astype(np.float32)
+        twin = torch_twin(network)
+        expected = twin(torch.from_numpy(x))
+        expected.backward(torch.from_numpy(slopes))
+        np.testing.assert_allclose(
+            network.forward(x, training=True), expected.detach(), rtol=1e-5, atol=5e-6
+        )
+        assert network.backward(slopes) == 0.0
+        linears = [module for module in twin if isinstance(module, torch.nn.Linear)]
+        gradients = layers(network, network.gradient)
+        for (weights, biases), linear in zip(gradients, linears, strict=True):
+            np.testing.assert_allclose(weights, linear.weight.grad.T, rtol=1e-4, atol=2e-5)
+            np.testing.assert_allclose(biases, linear.bias.grad, rtol=1e-4, atol=2e-5)
 
 
 @activations
-@depths
 @pytest.mark.usefixtures("small_product")
-def test_predictions_are_those_of_torch_in_double_precision(activation, hidden):
-    network = make(hidden, activation)
-    x = rows(60) * 3
-    with torch.no_grad():
-        expected = torch_twin(network).double()(torch.from_numpy(x).double())
-    predicted = network.predict(x)
-    assert predicted.dtype == np.float64
-    np.testing.assert_allclose(predicted, expected, rtol=0, atol=2e-6)
+def test_predictions_are_those_of_torch_in_double_precision(activation):
+    for hidden in HIDDEN:
+        network = make(hidden, activation)
+        x = rows(60) * 3
+        with torch.no_grad():
+            expected = torch_twin(network).double()(torch.from_numpy(x).double())
+        predicted = network.predict(x)
+        assert predicted.dtype == np.float64
+        np.testing.assert_allclose(predicted, expected, rtol=0, atol=2e-6)
 
 
 @activations
@@ -122,20 +121,20 @@ def test_the_gradient_is_that_of_finite_differences(activation):
 
 
 @activations
-@pytest.mark.parametrize("value", [0.0, 1e-6, 3.0, -3.0, 9.0, -9.0, 50.0, -50.0, 1e4, -1e4])
-def test_activations_are_right_far_out(activation, value):
+def test_activations_are_right_far_out(activation):
     network = make((1,), activation, n_in=1, n_out=1)
     network.parameters[:] = [1.0, 0.0, 1.0, 0.0]
-    x = torch.tensor([[value]], dtype=torch.float64, requires_grad=True)
-    expected = MODULES[activation]()(x)
-    expected.backward()
-    row = np.array([[value]], dtype=np.float32)
     tolerance = {"rel": 2e-6, "abs": 2e-6}
-    assert network.predict(row)[0, 0] == pytest.approx(expected.item(), **tolerance)
-    assert network.forward(row, training=True)[0, 0] == pytest.approx(expected.item(), **tolerance)
-    network.backward(np.ones((1, 1), dtype=np.float32))
-    bias_gradient = network.gradient[1]
-    assert bias_gradient == pytest.approx(x.grad.item(), rel=2e-6, abs=4e-6)
+    for value in (0.0, 1e-6, 3.0, -3.0, 9.0, -9.0, 50.0, -50.0, 1e4, -1e4):
+        x = torch.tensor([[value]], dtype=torch.float64, requires_grad=True)
+        expected = MODULES[activation]()(x)
+        expected.backward()
+        row = np.array([[value]], dtype=np.float32)
+        assert network.predict(row)[0, 0] == pytest.approx(expected.item(), **tolerance)
+        out = network.forward(row, training=True)[0, 0]
+        assert out == pytest.approx(expected.item(), **tolerance)
+        network.backward(np.ones((1, 1), dtype=np.float32))
+        assert network.gradient[1] == pytest.approx(x.grad.item(), rel=2e-6, abs=4e-6)
 
 
 def all_ones(dropout, *, seed=0, width=2000):
@@ -230,18 +229,16 @@ def test_passes_without_training_do_not_move_the_masks():
     np.testing.assert_array_equal(hidden_values(one)[0], hidden_values(other)[0])
 
 
-@pytest.mark.parametrize("n_rows", [1, 511, 512, 513, 1500])
 @pytest.mark.usefixtures("small_product")
-def test_a_row_is_predicted_alike_whatever_rows_are_beside_it(n_rows):
+def test_a_row_is_predicted_alike_whatever_rows_are_beside_it():
     network = make((4,), "gelu")
     x = rows(1500).astype(np.float64)
-    whole = network.predict(x)
-    np.testing.assert_allclose(network.predict(x[:n_rows]), whole[:n_rows], rtol=1e-13, atol=1e-15)
-    np.testing.assert_allclose(
-        network.predict(x[-n_rows:]), whole[-n_rows:], rtol=1e-13, atol=1e-15
-    )
-    picked = np.random.default_rng(3).permutation(1500)[:n_rows]
-    np.testing.assert_allclose(network.predict(x[picked]), whole[picked], rtol=1e-13, atol=1e-15)
+    whole, order = network.predict(x), np.random.default_rng(3).permutation(1500)
+    for n_rows in (1, 511, 512, 513, 1500):
+        for some in (slice(n_rows), slice(-n_rows, None), order[:n_rows]):
+            np.testing.assert_allclose(
+                network.predict(x[some]), whole[some], rtol=1e-13, atol=1e-15
+            )
 
 
 def test_rows_in_any_memory_order_are_predicted_alike():
@@ -328,3 +325,108 @@ def test_initial_parameters_are_those_of_the_seed():
     np.testing.assert_array_equal(make(seed=1).parameters, make(seed=1).parameters)
     assert (make(seed=1).parameters != make(seed=2).parameters).any()
     assert make().parameters.dtype == np.float32
+
+
+def test_small_products_are_for_processors_that_have_kernels_for_them(monkeypatch):
+    for architectures, expected in (
+        (["SkylakeX"], 1_000_000),
+        (["Haswell", "SapphireRapids"], 1_000_000),
+        (["Haswell"], 0),
+        ([None], 0),
+        ([], 0),
+    ):
+        libraries = [{"architecture": name} for name in architectures]
+        monkeypatch.setattr(dense_module, "threadpool_info", lambda found=libraries: found)
+        assert dense_module.small_product.__wrapped__() == expected
+    assert dense_module.small_product() in (0, 1_000_000)
+
+
+# Adam
+
+
+def start(n=40):
+    return np.random.default_rng(0).normal(size=n).astype(np.float32)
+
+
+def gradients(n_steps, n=40):
+    """Gradients of very different sizes, with exact zeros among them."""
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(n_steps, n)) * 10.0 ** rng.integers(-3, 3, size=n)
+    values[:, :3] = 0
+    return values.astype(np.float32)
+
+
+def rate(step):
+    return 0.05 * 0.9**step
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_fifty_steps_are_those_of_torch(weight_decay):
+    parameters, gradient = start(), np.zeros(40, dtype=np.float32)
+    adam = Adam(parameters, gradient, weight_decay=weight_decay)
+    expected = torch.tensor(start(), requires_grad=True)
+    twin = torch.optim.Adam([expected], weight_decay=weight_decay)
+    for step, values in enumerate(gradients(50)):
+        gradient[:] = values
+        adam.step(rate(step))
+        twin.param_groups[0]["lr"] = rate(step)
+        expected.grad = torch.tensor(values)
+        twin.step()
+    np.testing.assert_allclose(parameters, expected.detach().numpy(), rtol=1e-5, atol=2e-6)
+
+
+def test_the_gradient_is_not_changed():
+    gradient = gradients(1)[0]
+    before = gradient.copy()
+    Adam(start(), gradient, weight_decay=0.5).step(0.1)
+    np.testing.assert_array_equal(gradient, before)
+
+
+def test_a_loaded_state_resumes_bit_for_bit():
+    values = gradients(30)
+    whole, gradient = start(), np.zeros(40, dtype=np.float32)
+    adam = Adam(whole, gradient, weight_decay=0.01)
+    for step in range(30):
+        if step == 12:
+            halfway, state = whole.copy(), adam.state()
+        gradient[:] = values[step]
+        adam.step(rate(step))
+    resumed_gradient = np.zeros(40, dtype=np.float32)
+    resumed = Adam(halfway, resumed_gradient, weight_decay=0.01)
+    resumed.load_state(state)
+    for step in range(12, 30):
+        resumed_gradient[:] = values[step]
+        resumed.step(rate(step))
+    np.testing.assert_array_equal(halfway, whole)
+
+
+def test_the_decay_leaves_no_subnormal_number_behind():
+    """A processor is many times slower with numbers below 1.2e-38 than with others."""
+    parameters, gradient = start(), np.zeros(40, dtype=np.float32)
+    parameters[:5] = 0
+    adam = Adam(parameters, gradient, weight_decay=0.01)
+    gradient[:] = gradients(1)[0]
+    gradient[:5] = 0
+    adam.step(0.05)
+    gradient[:] = 0
+    for _ in range(20_000):
+        adam.step(0.05)
+    state = adam.state()
+    smallest_normal = np.finfo(np.float32).tiny
+    for values in [parameters, state["mean"], state["square"]]:
+        assert (np.abs(values[values != 0]) >= smallest_normal).all()
+    assert (parameters[:5] == 0).all()
+    assert (np.abs(parameters) == np.float32(1e-12)).any()
+
+
+def test_a_weight_that_was_decayed_away_grows_again():
+    parameters = np.full(4, 1e-3, dtype=np.float32)
+    gradient = np.zeros(4, dtype=np.float32)
+    adam = Adam(parameters, gradient, weight_decay=0.1)
+    for _ in range(5_000):
+        adam.step(0.01)
+    assert (np.abs(parameters) < 1e-9).all()
+    gradient[:] = -1
+    for _ in range(100):
+        adam.step(0.01)
+    assert (parameters > 0.1).all()

@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._engine.networks._dense import Adam
-from censquant._engine.networks._network import FloatArray, Head, Network, Optimizer, State
+from censquant._engine.networks._network import (
+    FloatArray,
+    Head,
+    Network,
+    Optimizer,
+    State,
+    with_prefix,
+)
 
 
 class _Extended:
@@ -181,7 +188,7 @@ class StackedNetwork:
     def load_state(self, state: State) -> None:
         """Restore what :meth:`state` returned."""
         for place, network in enumerate(self.networks):
-            network.load_state(_with_prefix(state, f"{place}."))
+            network.load_state(with_prefix(state, f"{place}."))
 
 
 class OptimizerGroup:
@@ -207,11 +214,6 @@ class OptimizerGroup:
         """Restore what :meth:`state` returned."""
         left = dict(state)
         for prefix in sorted(self._parts, key=len, reverse=True):  # what has no prefix comes last
-            own = _with_prefix(left, prefix)
+            own = with_prefix(left, prefix)
             left = {name: v for name, v in left.items() if not name.startswith(prefix)}
             self._parts[prefix].load_state(own)
-
-
-def _with_prefix(state: State, prefix: str) -> State:
-    """Return the arrays whose names have a prefix, without it."""
-    return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}

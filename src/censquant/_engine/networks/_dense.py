@@ -30,14 +30,7 @@ _ARCHITECTURES = ("skylakex", "cooperlake", "sapphirerapids")
 class Adam:
     """Adam with L2 decay inside the gradient, as PyTorch's ``Adam(weight_decay=...)`` has it.
 
-    Parameters
-    ----------
-    parameters : float32 array of shape (n,)
-        Changed in place by :meth:`step`.
-    gradient : float32 array of shape (n,)
-        Where the network leaves its gradient.
-    weight_decay : float
-        Strength of the decay.
+    :meth:`step` changes ``parameters`` in place by ``gradient``, where the network leaves its own.
     """
 
     def __init__(
@@ -87,17 +80,9 @@ class DenseNetwork:
 
     Parameters are drawn as PyTorch draws them by default: weights and biases uniform within one
     over the square root of the layer's number of inputs. Training runs in float32; predictions are
-    made in float64, so that other rows change a row's prediction in the last bits only.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Numbers of inputs, of hidden units layer by layer, and of outputs.
-    activation : {"relu", "gelu", "silu", "tanh"}, default "relu"
-    dropout : float in [0, 1), default 0
-        Share of hidden units dropped in every training step.
-    rng : numpy.random.Generator
-        Source of the initial parameters and of the dropout masks.
+    made in float64, so that other rows change a row's prediction in the last bits only. ``sizes``
+    are the numbers of inputs, of hidden units layer by layer, and of outputs; ``rng`` is the source
+    of the initial parameters and of the dropout masks.
     """
 
     def __init__(

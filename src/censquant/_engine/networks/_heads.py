@@ -16,13 +16,7 @@ _ROUGH_ROWS, _ROUGH_SHAPE, _SPREAD = 500.0, 50.0, 10.0
 
 @dataclass(frozen=True)
 class IncreasingHead:
-    """Quantiles that cannot cross: each is the previous one plus a softplus, as in the paper.
-
-    Parameters
-    ----------
-    n_outputs : int
-        Number of quantiles.
-    """
+    """Quantiles that cannot cross: each is the previous one plus a softplus, as in the paper."""
 
     n_outputs: int
 
@@ -71,17 +65,10 @@ class ShapeHead:
     shape near it: with n rows, 500 / n times the mean over the batch of :math:`\sum_k (r_{k+1} -
     r_k)^2`, 50 / n times :math:`\sum_k (\rho_{k+1} - \rho_k)^2`, and 10 / n times the variance of
     :math:`s` within the batch.
-
-    Parameters
-    ----------
-    knots : tuple of float
-        Quantiles of the base at the levels of the outputs, increasing; at least two.
-    n_rows : int, optional
-        Number of training rows; None for a head that is not trained, without penalties.
     """
 
-    knots: tuple[float, ...]
-    n_rows: int | None = None
+    knots: tuple[float, ...]  # quantiles of the base at the levels of the outputs
+    n_rows: int | None = None  # of the training; None without penalties
 
     def __post_init__(self) -> None:
         knots = np.asarray(self.knots, dtype=np.float64)

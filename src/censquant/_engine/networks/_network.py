@@ -13,6 +13,11 @@ State = Mapping[str, NDArray[Any]]
 """Everything that changes while a network or an optimiser trains, as named arrays."""
 
 
+def with_prefix(state: State, prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names have a prefix, without it."""
+    return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+
+
 class Optimizer(Protocol):
     """Moves a network's parameters along the gradient that its last backward pass left."""
 

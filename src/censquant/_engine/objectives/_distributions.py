@@ -130,22 +130,13 @@ class AsymmetricLaplaceDistribution(FormulaDistribution):
               - \beta \min\Big(\log \frac{1 - p}{1 - b}, 0\Big)
 
     The average of several such functions is none of them. It is kept as it is, and inverted
-    numerically.
-
-    Parameters
-    ----------
-    location : ndarray of shape (n, n_members)
-        :math:`\theta`.
-    early, late : ndarray of shape (n, n_members)
-        Mean distances :math:`\alpha, \beta` of the times below and above the location.
-    log_odds : ndarray of shape (n, n_members)
-        :math:`\log\{b / (1 - b)\}`.
+    numerically. Arrays have shape (n, n_members).
     """
 
-    location: Floats
-    early: Floats
-    late: Floats
-    log_odds: Floats
+    location: Floats  # theta
+    early: Floats  # alpha, the mean distance of the times below the location
+    late: Floats  # beta, of those above it
+    log_odds: Floats  # log(b / (1 - b))
 
     def __len__(self) -> int:
         return len(self.location)
@@ -261,19 +252,11 @@ class ShapeDistribution(FormulaDistribution):
 
     The quantile at a level is linear in the standard distribution's own between knots, and both
     end segments are prolonged: their tails are those of the standard distribution.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, k)
-        Quantiles of each individual at k evenly spaced levels, increasing; at least two.
-    base : {"normal", "gumbel", "mirrored gumbel"}
-    cap : float, default infinity
-        Largest possible value: larger quantiles are moved down to it.
     """
 
-    values: Floats
+    values: Floats  # (n, k): quantiles of each individual at evenly spaced levels, at least two
     base: str = "normal"
-    cap: float = np.inf
+    cap: float = np.inf  # larger quantiles are moved down to it
 
     @property
     def _standard(self) -> Standard:

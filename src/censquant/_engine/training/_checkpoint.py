@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._engine.networks._network import State, with_prefix
 from censquant._files import in_one_line, read_arrays, write_arrays
 from censquant._validation import check_integer, check_number
 from censquant.exceptions import ModelFileError
 
 if TYPE_CHECKING:
-    from censquant._engine.networks._network import State
     from censquant._engine.training._loop import Run
 
 _KIND = "checkpoint"
@@ -45,7 +45,7 @@ class Checkpoint:
 
     Examples
     --------
-    >>> from censquant._engine.training._checkpoint import Checkpoint
+    >>> from censquant.engine import Checkpoint
     >>> Checkpoint("run.ckpt", every=5).for_member(2).path
     'run.ckpt.2'
     """
@@ -168,12 +168,12 @@ class _Stored:
         run.best_epoch = self.best_epoch
 
 
-def _levels(run: "Run") -> "State":
+def _levels(run: "Run") -> State:
     """Return what a method knows of each row, if it knows anything."""
     return {} if run.rows.level is None else {"level": run.rows.level}
 
 
-def _levels_like(run: "Run", arrays: dict[str, NDArray[Any]]) -> "State":
+def _levels_like(run: "Run", arrays: dict[str, NDArray[Any]]) -> State:
     """Return levels of the right shape: rows outside of memory have none before a method's first.
 
     Those of rows in memory must be there.
@@ -184,22 +184,21 @@ def _levels_like(run: "Run", arrays: dict[str, NDArray[Any]]) -> "State":
 
 
 def _state(
-    part: str, arrays: dict[str, NDArray[Any]], like: "State", *, partly: bool = False
+    part: str, arrays: dict[str, NDArray[Any]], like: State, *, partly: bool = False
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of one part, refused unless they have the types and shapes of ``like``.
 
     ``partly`` lets others in as well: torch's optimiser has no state before its first step, and
     compares shapes itself.
     """
-    prefix = f"{part}."
-    found = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    found = with_prefix(arrays, f"{part}.")
     compared = {name: found[name] for name in like} if partly else found
     layouts = [{k: (v.dtype, v.shape) for k, v in state.items()} for state in (compared, like)]
     if layouts[0] != layouts[1]:
         raise ValueError(f"its arrays are not those of the {part}")
     for name, value in found.items():
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise ValueError(f"{prefix}{name} has values that are not finite")
+            raise ValueError(f"{part}.{name} has values that are not finite")
     return found
 
 

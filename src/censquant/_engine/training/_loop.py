@@ -69,15 +69,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class StepDecay:
-    """The paper's schedule: a tenth after 70 % of the steps, a hundredth after 90 %.
-
-    Parameters
-    ----------
-    milestones : tuple of float in (0, 1)
-        Shares of the steps after which the rate is reduced.
-    factor : float
-        What it is multiplied by at each.
-    """
+    """The paper's schedule: a tenth after 70 % of the steps, a hundredth after 90 %."""
 
     milestones: tuple[float, ...] = (0.7, 0.9)
     factor: float = 0.1
@@ -90,13 +82,7 @@ class StepDecay:
 
 @dataclass(frozen=True)
 class WarmupCosine:
-    """A short linear rise, then half a cosine down to 0.
-
-    Parameters
-    ----------
-    warmup : int
-        Steps of the rise.
-    """
+    """A linear rise over ``warmup`` steps, then half a cosine down to 0."""
 
     warmup: int = 20
 
@@ -129,7 +115,7 @@ class TrainingConfig:
 
     Examples
     --------
-    >>> from censquant._engine.training._loop import TrainingConfig
+    >>> from censquant.engine import TrainingConfig
     >>> TrainingConfig(max_epochs=20).learning_rate
     0.01
     """
@@ -166,24 +152,8 @@ class Callback(Protocol):
 class Run:
     """One training in progress: what callbacks see and checkpoints keep.
 
-    Made by :func:`train`.
-
-    Parameters
-    ----------
-    network : Network
-    objective : Objective
-        Bound to the training rows.
-    rows : RowSource
-        Prepared by the objective.
-    config : TrainingConfig
-    rng : numpy.random.Generator
-        Source of the order of rows.
-    validation : RowSource or None
-        Prepared by the objective.
-    member : int
-        Place in the ensemble.
-    stopping : threading.Event
-        Requests an end from outside.
+    Made by :func:`train`, with the objective bound to the training rows and the rows prepared by
+    it; ``stopping`` requests an end from outside.
 
     Attributes
     ----------
@@ -364,8 +334,7 @@ def train(
     >>> import numpy as np
     >>> from censquant._engine.networks._dense import DenseNetwork
     >>> from censquant._engine.objectives._grid import Portnoy
-    >>> from censquant._engine.training._loop import TrainingConfig, train
-    >>> from censquant._engine.training._rows import Rows
+    >>> from censquant.engine import Rows, TrainingConfig, train
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(size=(200, 1))
     >>> rows = Rows.from_arrays(x, time=1 + x[:, 0], event=rng.random(200) < 0.7)
@@ -411,16 +380,7 @@ def train(
 
 
 class ProgressBar:
-    """Shows the epochs done, the loss and the time left on the terminal.
-
-    A bar by rich where it is installed (``censquant[cli]`` brings it), else one line that is
-    rewritten.
-
-    Parameters
-    ----------
-    n_runs : int, default 1
-        How many trainings share the bar, side by side or one after the other.
-    """
+    """Shows the epochs done, the loss and the time left of ``n_runs`` trainings that share it."""
 
     def __init__(self, n_runs: int = 1) -> None:
         self._n_runs = n_runs

@@ -40,10 +40,7 @@ def stop_if_asked(stopping: threading.Event | None) -> None:
 class HeldInterrupt:
     """A signal handler that holds back the first Ctrl-C and passes on every later one.
 
-    Parameters
-    ----------
-    handler : callable
-        The handler that it replaces; Python's own raises KeyboardInterrupt.
+    It replaces ``handler``; Python's own raises KeyboardInterrupt.
     """
 
     def __init__(self, handler: Handler) -> None:
@@ -52,7 +49,7 @@ class HeldInterrupt:
         self._held = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Hold the first one back; a second one means that somebody does not want to wait."""
+        """Defer the first SIGINT; call the handler at the second, for who does not want to wait."""
         if self._came:
             self._handler(number, frame)
         else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 class Rows:
     """Features and targets of some individuals, in model units (transformed, standardised).
 
-    One batch, or all rows of a training: the :class:`RowSource` that answers from memory.
+    One batch, or all rows of a training: the :class:`RowSource` in memory.
 
     Parameters
     ----------
@@ -143,15 +143,14 @@ class Rows:
 class RowSource(Protocol):
     """Rows of a training, in memory, on disk or anywhere else.
 
-    The loop asks for :meth:`batches` and, of validation rows, for :meth:`blocks`. What an
-    objective must know of all rows (a censoring curve, say) it takes from :meth:`sample`. Nothing
-    requires that all rows are in memory at once. :class:`Rows` answers from arrays,
-    :class:`ShardRows` from files.
+    The loop uses :meth:`batches` and, of validation rows, :meth:`blocks`. What an objective must
+    know of all rows (a censoring curve, say) it takes from :meth:`sample`. Nothing requires that
+    all rows are in memory at once: :class:`Rows` holds arrays, ``ShardRows`` reads files.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from censquant._engine.training._rows import RowSource, Rows
+    >>> from censquant.engine import Rows, RowSource
     >>> source: RowSource = Rows.from_arrays(
     ...     np.zeros((5, 2)), time=np.arange(5), event=np.ones(5, bool)
     ... )

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._engine.networks._network import with_prefix
 from censquant._engine.training._rows import Rows
 from censquant._files import read_arrays, write_arrays
 from censquant._typing import Floats
@@ -28,19 +29,11 @@ Records = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class FeatureMoments:
-    """Means, spreads and ranges of the features of some rows.
+    """Means, spreads and ranges of the features of some rows, gathered part by part."""
 
-    Parameters
-    ----------
-    weight : float
-        Sum of the weights of the rows.
-    mean, squares, low, high : ndarray of shape (n_features,)
-        Weighted means, weighted sums of squared distances from them, and ends.
-    """
-
-    weight: float
+    weight: float  # sum over the rows
     mean: Floats
-    squares: Floats
+    squares: Floats  # weighted sums of squared distances from the means
     low: Floats
     high: Floats
 
@@ -81,15 +74,6 @@ class StreamSummary:
     The sample has at most 200,000 rows; rows with the smallest and largest time, and with the
     smallest positive time of an event and of any row, are always among them, since bounds are
     taken from those.
-
-    Parameters
-    ----------
-    n_features : int
-
-    Attributes
-    ----------
-    n_rows, n_events : int
-    moments : FeatureMoments
     """
 
     def __init__(self, n_features: int) -> None:
@@ -181,34 +165,17 @@ class ShardRows:
     were scattered over the files at random, a batch is a random sample of all rows. Apart from the
     batch itself nothing is copied: pages of the files belong to the system, which takes them back
     when memory is short. Made by :meth:`ShardFolder.rows`.
-
-    Parameters
-    ----------
-    digest : str
-        Identifies the content of all files.
-    paths : tuple of path
-    lengths : tuple of int
-        Rows in each file.
-    shape : tuple of int
-        Shape of the features of one row.
-    transform : TimeTransform
-        From the user's times to those of the model.
-    start, stop : int
-        The rows that are used, counted over all files.
-    level : float32 ndarray of shape (stop - start,), optional
-        As in :class:`RowSource`.
-    prepare : callable, optional
-        What every batch passes; :meth:`prepared` sets it.
     """
 
-    digest: str
+    digest: str  # of the content of all files
     paths: tuple[Path, ...] = field(compare=False, repr=False)
     lengths: tuple[int, ...] = field(repr=False)
     shape: tuple[int, ...]
     transform: TimeTransform
-    start: int
+    start: int  # of the rows that are used, counted over all files
     stop: int
     level: NDArray[np.float32] | None = field(default=None, repr=False)
+    # What every batch passes; :meth:`prepared` sets it.
     prepare: Callable[[Rows], Rows] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -318,31 +285,18 @@ def _mapped(path: Path) -> Records:
 
 @dataclass(frozen=True, eq=False)
 class ShardFolder:
-    r"""Rows of a data set on disk, ready to be trained on, with what is known of all of them.
+    """Rows of a data set on disk, ready to be trained on, with what is known of all of them.
 
     Made by :func:`write_shards`, or by :meth:`open` from what that wrote.
-
-    Parameters
-    ----------
-    path : path
-    identity : str
-        Of the data and of how they were read; empty where nobody knows.
-    lengths : tuple of int
-        Rows in each file.
-    digests : tuple of str
-        Of the content of each file.
-    summary : StreamSummary
-    center, scale : ndarray of shape (n_features,), or None
-        How features were scaled.
     """
 
     path: Path
-    identity: str
+    identity: str  # of the data and of how they were read; empty where nobody knows
     lengths: tuple[int, ...]
     digests: tuple[str, ...]
     summary: StreamSummary
-    center: NDArray[np.float64] | None
-    scale: NDArray[np.float64] | None
+    center: Floats | None  # how features were scaled
+    scale: Floats | None
 
     def rows(self, transform: TimeTransform) -> ShardRows:
         """Return all rows, their times in model units."""
@@ -371,20 +325,14 @@ class ShardFolder:
         """Return a folder that :func:`write_shards` wrote; one with a damaged file is refused."""
         header, arrays = read_arrays(path / MANIFEST, _KIND)
         try:
-            center, scale = arrays.get("center"), arrays.get("scale")
-            summary = {
-                name.removeprefix("summary."): array
-                for name, array in arrays.items()
-                if name.startswith("summary.")
-            }
             found = cls(
                 path,
                 str(header["identity"]),
                 tuple(int(length) for length in header["lengths"]),
                 tuple(str(digest) for digest in header["digests"]),
-                StreamSummary.from_state(summary),
-                center,
-                scale,
+                StreamSummary.from_state(with_prefix(arrays, "summary.")),
+                arrays.get("center"),
+                arrays.get("scale"),
             )
         except (KeyError, TypeError, ValueError):
             raise ModelFileError(f"{str(path / MANIFEST)!r} does not describe shards.") from None
