@@ -71,8 +71,9 @@ test-wheel: | $(BIN)/python  ## build sdist and wheel, test the wheel in a clean
 	    tests/contract/test_packaging.py tests/contract/test_readme.py tests/unit/quantiles \
 	    tests/unit/survival tests/unit/estimators/neural/test_cqrnn_predictions.py
 	$(BIN)/python -m build --outdir dist/bench bench
-	$(WHEEL)/bin/python $(INSTALL) dist/bench/*.whl
-	PYTHONPATH=tests $(WHEEL)/bin/python -m pytest -p installed_only --quiet bench/tests/test_distribution.py
+	$(WHEEL)/bin/python $(INSTALL) dist/*.whl dist/bench/*.whl
+	cd $(WHEEL)/sdist && PYTHONPATH=tests ../bin/python -m pytest -p installed_only --quiet \
+	    bench/tests/test_distribution.py bench/tests/test_results_file.py tests/cli/test_plugins.py
 
 # Compiled kernels are invisible to coverage, so a second run interprets them on small inputs.
 coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
