@@ -4,13 +4,13 @@ from censquant._storage._persistence import load_model, load_notes
 from censquant.estimators._adapted import AdaptedModel, adapt
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._boosted import BoostedQuantileRegressor
+from censquant.estimators._conformal import ConformalSurvivalRegressor
 from censquant.estimators._cox import CoxQuantileRegressor
 from censquant.estimators._forest import CensoredQuantileForest
 from censquant.estimators._pipeline import QuantilePipeline, make_quantile_pipeline
 from censquant.estimators.ensemble._pooled import PooledQuantileRegressor
 from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor
 from censquant.estimators.linear import LinearQuantileRegressor
-from censquant.estimators.meta import ConformalSurvivalRegressor
 from censquant.estimators.neural import (
     CQRNN,
     AsymmetricLaplaceNN,

@@ -19,8 +19,8 @@ from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from censquant.estimators.meta._bounds._calibrates import CalibratesBounds
-    from censquant.estimators.meta._bounds._calibration import Group
+    from censquant._calibration._groups import Group
+    from censquant.estimators._conformal import ConformalSurvivalRegressor
 
 
 _SIDES: tuple[tuple[Side, Side], ...] = (("lower", "upper"), ("upper", "lower"))
@@ -172,7 +172,7 @@ def recalibrated_graph(
 
 
 def own_graph(
-    model: "CalibratesBounds", curve: GraphCurve, reach: Value
+    model: "ConformalSurvivalRegressor", curve: GraphCurve, reach: Value
 ) -> tuple[GridCurve, Value]:
     """Return right-censored curves on the common levels, and their reach; see ``curve_table``."""
     if model._left_censored:
@@ -184,7 +184,7 @@ def own_graph(
 
 
 def conformal_graph(
-    model: "CalibratesBounds", own: GridCurve, reach: Value
+    model: "ConformalSurvivalRegressor", own: GridCurve, reach: Value
 ) -> tuple[GraphCurve, Value]:
     """Return what ``predict_curve`` of a calibrated model makes of the curves of `own_graph`."""
     new, reach = recalibrated_graph(_group(model).recalibration, own, reach)
@@ -195,7 +195,7 @@ def conformal_graph(
 
 
 def add_bounds(
-    model: "CalibratesBounds",
+    model: "ConformalSurvivalRegressor",
     graph: Graph,
     own: GridCurve,
     recalibrated: GraphCurve,
@@ -220,7 +220,7 @@ def add_bounds(
     graph.facts["confidence"] = promised
 
 
-def _group(model: "CalibratesBounds") -> "Group":
+def _group(model: "ConformalSurvivalRegressor") -> "Group":
     if model.by is not None:
         raise TypeError(
             f"{type(model).__name__} cannot be exported with by={model.by!r}: the export knows one "
@@ -230,7 +230,7 @@ def _group(model: "CalibratesBounds") -> "Group":
     return group
 
 
-def _censoring(model: "CalibratesBounds", graph: Graph) -> GraphCensoring:
+def _censoring(model: "ConformalSurvivalRegressor", graph: Graph) -> GraphCensoring:
     censoring = model._censoring
     if censoring.curve is not None:
         return CommonCensoringGraph(CommonCensoring(censoring.curve, 1), graph)

@@ -28,7 +28,7 @@ from censquant.survival import Target
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from censquant.estimators.meta import CoverageTable
+    from censquant._calibration._coverage import CoverageTable
 
 
 _KINDS = ("pit", "a", "d")

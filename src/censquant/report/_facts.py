@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._calibration._coverage import CoverageRow
 from censquant._version import __version__
 from censquant.estimators import CQRNN, ConformalSurvivalRegressor
 from censquant.estimators.ensemble._table import CandidateRow
-from censquant.estimators.meta import CoverageRow
 from censquant.exceptions import ExtrapolationWarning, TruncationWarning
 from censquant.inspection import PermutationImportance, permutation_importance
 from censquant.metrics import Evaluation, evaluate

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from censquant._calibration._coverage import CoverageTable
 from censquant._typing import Floats
-from censquant.estimators.meta import CoverageTable
 from censquant.plotting import (
     plot_calibration,
     plot_coverage,

@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
-from censquant.estimators.meta import CoverageRow, CoverageTable
+from censquant._calibration._coverage import CoverageRow, CoverageTable
 from censquant.metrics import coverage
 from censquant.plotting import plot_coverage
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from censquant._calibration._censoring import CommonCensoring, ModelledCensoring
-from censquant._calibration._family import INDICES, Recalibration
+from censquant._calibration._coverage import CoverageRow, CoverageTable
+from censquant._calibration._family import INDICES, LEVELS, Recalibration
+from censquant._calibration._groups import Calibration, Group, Groups, Scores
 from censquant._calibration._methods import METHODS
 from censquant._calibration._rules import (
     FOLLOWED_SHARE,
@@ -33,16 +35,12 @@ from censquant._storage._codec import (
 )
 from censquant._storage._parts import expect
 from censquant._validation import check_integer, check_number, look_up
-from censquant.estimators.meta._bounds._calibration import Calibration, Group, Groups, Scores
-from censquant.estimators.meta._bounds._censoring_model import CensoringModel
-from censquant.estimators.meta._bounds._coverage_table import CoverageRow, CoverageTable
-from censquant.estimators.meta._bounds._cross_fit import LEVELS
-from censquant.estimators.meta._bounds._shift import ShiftTest
+from censquant.estimators._conformal_models import CensoringModel, ShiftTest
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target
 
 if TYPE_CHECKING:
-    from censquant.estimators.meta._conformal import ConformalSurvivalRegressor
+    from censquant.estimators._conformal import ConformalSurvivalRegressor
 
 Conformal = TypeVar("Conformal", bound="ConformalSurvivalRegressor")
 

@@ -1,4 +1,4 @@
-"""What calibration rows say of each promise, before and after the correction."""
+"""The coverage of bounds that calibration rows show, before and after the correction."""
 
 import math
 from collections.abc import Iterator
@@ -22,40 +22,17 @@ _HEADING = (
 
 @dataclass(frozen=True)
 class CoverageRow:
-    """Estimated coverage of the bounds of one confidence.
-
-    Parameters
-    ----------
-    side : {"lower", "upper"}
-    confidence : float
-        Coverage that is promised.
-    estimate : float
-        Share of events on the right side of the calibrated bounds, by the calibration rows; NaN if
-        no bound is finite.
-    standard_error : float
-        Of the estimate.
-    uncalibrated : float
-        The same for the quantiles of the model as it is.
-    finite : float
-        Share of calibration rows whose bound is neither trivial nor infinite.
-    group : str
-        Subgroup, empty for all rows.
-    limited : float
-        Share of calibration rows whose bound follow-up limits: a lower bound ends there, an upper
-        one is infinite. NaN in a model of an earlier version.
-    unlimited : float
-        The estimate among the other rows; NaN if there are none.
-    """
+    """Estimated coverage of the bounds of one confidence, by the calibration rows."""
 
     side: str
-    confidence: float
-    estimate: float
+    confidence: float  # coverage to reach
+    estimate: float  # share of events on the right side of the bounds; NaN if none is finite
     standard_error: float
-    uncalibrated: float
-    finite: float
-    group: str = ""
-    limited: float = math.nan
-    unlimited: float = math.nan
+    uncalibrated: float  # the estimate for the quantiles of the model as it is
+    finite: float  # share of rows whose bound is neither trivial nor infinite
+    group: str = ""  # empty for all rows
+    limited: float = math.nan  # share of rows whose bound follow-up cuts; NaN in older files
+    unlimited: float = math.nan  # the estimate among the other rows; NaN if there are none
 
 
 @dataclass(frozen=True)
@@ -68,7 +45,7 @@ class CoverageTable:
 
     Examples
     --------
-    >>> from censquant.estimators.meta import CoverageRow, CoverageTable
+    >>> from censquant._calibration._coverage import CoverageRow, CoverageTable
     >>> row = CoverageRow("lower", 0.9, 0.914, 0.007, 0.83, 1.0, limited=0.2, unlimited=0.902)
     >>> table = CoverageTable((row,))
     >>> print(table)
@@ -119,6 +96,6 @@ class CoverageTable:
         return "\n".join(line.rstrip() for line in lines)
 
     def to_frame(self) -> Any:
-        """Return a DataFrame with one row per promise."""
+        """Return a DataFrame with one row per side, confidence and subgroup."""
         pd = pandas_for("to_frame")
         return pd.DataFrame([asdict(row) for row in self.rows])

@@ -1,12 +1,14 @@
-"""Calibration rows by subgroup, and the bounds and curves that follow from them."""
+"""Calibration by subgroup, and the bounds and curves of new rows that follow from it."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from censquant._calibration._censoring import CensoringCurves
+from censquant._calibration._coverage import CoverageRow
 from censquant._calibration._family import BoundFamily, Recalibration
 from censquant._calibration._methods import METHODS
 from censquant._calibration._rules import (
@@ -14,6 +16,7 @@ from censquant._calibration._rules import (
     BoundRule,
     Calibrated,
     CalibrationRows,
+    Flags,
     IndexRule,
     MiscoverageCurve,
     Side,
@@ -22,14 +25,13 @@ from censquant._calibration._rules import (
     estimated_coverage,
     trivial_rule,
 )
+from censquant._frames import OUTPUTS, framed, unmasked
 from censquant._typing import Floats
-from censquant.estimators.meta._bounds._coverage_table import CoverageRow
+from censquant._validation import check_choice
 from censquant.quantiles import QuantileCurve
 
-Flags = NDArray[np.bool_]
-
 CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Promises whose coverage is reported."""
+"""Confidences whose coverage is reported."""
 
 # Ages that are calibrated one by one; more are interpolated between so many.
 _MOST_AGES = 32
@@ -43,15 +45,12 @@ OTHER_SIDE: dict[Side, Side] = {"lower": "upper", "upper": "lower"}
 
 @dataclass(eq=False)
 class Group:
-    """The calibration rows of one subgroup; scores are computed when they are first asked for.
-
-    Without rows there are the scores that were computed before they were left out.
-    """
+    """The calibration rows of one subgroup, or the scores that are kept in place of them."""
 
     rows: CalibrationRows | None
     recalibration: Recalibration
     method: BoundMethod
-    scores: Scores = field(default_factory=dict)
+    scores: Scores = field(default_factory=dict)  # computed when they are first needed
 
     @classmethod
     def of(cls, rows: CalibrationRows, method: BoundMethod) -> "Group":
@@ -90,49 +89,31 @@ class Group:
         return Group(None, self.recalibration, self.method, scores)
 
 
-class Groups(dict[Any, Group]):
-    """Subgroups by label."""
-
-    @classmethod
-    def of(cls, rows: CalibrationRows, labels: NDArray[Any], method: BoundMethod) -> "Groups":
-        """Return the groups of rows."""
-        distinct = np.unique(labels) if len(labels) else np.zeros(1, dtype=np.int64)
-        return cls(
-            (label.item(), Group.of(rows.take(labels == label), method)) for label in distinct
-        )
+Groups = dict[Any, Group]
+"""Subgroups by label."""
 
 
 @dataclass(eq=False)
 class Calibration:
-    """Everything that bounds need besides the curves of new rows.
+    """Everything that bounds need besides the curves of new rows."""
 
-    Parameters
-    ----------
-    groups : Groups
-        By label, with right-censored times.
-    mirror : bool
-        Whether the user's times are the negative ones.
-    rows : CalibrationRows, optional
-        Of all subgroups.
-    labels : ndarray of shape (n,), optional
-        Subgroups of the rows.
-    """
-
-    groups: Groups
-    mirror: bool
-    rows: CalibrationRows | None = None
-    labels: NDArray[Any] | None = None
+    groups: Groups  # with right-censored times
+    mirror: bool  # whether the user's times are the negative ones
+    rows: CalibrationRows | None = None  # of all subgroups
+    labels: NDArray[Any] | None = None  # subgroups of the rows
 
     @classmethod
     def of(
         cls, rows: CalibrationRows, labels: NDArray[Any], method: BoundMethod, *, mirror: bool
     ) -> "Calibration":
         """Return the calibration on some rows."""
-        return cls(Groups.of(rows, labels, method), mirror, rows, labels)
+        distinct = np.unique(labels) if len(labels) else np.zeros(1, dtype=np.int64)
+        groups = {label.item(): Group.of(rows.take(labels == label), method) for label in distinct}
+        return cls(groups, mirror, rows, labels)
 
     def without_rows(self) -> "Calibration":
         """Return what bounds of new individuals need, and no calibration row."""
-        groups = Groups((label, group.without_rows()) for label, group in self.groups.items())
+        groups = {label: group.without_rows() for label, group in self.groups.items()}
         return Calibration(groups, self.mirror)
 
     def members(self, labels: NDArray[Any]) -> list[tuple[Any, NDArray[np.intp]]]:
@@ -178,7 +159,7 @@ class Calibration:
         quantile: Floats,
         elapsed: Floats | None,
     ) -> tuple[Floats, Flags, list[str]]:
-        """Return bounds in the user's units, which are limited, and what is to be said of them.
+        """Return bounds in the user's units, which of them follow-up limits, and warnings.
 
         ``quantile`` is that of each row, in the user's units, which its bound must not contradict.
         """
@@ -230,7 +211,7 @@ class Calibration:
         return index, share
 
     def coverage_rows(self, *, named: bool) -> list[CoverageRow]:
-        """Return what the calibration rows say of each promise; groups are ``named`` or not."""
+        """Return the coverage that the calibration rows show; groups are ``named`` or not."""
         found = []
         for label, group in self.groups.items():
             if not group.rows:
@@ -241,6 +222,7 @@ class Calibration:
         return found
 
     def _coverage_rows(self, group: Group, side: Side) -> list[CoverageRow]:
+        """Return the coverage of one group and side at each confidence."""
         own = OTHER_SIDE[side] if self.mirror else side
         assert group.rows is not None
         rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
@@ -275,3 +257,69 @@ class Calibration:
             )
             for place, confidence in enumerate(CONFIDENCES)
         ]
+
+
+@dataclass(frozen=True, eq=False)
+class IndividualBounds:
+    """Bounds of n rows in the user's units, and what is known of each."""
+
+    time: Floats
+    limited: Flags  # whether follow-up ends before the bound would
+    promised: float  # confidence of all
+    side: Side
+    curve: QuantileCurve  # recalibrated
+    ages: Floats | None  # times that the rows have outlived
+
+    @property
+    def confidence(self) -> Floats:
+        """Confidence of each bound: that of a limited one is the model's, where it is higher."""
+        early = self.curve.cdf(self.time)
+        if self.ages is not None:
+            passed = self.curve.cdf(self.ages)
+            early = (early - passed) / np.maximum(1.0 - passed, np.finfo(np.float64).tiny)
+        own = 1.0 - early if self.side == "lower" else early
+        return np.where(self.limited, np.maximum(own, self.promised), self.promised)
+
+    def output(self, X: Any, output: str) -> Any:
+        """Return the bounds alone, or a frame with what is known of them."""
+        check_choice("output", output, OUTPUTS)
+        if output == "array":
+            return self.time
+        columns = {"bound": self.time, "limited": self.limited, "confidence": self.confidence}
+        return framed(columns, X)
+
+
+def subgroup_labels(by: Any, X: Any) -> NDArray[Any]:
+    """Return the label of every row: one for all where there are no subgroups."""
+    n_rows = _num_samples(X)
+    if by is None:
+        return np.zeros(n_rows, dtype=np.int64)
+    labels = np.asarray(_read_labels(by, X))
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"by must give one label for each of the {n_rows} rows of X, got shape {labels.shape}."
+        )
+    if labels.dtype.kind in "OU":
+        labels = labels.astype(str)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError(
+            f"by must give no missing labels, got {int(np.isnan(labels).sum())} of {n_rows}."
+        )
+    return labels
+
+
+def _read_labels(by: Any, X: Any) -> Any:
+    """Return the column of ``X``, or what a function returns of it."""
+    if callable(by):
+        return by(X)
+    columns = getattr(X, "columns", None)
+    if isinstance(by, str):
+        if columns is None or by not in list(columns):
+            has = "no names of columns" if columns is None else f"the columns {list(columns)}"
+            raise ValueError(
+                f"by must be a column of X, a place or a callable, got {by!r}: X has {has}."
+            )
+        return X[by]
+    if isinstance(by, bool) or not isinstance(by, int):
+        raise TypeError(f"by must be a column of X, its place or a callable, got {by!r}.")
+    return np.asarray(unmasked(X))[:, by] if columns is None else X[list(columns)[by]]
