@@ -179,7 +179,7 @@ def own_graph(
         values, lower = -curve.at(1.0 - LEVELS[::-1]).reversed(), -np.inf
         reach = 1.0 - reach
     else:
-        values, lower = curve.at(LEVELS), float(getattr(curve, "lower", model._lowest))
+        values, lower = curve.at(LEVELS), float(getattr(curve, "lower", model._lowest_time()))
     return GridCurve.of_predictions(values, LEVELS, lower), reach
 
 
@@ -190,7 +190,9 @@ def conformal_graph(
     new, reach = recalibrated_graph(_group(model).recalibration, own, reach)
     if not model._left_censored:
         return new, reach
-    turned = GridCurve.of_predictions(-new.values.reversed(), 1.0 - LEVELS[::-1], model._lowest)
+    turned = GridCurve.of_predictions(
+        -new.values.reversed(), 1.0 - LEVELS[::-1], model._lowest_time()
+    )
     return turned, 1.0 - reach
 
 
