@@ -25,13 +25,7 @@ NEARLY_TIME = "nearly the same order as the time"
 
 
 class Outcome:
-    """Times and events, with which columns are compared; of many rows some at equal distances.
-
-    Parameters
-    ----------
-    time : ndarray of shape (n,)
-    event : ndarray of bool of shape (n,)
-    """
+    """Times and events, with which columns are compared; of many rows some at equal distances."""
 
     def __init__(self, time: Floats, event: NDArray[np.bool_]) -> None:
         self._rows: Any = slice(None)
@@ -40,20 +34,17 @@ class Outcome:
         self._time, self._event = time[self._rows], event[self._rows]
         self._order = np.argsort(self._time)
 
-    def told_by(self, values: NDArray[Any]) -> str:
-        """Say how a column gives the outcome away, in words; empty if it does not.
+    def find_leak(self, values: NDArray[Any]) -> str:
+        """Return how a column gives the outcome away, in words; empty if it does not.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-            Numbers with NaN where one is missing, or whole codes of categories with -1 there.
+        Values are numbers with NaN where one is missing, or codes of categories with -1 there.
         """
         values = values[self._rows]
         is_number = values.dtype.kind == "f"
         return (is_number and _gives_time(values, self._time)) or _gives_event(values, self._event)
 
-    def nearly_told_by(self, values: NDArray[Any]) -> str:
-        """Say that numbers have nearly the order of the times, in words; empty if they do not."""
+    def find_near_leak(self, values: NDArray[Any]) -> str:
+        """Return whether numbers have nearly the order of the times, in words; empty if not."""
         if values.dtype.kind != "f":
             return ""
         values = values[self._rows]
@@ -71,7 +62,7 @@ class Outcome:
 
 
 def _gives_event(values: NDArray[Any], event: NDArray[np.bool_]) -> str:
-    """Say how a column tells the event, in words; empty if it does not."""
+    """Return how a column determines the event, in words; empty if it does not."""
     n_events = np.count_nonzero(event)
     if n_events in (0, len(event)):
         return ""
@@ -99,7 +90,7 @@ def _gives_event(values: NDArray[Any], event: NDArray[np.bool_]) -> str:
 
 
 def _gives_time(numbers: Floats, time: Floats) -> str:
-    """Say whether numbers are the time in this or another unit, in words; empty if not."""
+    """Return whether numbers are the time in this or another unit, in words; empty if not."""
     if np.isnan(numbers).any() or len(time) < 2 or time.min() == time.max():
         return ""
     # Divided first: sums of numbers near the largest would overflow.

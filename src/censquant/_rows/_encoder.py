@@ -483,7 +483,7 @@ class Findings:
 
     def _look_for_leaks(self, name: str, column: Column, outcome: Outcome) -> None:
         values = column.codes if isinstance(column, Categories) else column.values
-        if reason := outcome.told_by(values) or outcome.nearly_told_by(values):
+        if reason := outcome.find_leak(values) or outcome.find_near_leak(values):
             self.leaks.setdefault(reason, []).append(name)
 
     def _look_at_levels(self, name: str, column: Categories, rule: CategoryRule | None) -> None:

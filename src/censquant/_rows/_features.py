@@ -1,7 +1,6 @@
 """Features as a user passes them: frames, arrays, sparse matrices; refused by the column's name."""
 
 import difflib
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,10 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from censquant._frames import is_frame, is_polars
-from censquant._leaks import FEWEST_ROWS, Outcome
 from censquant._warn import warn_user
 from censquant.exceptions import ConstantFeatureWarning, LeakageWarning
-from censquant.survival import Target
 
 _SHOWN = 5
 # A value further outside the range of the fit than the range is wide has no neighbour there.
@@ -282,28 +279,13 @@ def warn_of_leaks(leaks: dict[str, list[str]]) -> None:
         )
 
 
-def warn_of_leaking_features(features: NDArray[Any], target: Target, names: Sequence[str]) -> None:
-    """Warn of columns of numbers that give the outcome away."""
-    if len(target) < FEWEST_ROWS:
-        return
-    outcome, leaks = Outcome(target.time, target.event), dict[str, list[str]]()
-    for place, name in enumerate(names):
-        values = np.asarray(features[:, place], np.float64)
-        if reason := outcome.told_by(values) or outcome.nearly_told_by(values):
-            leaks.setdefault(reason, []).append(name)
-    warn_of_leaks(leaks)
-
-
-def warn_of_constant_features(
-    ends: NDArray[np.float64], names: Sequence[str], *, stacklevel: int
-) -> None:
-    """Warn of columns whose range is one value; ``stacklevel`` as if the caller warned."""
+def warn_of_constant_features(ends: NDArray[np.float64], names: Sequence[str]) -> None:
+    """Warn of columns whose range is one value."""
     constant = np.flatnonzero(ends[0] == ends[1])
     if len(constant):
         same = listed([names[int(column)] for column in constant])
-        warnings.warn(
+        warn_user(
             f"X has {len(constant)} of {ends.shape[1]} features that are the same in all rows "
             f"({same}): nothing can be learned from them.",
             ConstantFeatureWarning,
-            stacklevel=stacklevel + 1,
         )

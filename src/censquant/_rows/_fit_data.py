@@ -13,7 +13,8 @@ from sklearn.utils.validation import _num_samples
 
 from censquant._compile import compiled
 from censquant._frames import unmasked
-from censquant._rows._features import feature_range, refuse_swapped, warn_of_leaking_features
+from censquant._leaks import FEWEST_ROWS, Outcome
+from censquant._rows._features import feature_range, refuse_swapped, warn_of_leaks
 from censquant._typing import Floats
 from censquant.survival import Target, read_target
 from censquant.survival._columns import read_weights
@@ -130,8 +131,14 @@ class FitData:
 
     def warn_of_leaks(self, names: Sequence[str]) -> None:
         """Warn of columns of numbers that give the outcome away."""
-        if self.x.ndim == 2:
-            warn_of_leaking_features(self.x, self.target, names)
+        if self.x.ndim != 2 or len(self) < FEWEST_ROWS:
+            return
+        outcome, leaks = Outcome(self.target.time, self.target.event), dict[str, list[str]]()
+        for place, name in enumerate(names):
+            values = np.asarray(self.x[:, place], np.float64)
+            if reason := outcome.find_leak(values) or outcome.find_near_leak(values):
+                leaks.setdefault(reason, []).append(name)
+        warn_of_leaks(leaks)
 
 
 def _indexable(X: Any) -> Any:

@@ -123,7 +123,7 @@ class TabularRegressor(BaseQuantileRegressor):
         require_events(rows.target)
         ends = feature_range(rows.x)
         if self._stands_alone:
-            warn_of_constant_features(ends, feature_names(self), stacklevel=2)
+            warn_of_constant_features(ends, feature_names(self))
             rows.warn_of_leaks(feature_names(self))
 
         own_seed, follow_up_seed = seed_sequence(self.random_state).spawn(2)

@@ -291,9 +291,9 @@ def columns_to_leave_out(
         values: Any = (
             table.numbers(name, "features") if is_number else _encode(table.columns[name])[0]
         )
-        if reason := outcome.told_by(values):
+        if reason := outcome.find_leak(values):
             left_out[name] = reason
-        elif reason := outcome.nearly_told_by(values):
+        elif reason := outcome.find_near_leak(values):
             doubtful[name] = f"{reason}: leave it out if it is known only afterwards"
         elif is_number and not np.isnan(values).any() and are_row_numbers(values):
             left_out[name] = "all values are different whole numbers, as in identifiers"

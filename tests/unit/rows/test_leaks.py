@@ -186,6 +186,6 @@ def test_the_search_looks_at_some_of_many_rows():
     time, event = rng.exponential(size=400_000), rng.random(400_000) < 0.5
     outcome = Outcome(time, event)
     assert len(outcome._time) == 5_000
-    assert not outcome.told_by(rng.normal(size=400_000))
-    assert outcome.told_by(7 * time)
-    assert outcome.nearly_told_by(time + 1e-3 * rng.normal(size=400_000))
+    assert not outcome.find_leak(rng.normal(size=400_000))
+    assert outcome.find_leak(7 * time)
+    assert outcome.find_near_leak(time + 1e-3 * rng.normal(size=400_000))

@@ -15,7 +15,7 @@ from censquant._progress import Bar
 from censquant._rows._cross_fit import FitResult, FitTask, Folds, cross_fit
 from censquant._rows._fit_data import FitData
 from censquant._typing import Floats
-from censquant.estimators.ensemble._mixture import LEVELS, Prediction
+from censquant.estimators.ensemble._mixture import LEVELS, Prediction, predict_mean
 from censquant.estimators.ensemble._weights import BrierScore
 from censquant.estimators.neural import NeuralRegressor
 from censquant.exceptions import TrainingDivergedError
@@ -34,19 +34,6 @@ _MOST_ROWS_OF_MODELS = 10_000
 _LEAST_LIKELIHOOD = -50.0  # of one row, in logarithms
 _BLOCK_ROWS = 4_096
 _FAILURES = (TrainingDivergedError, FloatingPointError, np.linalg.LinAlgError)
-
-
-def predict_mean(models: list[Any], x: NDArray[Any]) -> Prediction:
-    """Return the mean of the models' quantiles for checked features."""
-    parts = [Prediction(*model._predict_checked(x, LEVELS)) for model in models]
-    if len(parts) == 1:
-        return parts[0]
-    ends = [part.end for part in parts if part.end is not None]
-    end = None
-    if ends:
-        times, levels = zip(*ends, strict=True)
-        end = (np.mean(times, axis=0), np.mean(levels, axis=0))
-    return Prediction(np.mean([part.values for part in parts], axis=0), end)
 
 
 def is_refitted(estimator: Any) -> bool:

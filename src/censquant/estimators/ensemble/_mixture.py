@@ -32,6 +32,19 @@ class Prediction(NamedTuple):
     end: tuple[Floats, Floats] | None
 
 
+def predict_mean(models: list[Any], x: NDArray[Any]) -> Prediction:
+    """Return the mean of the models' quantiles for checked features."""
+    parts = [Prediction(*model._predict_checked(x, LEVELS)) for model in models]
+    if len(parts) == 1:
+        return parts[0]
+    ends = [part.end for part in parts if part.end is not None]
+    end = None
+    if ends:
+        times, levels = zip(*ends, strict=True)
+        end = (np.mean(times, axis=0), np.mean(levels, axis=0))
+    return Prediction(np.mean([part.values for part in parts], axis=0), end)
+
+
 @dataclass(frozen=True)
 class Bounds:
     """Times that limit quantiles."""

@@ -31,10 +31,9 @@ from censquant.estimators.ensemble._candidates import (
     Candidate,
     CrossFit,
     is_refitted,
-    predict_mean,
 )
 from censquant.estimators.ensemble._files import read_pool, store_pool
-from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Mixture
+from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Mixture, predict_mean
 from censquant.estimators.ensemble._table import (
     REJECTED,
     WIDE_GAP,
@@ -141,7 +140,7 @@ class Pool(BaseQuantileRegressor):
         del data  # the order of a large array is a second one
         self._feature_range = rows.feature_range
         if self._feature_range is not None:
-            warn_of_constant_features(self._feature_range, self._column_names(), stacklevel=3)
+            warn_of_constant_features(self._feature_range, self._column_names())
 
         self.quantiles_ = taus
         self.time_transform_ = TimeTransform(mirror=left)

@@ -241,7 +241,7 @@ n_features_in_, feature_names_in_
         order = rows.source
         ends = feature_range(features, order) if features.ndim == 2 else None
         if ends is not None and self._stands_alone:
-            warn_of_constant_features(ends, feature_names(self), stacklevel=3)
+            warn_of_constant_features(ends, feature_names(self))
 
         scale = FeatureScale()
         if self.standardize:
@@ -361,7 +361,7 @@ n_features_in_, feature_names_in_
         self.feature_names_in_ = np.array(names, dtype=object)
         self._input_shape: tuple[int, ...] = (len(names),)
         ends = np.stack((summary.moments.low, summary.moments.high))
-        warn_of_constant_features(ends, feature_names(self), stacklevel=3)
+        warn_of_constant_features(ends, feature_names(self))
         scale = FeatureScale()
         if stored.center is not None and stored.scale is not None:
             scale = FeatureScale(stored.center, stored.scale)

@@ -195,5 +195,5 @@ class SplitFit:
         estimator._keep(networks, histories, follow_up, self._plan)
         ends = estimator._feature_range
         if estimator._stands_alone and ends is not None:
-            warn_of_constant_features(ends, feature_names(estimator), stacklevel=3)
+            warn_of_constant_features(ends, feature_names(estimator))
             warn_of_failed_training(estimator, features, rows, self._plan.objective, stacklevel=4)
