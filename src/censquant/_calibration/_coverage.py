@@ -39,10 +39,6 @@ class CoverageRow:
 class CoverageTable:
     """Estimated coverage of calibrated bounds, row by row.
 
-    Parameters
-    ----------
-    rows : tuple of CoverageRow
-
     Examples
     --------
     >>> from censquant._calibration._coverage import CoverageRow, CoverageTable

@@ -25,33 +25,18 @@ _NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """An object as data: enough to make it again, and nothing that could be executed.
+    """An object as data: enough to make it again, and nothing that could be executed."""
 
-    Parameters
-    ----------
-    class_name : str
-        The name by which the class is looked up among those that are known.
-    parameters : dict
-        Of the constructor, as JSON can hold them: ``{"$part": name}`` stands for an estimator.
-    description : dict
-        What was fitted, apart from arrays, as JSON can hold it.
-    arrays : dict of ndarray
-        Names without a slash.
-    parts : dict of Part
-        Objects inside this one; names without a slash.
-    contents : tuple of str
-        What the part says about the training data.
-    fitted : bool, default True
-        Whether there is more than the parameters.
-    """
-
-    class_name: str
+    class_name: str  # the name by which the class is looked up among those that are known
+    # Of the constructor, as JSON can hold them: ``{"$part": name}`` stands for an estimator
     parameters: dict[str, Any]
+    # What was fitted, apart from arrays, as JSON can hold it
     description: dict[str, Any] = field(default_factory=dict)
-    arrays: Arrays = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=dict)  # names without a slash
+    # Objects inside this one; names without a slash
     parts: dict[str, "Part"] = field(default_factory=dict)
-    contents: tuple[str, ...] = ()
-    fitted: bool = True
+    contents: tuple[str, ...] = ()  # what the part says about the training data
+    fitted: bool = True  # whether there is more than the parameters
 
     def walk(self, place: str = "") -> Iterator[tuple[str, "Part"]]:
         """Give this part and all parts inside it, each with the path that leads to it."""

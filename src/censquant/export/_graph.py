@@ -23,24 +23,13 @@ FLOAT, INTEGER, FLAG, TEXT = "float", "integer", "flag", "text"
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One operation.
+    """One operation."""
 
-    Parameters
-    ----------
-    operation : str
-        Its name; :class:`Value` and :class:`Graph` have one method for each.
-    inputs, outputs : tuple of Value
-    options : dict
-        What is not an array.
-    body : Block, optional
-        Of a loop.
-    """
-
-    operation: str
+    operation: str  # its name; :class:`Value` and :class:`Graph` have one method for each
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
-    options: dict[str, Any] = field(default_factory=dict)
-    body: Block | None = None
+    options: dict[str, Any] = field(default_factory=dict)  # what is not an array
+    body: Block | None = None  # of a loop
 
 
 @dataclass(eq=False)
@@ -57,19 +46,11 @@ class Value:
     """An array in a graph: arithmetic on it adds operations, and computes nothing.
 
     Rows come first. Operations broadcast as numpy's do.
-
-    Parameters
-    ----------
-    graph : Graph
-    number : int
-        Unique in the graph.
-    kind : {"float", "integer", "flag", "text"}
-    shape : tuple of int or None
     """
 
     graph: Graph
-    number: int
-    kind: str
+    number: int  # unique in the graph
+    kind: str  # {"float", "integer", "flag", "text"}
     shape: Shape
 
     __array_ufunc__ = None  # an array on the left leaves the operation to the value
@@ -609,24 +590,12 @@ def interpolate(values: Value, places: Floats, heights: Floats) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class TreeArrays:
-    """Trees as arrays: all nodes one after the other.
+    """Trees as arrays: all nodes one after the other."""
 
-    Parameters
-    ----------
-    root : integer array of shape (n_trees,)
-        Place of the first node of each tree.
-    feature : integer array of shape (n_nodes,)
-        The column that a node splits by.
-    threshold : ndarray of shape (n_nodes,)
-        Larger values go to the second child.
-    children : integer array of shape (n_nodes, 2)
-        Places of both children; a leaf is its own child.
-    """
-
-    root: NDArray[Any]
-    feature: NDArray[Any]
-    threshold: NDArray[Any]
-    children: NDArray[Any]
+    root: NDArray[Any]  # shape (n_trees,); place of the first node of each tree
+    feature: NDArray[Any]  # shape (n_nodes,); the column that a node splits by
+    threshold: NDArray[Any]  # shape (n_nodes,); larger values go to the second child
+    children: NDArray[Any]  # shape (n_nodes, 2); places of both children; a leaf is its own child
 
     @property
     def depth(self) -> int:

@@ -40,16 +40,10 @@ class GraphCensoring(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CommonCensoringGraph:
-    """One Kaplan-Meier curve of the censoring time, whose answers are constants.
-
-    Parameters
-    ----------
-    censoring : CommonCensoring
-    graph : Graph, optional
-        Where the answers become constants, and which says whether times may be exact.
-    """
+    """One Kaplan-Meier curve of the censoring time, whose answers are constants."""
 
     censoring: CommonCensoring
+    # Where the answers become constants, and which says whether times may be exact
     graph: Graph | None = None
 
     def followed_until(self, share: float) -> float:
@@ -64,12 +58,7 @@ class CommonCensoringGraph:
 
 @dataclass(frozen=True, eq=False)
 class ModelledCensoringGraph:
-    """Censoring times whose distribution depends on the features.
-
-    Parameters
-    ----------
-    curve : GridCurve
-    """
+    """Censoring times whose distribution depends on the features."""
 
     curve: GridCurve
 

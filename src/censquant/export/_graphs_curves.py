@@ -50,18 +50,10 @@ class GraphDistribution(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GridCurve:
-    """A graph's curves through quantiles on a grid of levels, as :class:`QuantileCurve`.
+    """A graph's curves through quantiles on a grid of levels, as :class:`QuantileCurve`."""
 
-    Parameters
-    ----------
-    values : Value of shape (n, n_levels)
-        Sorted, and not below ``lower``.
-    taus : ndarray of shape (n_levels,)
-    lower : float
-    """
-
-    values: Value
-    taus: Floats
+    values: Value  # shape (n, n_levels); sorted, and not below ``lower``
+    taus: Floats  # shape (n_levels,)
     lower: float = -np.inf
 
     @classmethod
@@ -145,17 +137,10 @@ class GridCurve:
 
 @dataclass(frozen=True, eq=False)
 class FormulaCurve:
-    """A graph's curves that answer by a formula, as :class:`DistributionCurve`.
-
-    Parameters
-    ----------
-    distribution : GraphDistribution
-    taus : ndarray of shape (n_levels,)
-    lower : float
-    """
+    """A graph's curves that answer by a formula, as :class:`DistributionCurve`."""
 
     distribution: GraphDistribution
-    taus: Floats
+    taus: Floats  # shape (n_levels,)
     lower: float = -np.inf
 
     def at(self, levels: ArrayLike) -> Value:

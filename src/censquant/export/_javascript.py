@@ -22,15 +22,9 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class PageModel:
-    """A fitted model as JSON, with the script that evaluates it in a web page.
+    """A fitted model as JSON, with the script that evaluates it in a web page."""
 
-    Parameters
-    ----------
-    json : str
-        The model as data. It has no characters that end a ``<script>`` element.
-    """
-
-    json: str
+    json: str  # the model as data. It has no characters that end a ``<script>`` element.
 
     @property
     def script(self) -> str:

@@ -30,33 +30,20 @@ Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 @dataclass(frozen=True)
 class ComparisonScore:
-    """A score of one method on rows that it was not fitted to.
-
-    Parameters
-    ----------
-    metric : str
-    direction : {"higher", "lower"}
-        Which is better.
-    value : float
-    lower, upper : float
-        Ends of the 95 % interval; NaN where there is none.
-    difference : float
-        From the first method; NaN for that one itself.
-    difference_lower, difference_upper : float
-        Ends of its 95 % interval.
-    p_value : float
-        Of the hypothesis that both score the same, two-sided, corrected by Holm for the number of
-        methods.
-    """
+    """A score of one method on rows that it was not fitted to."""
 
     metric: str
-    direction: str
+    direction: str  # {"higher", "lower"}: Which is better
     value: float
+    # Ends of the 95 % interval; NaN where there is none
     lower: float = math.nan
     upper: float = math.nan
-    difference: float = math.nan
+    difference: float = math.nan  # from the first method; NaN for that one itself
+    # Ends of its 95 % interval
     difference_lower: float = math.nan
     difference_upper: float = math.nan
+    # Of the hypothesis that both score the same, two-sided, corrected by Holm for the number of
+    # methods
     p_value: float = math.nan
 
     @classmethod
@@ -78,21 +65,11 @@ class ComparisonScore:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One method of a comparison.
-
-    Parameters
-    ----------
-    method : str
-    seconds : float
-        Of all its fits and predictions.
-    error : str
-        Why it has no scores; empty if it has.
-    scores : tuple of ComparisonScore
-    """
+    """One method of a comparison."""
 
     method: str
-    seconds: float
-    error: str
+    seconds: float  # of all its fits and predictions
+    error: str  # why it has no scores; empty if it has
     scores: tuple[ComparisonScore, ...]
 
     def __getitem__(self, metric: str) -> ComparisonScore:

@@ -141,13 +141,7 @@ Own = TypeVar("Own", bound=Distribution)
 
 @dataclass(frozen=True, eq=False)
 class LimitedDistribution(Generic[Own]):
-    """Distributions with formulas whose tails are limited.
-
-    Parameters
-    ----------
-    own : Distribution
-    tail : TailLimit
-    """
+    """Distributions with formulas whose tails are limited."""
 
     own: Own
     tail: TailLimit

@@ -278,29 +278,17 @@ class ShapeLikelihood:
 
     The likelihood makes use of every row and holds the tails; the check loss keeps quantiles right
     where the family is not. See ``shape_loss``.
-
-    Parameters
-    ----------
-    base : str
-        Name of the standard distribution.
-    n_outputs : int, default 19
-        Number of quantiles, at evenly spaced levels.
-    likelihood_weight, pinball_weight : float
-    limit : float
-        In model units: predictions above it have no check loss, or with ``bounded`` the pseudo-time
-        that receives the probability mass beyond censoring times.
-    bounded : bool, default False
-    cap : float
-        Largest value that is predicted.
     """
 
-    base: str = "normal"
-    n_outputs: int = 19
+    base: str = "normal"  # name of the standard distribution
+    n_outputs: int = 19  # number of quantiles, at evenly spaced levels
     likelihood_weight: float = 1.0
     pinball_weight: float = 0.3
+    # In model units: predictions above it have no check loss, or with ``bounded`` the pseudo-time
+    # that receives the probability mass beyond censoring times
     limit: float = 1e30
     bounded: bool = False
-    cap: float = np.inf
+    cap: float = np.inf  # largest value that is predicted
 
     @cached_property
     def _terms(self) -> ShapeTerms:

@@ -34,39 +34,23 @@ _DIGITS = {"weight": 2, "pinball": 4, "brier": 4, "concordance": 3, "seconds": 1
 
 @dataclass(frozen=True)
 class CandidateRow:
-    """One candidate of a pool, or the pool itself.
-
-    Parameters
-    ----------
-    name : str
-    weight : float
-        In the pool.
-    pinball, brier, concordance : float
-        Scores of held-out rows: censored check loss over the levels 0.05 to 0.95 and integrated
-        Brier score (lower is better), Harrell's C of the restricted mean (higher is better). NaN
-        for candidates that were dropped early.
-    seconds : float
-        Of all its fits.
-    note : str
-        Why it was dropped, if it was.
-    """
+    """One candidate of a pool, or the pool itself."""
 
     name: str
-    weight: float
+    weight: float  # in the pool
+    # Scores of held-out rows: censored check loss over the levels 0.05 to 0.95 and integrated
+    # Brier score (lower is better), Harrell's C of the restricted mean (higher is better). NaN
+    # for candidates that were dropped early.
     pinball: float
     brier: float
     concordance: float
-    seconds: float
-    note: str = ""
+    seconds: float  # of all its fits
+    note: str = ""  # why it was dropped, if it was
 
 
 @dataclass(frozen=True)
 class CandidateTable:
     """The candidates of a pool with weights and scores of held-out rows; the last row is the pool.
-
-    Parameters
-    ----------
-    rows : tuple of CandidateRow
 
     Examples
     --------
@@ -188,11 +172,6 @@ class PoolSummary:
     """A pool in words.
 
     Made by ``summary()`` of a fitted pool; ``str()`` of it is text, notebooks show the table.
-
-    Parameters
-    ----------
-    sentences : tuple of str
-    table : CandidateTable
 
     Examples
     --------

@@ -18,18 +18,6 @@ class CoefficientSummary:
 
     Made by :meth:`LinearQuantileRegressor.summary`; ``str()`` of it is one table per level.
 
-    Parameters
-    ----------
-    title : str
-        How the coefficients and their precision were estimated.
-    quantiles : ndarray of shape (n_levels,)
-    terms : tuple of str
-        The intercept, if any, and the features.
-    coefficients : ndarray of shape (n_levels, n_terms)
-    standard_errors : ndarray of shape (n_levels, n_terms) or None
-    limits : ndarray of shape (n_levels, n_terms, 2) or None
-        Lower and upper.
-
     Examples
     --------
     >>> import numpy as np
@@ -42,12 +30,12 @@ class CoefficientSummary:
     age            2
     """
 
-    title: str
-    quantiles: NDArray[np.float64]
-    terms: tuple[str, ...]
-    coefficients: NDArray[np.float64]
-    standard_errors: NDArray[np.float64] | None = None
-    limits: NDArray[np.float64] | None = None
+    title: str  # how the coefficients and their precision were estimated
+    quantiles: NDArray[np.float64]  # shape (n_levels,)
+    terms: tuple[str, ...]  # the intercept, if any, and the features
+    coefficients: NDArray[np.float64]  # shape (n_levels, n_terms)
+    standard_errors: NDArray[np.float64] | None = None  # shape (n_levels, n_terms)
+    limits: NDArray[np.float64] | None = None  # shape (n_levels, n_terms, 2); lower and upper
 
     def _values(self) -> NDArray[np.float64]:
         """Return the numbers of the table, of shape (n_levels, n_terms, n_columns)."""

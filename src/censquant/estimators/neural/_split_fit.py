@@ -31,21 +31,11 @@ from censquant.survival._transform import TimeTransform
 
 @dataclass(frozen=True, eq=False)
 class RowSummary:
-    """What a fit must know of all rows, which are not in this process.
-
-    Parameters
-    ----------
-    n_rows : int
-    target : Target
-        Times that stand for all, among them the smallest and the largest.
-    weight : ndarray
-        How many rows each of them stands for.
-    moments : FeatureMoments
-    """
+    """What a fit must know of all rows, which are not in this process."""
 
     n_rows: int
-    target: Target
-    weight: Floats
+    target: Target  # times that stand for all, among them the smallest and the largest
+    weight: Floats  # how many rows each of them stands for
     moments: FeatureMoments
 
 

@@ -25,21 +25,6 @@ class TrainedModel:
     Fitted neural estimators hold a list of them in ``models_``, one per member. Ensembles, files
     and exports consume that list; nothing else is needed to predict.
 
-    Parameters
-    ----------
-    feature_scale : FeatureScale
-        Centres and scales features.
-    network : Network
-        Maps scaled features to outputs.
-    objective : Objective
-        Decodes outputs to quantiles in model units.
-    time_transform : TimeTransform
-        Leads from times to model units and back.
-    quantiles : ndarray of shape (n_levels,)
-        Fitted levels.
-    lower : float
-        Smallest time that is predicted.
-
     Examples
     --------
     >>> from censquant import CQRNN
@@ -52,12 +37,12 @@ class TrainedModel:
     [1, 100, 100, 19]
     """
 
-    feature_scale: FeatureScale
-    network: Network
-    objective: Objective
-    time_transform: TimeTransform
-    quantiles: Floats
-    lower: float
+    feature_scale: FeatureScale  # centres and scales features
+    network: Network  # maps scaled features to outputs
+    objective: Objective  # decodes outputs to quantiles in model units
+    time_transform: TimeTransform  # leads from times to model units and back
+    quantiles: Floats  # shape (n_levels,); fitted levels
+    lower: float  # smallest time that is predicted
 
     def outputs(self, features: NDArray[Any]) -> Floats:
         """Return the network's outputs for unscaled features.
@@ -128,17 +113,10 @@ class TrainedModel:
 
 @dataclass(frozen=True, eq=False)
 class UserTimes:
-    """The distribution of the time whose transform has a known distribution.
+    """The distribution of the time whose transform has a known distribution."""
 
-    Parameters
-    ----------
-    inner : FormulaDistribution
-        In model units.
-    transform : TimeTransform
-        Its logarithm is taken without a floor: small times have small levels here.
-    """
-
-    inner: FormulaDistribution
+    inner: FormulaDistribution  # in model units
+    # Its logarithm is taken without a floor: small times have small levels here
     transform: TimeTransform
 
     def quantile(self, levels: Floats) -> Floats:
