@@ -311,13 +311,13 @@ def _scores(
     }
     means = {name: curve.restricted_mean(horizon) for name, curve in curves.items()}
     values = {name: curve.values for name, curve in curves.items()}
-    judged: list[tuple[str, str, Callable[..., float], Mapping[str, Floats], tuple[Any, ...]]] = [
+    metrics: list[tuple[str, str, Callable[..., float], Mapping[str, Floats], tuple[Any, ...]]] = [
         ("pinball_loss_censored", "lower", pinball_loss_censored, values, (levels,)),
         ("concordance_restricted_mean", "higher", concordance_index, means, ()),
     ]
     reference = next(iter(found))
     table: dict[str, list[ComparisonScore]] = {name: [] for name in curves}
-    for metric, direction, function, predicted, arguments in judged:
+    for metric, direction, function, predicted, arguments in metrics:
         options: dict[str, Any] = {"n_resamples": n_resamples, "random_state": seed}
         if function is pinball_loss_censored:
             options["y_train"] = y

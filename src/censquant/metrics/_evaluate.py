@@ -245,7 +245,7 @@ def evaluate(
         identified_to = None if identified_to is None else 1.0 - identified_to
     y = (target.time, target.event)
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
-    # One seed for all scores, so that they are judged on the same draws.
+    # One seed for all scores, so that they share their draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
     horizon, times = default_horizon(train.time), default_brier_times(target, train)
     predictions = {

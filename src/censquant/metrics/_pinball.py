@@ -250,7 +250,7 @@ def right_censored_log_likelihood(
 ) -> float:
     r"""Mean log-likelihood of the rows under their predicted distributions; higher is better.
 
-    An event is judged by the density at its time, a censored row by the chance to outlive its
+    An event is scored by the density at its time, a censored row by the chance to outlive its
     time:
 
     .. math:: \frac{1}{n} \sum_i \delta_i \log \hat f(y_i | x_i)

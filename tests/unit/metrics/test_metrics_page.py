@@ -1,16 +1,14 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import censquant.metrics
 
 PAGE = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", censquant.metrics.__all__)
-def test_the_page_tells_of_every_metric(name):
-    assert re.search(rf"`(?:\w+\()?{name}\b", PAGE)
+def test_the_page_describes_every_metric():
+    names = censquant.metrics.__all__
+    assert [name for name in names if not re.search(rf"`(?:\w+\()?{name}\b", PAGE)] == []
 
 
 def test_the_code_of_the_page_runs():
