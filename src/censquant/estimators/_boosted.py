@@ -21,12 +21,12 @@ from censquant._storage._codec import (
     transform_entry,
 )
 from censquant._trees._boosting import (
+    N_BINS,
     Boosters,
     BoostingRule,
     cross_fit_boosters,
     residual_quantiles,
 )
-from censquant._trees._boosting_kernels import N_BINS
 from censquant._typing import Floats
 from censquant._validation import (
     check_flag,

@@ -5,11 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._trees._boosting import Boosters
-from censquant._trees._boosting_kernels import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE
-from censquant._trees._follow_up._forest import FollowUp
-from censquant._trees._follow_up._reach import TIME_ROUNDING
-from censquant._trees._follow_up._rows import Trees
+from censquant._trees._boosting import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE, Boosters
+from censquant._trees._follow_up import TIME_ROUNDING, FollowUp, Trees
 from censquant._trees._follow_up_kernels import N_BINS
 from censquant._trees._forest import PRIOR_HAZARD, ROUNDING, TAIL_FROM, FeatureUnits, Leaves
 from censquant._typing import Floats

@@ -9,21 +9,19 @@ from sklearn.tree import DecisionTreeRegressor
 
 from censquant._trees._bins import edges_of
 from censquant._trees._boosting import (
-    BoostingRule,
-    assign_bins,
-    cross_fit_boosters,
-    residual_quantiles,
-)
-from censquant._trees._boosting_kernels import (
     N_BINS,
     NO_CUT,
+    BoostingRule,
     Newton,
     Rows,
     Trees,
     Work,
     add_tree,
+    assign_bins,
+    cross_fit_boosters,
     draw_rows,
     grow_tree,
+    residual_quantiles,
     total_loss,
     write_derivatives,
 )

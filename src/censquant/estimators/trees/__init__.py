@@ -1,1 +1,0 @@
-"""Files and graphs of estimators made of trees."""
