@@ -14,7 +14,7 @@ import pytest
 
 from censquant import CQRNN, LinearQuantileRegressor
 from censquant_bench import get_dataset, own_method
-from censquant_bench._own_method import _content
+from censquant_bench._own import _content
 
 
 def test_own_estimators_are_cloned_and_get_levels_and_seed():

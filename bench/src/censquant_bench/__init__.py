@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from censquant_bench._cells import BenchmarkCell
     from censquant_bench._conventions import RunConventions
-    from censquant_bench._critical_differences import plot_critical_differences
-    from censquant_bench._datasets import BenchmarkDataset
+    from censquant_bench._datasets import BenchmarkDataset, TrainTestData
     from censquant_bench._experiment import Report, run
     from censquant_bench._kaplan_meier import KaplanMeierBaseline
     from censquant_bench._methods import BenchmarkMethod
-    from censquant_bench._own_dataset import own_dataset
-    from censquant_bench._own_method import own_method
+    from censquant_bench._own import own_dataset, own_method
     from censquant_bench._plan import plan
-    from censquant_bench._ranks import MethodRanks, rank_methods
+    from censquant_bench._ranks import MethodRanks, plot_critical_differences, rank_methods
     from censquant_bench._registry import (
         DATASET_GROUPS,
         DATASETS,
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from censquant_bench._results import ResultsFile
     from censquant_bench._run import run_plan
     from censquant_bench._suites import Suite, Variant
-    from censquant_bench._train_test import TrainTestData
 
 _HOME = {
     "DATASETS": "_registry",
@@ -49,15 +46,15 @@ _HOME = {
     "ResultsFile": "_results",
     "RunConventions": "_conventions",
     "Suite": "_suites",
-    "TrainTestData": "_train_test",
+    "TrainTestData": "_datasets",
     "Variant": "_suites",
     "get_dataset": "_registry",
     "get_method": "_registry",
     "get_suite": "_registry",
-    "own_dataset": "_own_dataset",
-    "own_method": "_own_method",
+    "own_dataset": "_own",
+    "own_method": "_own",
     "plan": "_plan",
-    "plot_critical_differences": "_critical_differences",
+    "plot_critical_differences": "_ranks",
     "rank_methods": "_ranks",
     "run": "_experiment",
     "run_plan": "_run",

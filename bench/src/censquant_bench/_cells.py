@@ -4,26 +4,92 @@ import contextlib
 import inspect
 import math
 import platform
+import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._engine.training._loop import Run
 from censquant._engine.training._parallel import side_by_side
 from censquant._version import __version__
 from censquant.estimators import NeuralRegressor
 from censquant_bench._conventions import RunConventions
-from censquant_bench._datasets import BenchmarkDataset
-from censquant_bench._interrupts import noticed_interrupts
+from censquant_bench._datasets import BenchmarkDataset, TrainTestData
 from censquant_bench._methods import BenchmarkMethod
-from censquant_bench._score import Answer, scores
-from censquant_bench._trace import QuantileTrace
-from censquant_bench._train_test import TrainTestData
+from censquant_bench._score import Answer, judged_levels, scores
+from censquant_bench.metrics import true_quantile_mse
+
+
+class QuantileTrace:
+    """Callback that records the error against the true quantiles after every epoch.
+
+    For fits in the unit of the data: ``standardize=False, time_transform=None``.
+
+    Parameters
+    ----------
+    data : TrainTestData
+        With true quantiles.
+    taus : ndarray of shape (k,)
+        Levels that are fitted.
+    """
+
+    def __init__(self, data: TrainTestData, taus: NDArray[np.float64]) -> None:
+        if data.true_quantiles is None or data.X_known is None:
+            raise ValueError("A trace needs a data set with known quantiles, a synthetic one.")
+        self._judged = judged_levels(taus)
+        self._taus = taus
+        self._X: NDArray[Any] = data.X_known
+        self._true = data.true_quantiles(taus[self._judged])
+        self.errors: list[float] = []
+
+    def on_start(self, run: Run) -> None:
+        """There is nothing to record yet."""
+
+    def on_epoch(self, run: Run) -> None:
+        """Predict and compare."""
+        values = run.objective.quantiles(run.network.predict(self._X), self._taus)
+        self.errors.append(true_quantile_mse(values[:, self._judged], self._true))
+
+    def on_end(self, run: Run) -> None:
+        """Everything is recorded."""
+
+
+@contextmanager
+def noticed_interrupts() -> Iterator[threading.Event]:
+    """Set an event when Ctrl-C comes, and raise it again at the end of the block.
+
+    Estimators keep what they learned when they are interrupted, which is right for a user and
+    wrong for a table.
+    """
+    came = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield came  # signals reach the main thread alone
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        yield came  # started with nohup or in the background of a script: it stays ignored
+        return
+
+    def notice(number: int, frame: FrameType | None) -> None:
+        came.set()
+        (before if callable(before) else signal.default_int_handler)(number, frame)
+
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came.is_set():
+        raise KeyboardInterrupt
+
 
 Row = dict[str, Any]
 Key = tuple[str, ...]

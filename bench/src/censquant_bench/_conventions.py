@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant_bench._train_test import TrainTestData
+from censquant_bench._datasets import TrainTestData
 
 if TYPE_CHECKING:
     from censquant_bench._cells import BenchmarkCell

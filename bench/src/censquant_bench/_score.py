@@ -11,7 +11,7 @@ import numpy as np
 from censquant import metrics
 from censquant._typing import Floats
 from censquant.exceptions import TruncationWarning
-from censquant_bench._train_test import TrainTestData
+from censquant_bench._datasets import TrainTestData
 from censquant_bench.metrics import (
     censored_d_calibration,
     true_quantile_mse,

@@ -11,10 +11,14 @@ import torch
 
 from censquant.exceptions import NoEventsError
 from censquant_bench.peers import Peer
-from censquant_bench.peers._features import Standardizer
-from censquant_bench.peers._holdout import held_out
-from censquant_bench.peers._isolation import own_generators
-from censquant_bench.peers._times import event_grid, positive_shift, rounded_up
+from censquant_bench.peers._base import (
+    Standardizer,
+    event_grid,
+    held_out,
+    own_generators,
+    positive_shift,
+    rounded_up,
+)
 
 X = np.array([[0.0], [1.0], [2.0]])
 Y = ([5.0, -2.0, 3.0], [True, False, True])
@@ -179,7 +183,7 @@ def test_generators_are_lent_where_torch_is_not_loaded(monkeypatch):
 
 def test_lending_generators_does_not_load_torch():
     code = (
-        "import sys\nfrom censquant_bench.peers._isolation import own_generators\n"
+        "import sys\nfrom censquant_bench.peers._base import own_generators\n"
         "with own_generators(0): pass\nprint('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ from censquant_bench.reporting import (
     to_latex,
     to_markdown,
 )
-from censquant_bench.reporting._latex import escape_latex
+from censquant_bench.reporting._tables import escape_latex
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 
 from censquant.exceptions import IdentifiabilityWarning
 from censquant_bench._conventions import RunConventions
-from censquant_bench._train_test import TrainTestData
+from censquant_bench._datasets import TrainTestData
 
 CONFIDENCE = 0.9
 """What the bounds of the suite promise."""

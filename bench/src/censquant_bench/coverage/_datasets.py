@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
-from censquant_bench._datasets import NINE_LEVELS, BenchmarkDataset
-from censquant_bench._train_test import TrainTestData
+from censquant_bench._datasets import NINE_LEVELS, BenchmarkDataset, TrainTestData
 from censquant_bench.coverage._settings import BOUND_SETTINGS, BoundSetting
 
 

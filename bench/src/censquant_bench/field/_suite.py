@@ -1,11 +1,176 @@
 """The suite of the field's comparison."""
 
-from censquant_bench._methods import RECOMMENDED
+import functools
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from censquant import datasets as data
+from censquant import estimators, metrics
+from censquant.estimators import adapt
+from censquant_bench._conventions import RunConventions
+from censquant_bench._datasets import NINE_LEVELS, BenchmarkDataset, TrainTestData
+from censquant_bench._kaplan_meier import KaplanMeierBaseline
+from censquant_bench._methods import RECOMMENDED, BenchmarkMethod
 from censquant_bench._suites import Suite
-from censquant_bench.field._conventions import FieldConventions
-from censquant_bench.field._datasets import FIELD_BENCHMARK_DATASETS
-from censquant_bench.field._methods import FIELD_METHODS
+from censquant_bench.datasets import FIELD_DATASETS, fetch_field, field_folds
+from censquant_bench.field._isbs import evaluation_times, integrated_survival_brier
 from censquant_bench.field._tables import field_tables
+
+
+class FieldConventions(RunConventions):
+    """Scores each fit by the study's two measures as well.
+
+    ``cindex_restricted_mean`` is Harrell's C of the area under each predicted survival curve up to
+    the last evaluation time, ``isbs`` the integrated survival Brier score.
+
+    Examples
+    --------
+    >>> from censquant_bench import get_dataset
+    >>> from censquant_bench import KaplanMeierBaseline
+    >>> from censquant_bench.field import FieldConventions
+    >>> data = get_dataset("norm_linear").train_test(111)
+    >>> model = KaplanMeierBaseline().fit(data.X, data.y)
+    >>> FieldConventions().more_scores(model, data.X_test, data)["cindex_restricted_mean"]
+    0.5
+    """
+
+    def more_scores(self, model: Any, X_test: Any, data: TrainTestData) -> dict[str, float]:
+        """Return the study's measures on the test rows.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted, with ``predict_curve`` or anything that `censquant.adapt` takes.
+        X_test : ndarray or DataFrame of shape (m, n_features)
+            Features to score on, in the form that the model was fitted to.
+        data : TrainTestData
+            What it was fitted to and is scored on.
+
+        Returns
+        -------
+        scores : dict of str to float
+        """
+        curves = (model if hasattr(model, "predict_curve") else adapt(model)).predict_curve(X_test)
+        times = evaluation_times(data.y_test["time"])
+        mean = curves.restricted_mean(times[-1])
+        return {
+            "cindex_restricted_mean": metrics.concordance_index(data.y_test, mean),
+            "isbs": integrated_survival_brier(
+                data.y_test, curves.survival(times), times, y_train=data.y
+            ),
+        }
+
+
+_README = {
+    "dropout": 0.33,
+    "max_epochs": 20,
+    "level_rule": "interpolate",
+    "y_star": None,
+    "n_members": 5,
+}
+
+
+@dataclass(frozen=True)
+class DefaultBuild:
+    """Makes an estimator with its own defaults, whatever the data set."""
+
+    estimator: type
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, dataset: BenchmarkDataset, options: Mapping[str, Any], seed: int) -> Any:
+        known = inspect.signature(self.estimator).parameters
+        settings = {**self.fixed, "random_state": seed, **options}
+        return self.estimator(**{key: value for key, value in settings.items() if key in known})
+
+
+def _method(name: str, title: str, build: DefaultBuild, **options: Any) -> BenchmarkMethod:
+    return BenchmarkMethod(name, title, build, threadsafe=True, **options)
+
+
+FIELD_METHODS = (
+    _method("kaplan_meier", "Kaplan-Meier", DefaultBuild(KaplanMeierBaseline), note="no features"),
+    _method("cqrnn_default", "CQRNN()", DefaultBuild(estimators.CQRNN)),
+    _method(
+        "cqrnn_readme",
+        "CQRNN, README's settings",
+        DefaultBuild(estimators.CQRNN, _README),
+        note="dropout 0.33, 20 epochs, interpolated levels, no y*, 5 members",
+    ),
+    _method(
+        "lognormal_default",
+        "LogNormalNN()",
+        DefaultBuild(estimators.LogNormalNN),
+        positive_times=True,
+    ),
+    _method(
+        "weibull_default", "WeibullNN()", DefaultBuild(estimators.WeibullNN), positive_times=True
+    ),
+)
+"""Estimators as they come, and the Kaplan-Meier curve."""
+
+
+_FEW = {"colrec": 3, "support": 3}
+_LARGE = ("aids2", "cat_adoption", "gbsg", "metabric", "nafld1", "rdata", "wa_churn")
+
+
+@dataclass(frozen=True)
+class FieldDraw:
+    """Training and test rows of one of the study's iterations, which stands in a seed's place."""
+
+    name: str
+
+    def __call__(self, seed: int, split: str, n_train: int | None) -> TrainTestData:
+        frame, X, y, feature_names = _rows(self.name, data.fetch_files(f"field_{self.name}"))
+        folds = field_folds(self.name)
+        folds = folds[folds["iteration"] == seed]
+        if folds.empty:
+            raise ValueError(
+                f"The data set field_{self.name} has no iteration {seed}; run it in the suite "
+                "'field', whose runs are the study's iterations."
+            )
+        train, test = (_row_numbers(folds, part) for part in ("train", "test"))
+        return TrainTestData(
+            X[train],
+            y[train],
+            X[test],
+            y[test],
+            feature_names=feature_names,
+            frames=(frame.iloc[train], frame.iloc[test]),
+        )
+
+
+def _row_numbers(folds: Any, part: str) -> NDArray[np.intp]:
+    rows: NDArray[np.intp] = folds.loc[folds["set"] == part, "row_id"].to_numpy(np.intp) - 1
+    return rows
+
+
+@functools.lru_cache(maxsize=4)
+def _rows(
+    name: str, files: tuple[Path, ...]
+) -> tuple[Any, NDArray[np.float64], NDArray[np.void], tuple[str, ...]]:
+    """Return a set as a frame and as numbers; the files say when it must be read anew."""
+    frame, y = fetch_field(name)
+    plain = fetch_field(name, return_X_y=False, as_frame=False)
+    return frame, plain.data, y, plain.feature_names
+
+
+def _field(name: str) -> BenchmarkDataset:
+    info = data.describe(f"field_{name}")
+    most_runs = _FEW.get(name, 15 if name in _LARGE else 30)
+    return BenchmarkDataset(
+        info.name, info.title, "field", NINE_LEVELS, FieldDraw(name), most_runs=most_runs
+    )
+
+
+FIELD_BENCHMARK_DATASETS = tuple(_field(name) for name in FIELD_DATASETS)
+"""The study's sets; their runs are its iterations."""
+
 
 FIELD_SUITE = Suite(
     "field",

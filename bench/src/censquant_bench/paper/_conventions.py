@@ -1,6 +1,8 @@
 """Habits of the published runs: the y* of the first run, and a plain loop to time against."""
 
 import functools
+import importlib.util
+import math
 import warnings
 from typing import Any
 
@@ -8,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant import metrics
+from censquant.estimators import CQRNN, NeuralRegressor, ParametricRegressor, SequentialGridNN
 from censquant.estimators.neural import y_star_factor
 from censquant_bench._cells import FIRST_SEED, BenchmarkCell
 from censquant_bench._conventions import RunConventions
-from censquant_bench._datasets import BenchmarkDataset
-from censquant_bench._train_test import TrainTestData
-from censquant_bench.paper._plain_loop import plain_step_seconds
+from censquant_bench._datasets import BenchmarkDataset, TrainTestData
 
 _PAST_LATEST = 1e-6
 
@@ -99,3 +100,39 @@ class PaperConventions(RunConventions):
 @functools.lru_cache(maxsize=8)  # the runs of a cell follow each other
 def _latest_of_first_run(dataset: BenchmarkDataset, split: str, n_train: int | None) -> float:
     return float(dataset.train_test(FIRST_SEED, split, n_train).y["time"].max())
+
+
+def plain_step_seconds(model: Any, data: TrainTestData) -> float:
+    """Return the seconds per step that a plain torch loop takes for this fit on one core.
+
+    Measured beside the fits themselves, so that a busy machine slows both. Not a number where
+    torch is not installed or the model is not the paper's dense network.
+    """
+    if not _is_the_papers(model) or importlib.util.find_spec("torch") is None:
+        return math.nan
+    from censquant_bench import _plain_torch as plain
+
+    taus = [float(tau) for tau in model.quantiles]
+    far = 1.2 * float(data.y["time"].max())
+    if isinstance(model, ParametricRegressor):
+        n_outputs, loss = 2, plain.plain_lognormal()
+    elif isinstance(model, SequentialGridNN):
+        n_outputs, loss = 1, plain.plain_portnoy([0.5], far)
+    elif isinstance(model, CQRNN):
+        n_outputs, loss = len(taus), plain.plain_portnoy(taus, far)
+    else:
+        n_outputs, loss = len(taus), plain.plain_pinball(taus)
+    numbers = data.X.astype(np.float32), data.y["time"].astype(np.float32)
+    rows = (*numbers, np.ascontiguousarray(data.y["event"]))
+    return plain.plain_step_seconds(rows, n_outputs, loss, activation=model.activation)
+
+
+def _is_the_papers(model: Any) -> bool:
+    return (
+        isinstance(model, NeuralRegressor)
+        and model.network is None
+        and model.quantiles is not None
+        and tuple(np.atleast_1d(model.hidden_layer_sizes)) == (100, 100)
+        and model.activation in ("relu", "gelu")
+        and model.batch_size == 128
+    )

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from censquant import datasets as data
 from censquant._typing import Floats
 from censquant.survival import Surv
-from censquant_bench._datasets import NINE_LEVELS, SPLITS, BenchmarkDataset, divided
-from censquant_bench._train_test import TrainTestData
+from censquant_bench._datasets import NINE_LEVELS, SPLITS, BenchmarkDataset, TrainTestData, divided
 from censquant_bench.paper._image_network import cnn_as_run
 
 _FIVE_LEVELS = (0.1, 0.333, 0.5, 0.667, 0.9)

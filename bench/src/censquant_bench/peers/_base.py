@@ -1,11 +1,16 @@
 """What all peers share: the interface, and the precautions around calls of other libraries."""
 
+import random
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._seeds import seed_sequence
 from censquant._typing import Floats
@@ -14,8 +19,101 @@ from censquant.quantiles._grid import check_quantiles
 from censquant.quantiles._interpolation import sorted_rows
 from censquant.survival import Target, read_target
 from censquant.survival._target import require_events
-from censquant_bench.peers._isolation import own_generators
-from censquant_bench.peers._times import positive_shift
+
+_SHARE = 5
+
+
+def held_out(event: NDArray[np.bool_], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of the rows to train on, and of the fifth held out: a fifth of the events too."""
+    order = np.random.default_rng(seed).permutation(event.size)
+    order = order[np.argsort(event[order], kind="stable")]
+    # Counted from the middle of a five, so that the last, an event, stays with the training rows.
+    out = np.arange(event.size) % _SHARE == _SHARE // 2
+    return order[~out], order[out]
+
+
+# Far enough from 0 that the logarithm of the smallest time is no outlier.
+_MARGIN = 0.01
+
+
+def positive_shift(time: Floats) -> float:
+    """Return what to add to the times so that the smallest is positive: 0 if it is.
+
+    Otherwise the smallest becomes a hundredth of the range, so that its logarithm is no outlier.
+    """
+    lowest, spread = float(time.min()), float(np.ptp(time))
+    if lowest > 0:
+        return 0.0
+    return (_MARGIN * spread if spread > 0 else 1.0) - lowest
+
+
+def event_grid(time: Floats, event: NDArray[np.bool_], size: int) -> Floats:
+    """At most `size` increasing times: evenly spaced quantiles of the events, and the last time.
+
+    Equal shares of the events fall between neighbours, so that the grid is fine where the curve
+    falls.
+    """
+    levels = np.linspace(0.0, 1.0, size - 1)
+    quantiles = np.quantile(time[event], levels, method="higher")
+    return np.unique(np.append(quantiles, time.max()))
+
+
+def rounded_up(time: Floats, grid: Floats) -> Floats:
+    """Each time moved to the next one of the grid, whose last is at or after all of them."""
+    return grid[np.searchsorted(grid, time)]
+
+
+@dataclass(frozen=True, eq=False)
+class Standardizer:
+    """Columns that vary among the training rows, with their mean and spread taken off.
+
+    A column that is constant in a fold stops the Newton steps of a Cox model, and one ridge
+    penalty fits all columns only where they have one scale.
+    """
+
+    kept: NDArray[np.bool_]
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def fit(cls, X: Floats) -> "Standardizer":
+        """Standardizer of the training rows."""
+        kept = np.ptp(X, axis=0) > 0
+        if not kept.any():
+            raise ValueError(
+                f"X must have a column that varies, got {X.shape[1]} constant ones: "
+                "add a feature or more rows."
+            )
+        return cls(kept, X[:, kept].mean(axis=0), X[:, kept].std(axis=0))
+
+    def __call__(self, X: Floats) -> Floats:
+        """Rows standardised as the training rows."""
+        return np.asarray((X[:, self.kept] - self.mean) / self.scale, dtype=np.float64)
+
+
+@contextmanager
+def own_generators(seed: int) -> Iterator[None]:
+    """Seed the global generators inside the block and restore the caller's afterwards.
+
+    Several peers draw from a global generator however they are called: NGBoost's trees, hazardous'
+    classifier, every torch network. Torch is included where it is loaded already; nothing here
+    loads it. Threads that draw from the same generators meanwhile are not protected.
+    """
+    torch = sys.modules.get("torch")
+    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    network = None if torch is None else torch.default_generator.get_state()
+    try:
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        if torch is not None:
+            torch.default_generator.manual_seed(seed)
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002
+        if torch is not None:
+            torch.default_generator.set_state(network)
+
 
 # Rows whose survival curves are held in memory at a time.
 _CHUNK = 1000

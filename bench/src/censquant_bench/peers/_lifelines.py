@@ -9,8 +9,7 @@ import numpy as np
 from censquant._typing import Floats
 from censquant.adapters._predictions import survival_curves_of
 from censquant.survival import Target
-from censquant_bench.peers._base import CurvePeer, Peer
-from censquant_bench.peers._features import Standardizer
+from censquant_bench.peers._base import CurvePeer, Peer, Standardizer
 
 # Relative to the mean log-likelihood: it lets collinear columns pass and shrinks by a thousandth.
 _PENALIZER = 1e-3

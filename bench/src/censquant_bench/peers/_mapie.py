@@ -12,8 +12,7 @@ from censquant._typing import Floats
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target
-from censquant_bench.peers._base import Peer
-from censquant_bench.peers._holdout import held_out
+from censquant_bench.peers._base import Peer, held_out
 
 _LEVELS = np.array(DEFAULT_QUANTILES)
 _N_PAIRS = len(DEFAULT_QUANTILES) // 2

@@ -9,8 +9,7 @@ import numpy as np
 
 from censquant._typing import Floats
 from censquant.survival import Target
-from censquant_bench.peers._base import Peer
-from censquant_bench.peers._holdout import held_out
+from censquant_bench.peers._base import Peer, held_out
 
 
 class LogNormalNGBoost(Peer):

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from censquant._typing import Floats
 from censquant.adapters._predictions import survival_curves_of
 from censquant.survival import Target
-from censquant_bench.peers._base import CurvePeer
-from censquant_bench.peers._features import Standardizer
-from censquant_bench.peers._holdout import held_out
-from censquant_bench.peers._times import event_grid, rounded_up
+from censquant_bench.peers._base import CurvePeer, Standardizer, event_grid, held_out, rounded_up
 
 # The settings of the library's own notebooks.
 _NODES = [32, 32]

@@ -10,9 +10,7 @@ from typing import Any, ClassVar
 from censquant._typing import Floats
 from censquant.adapters._predictions import survival_curves_of
 from censquant.survival import Surv, Target
-from censquant_bench.peers._base import CurvePeer
-from censquant_bench.peers._features import Standardizer
-from censquant_bench.peers._times import event_grid, rounded_up
+from censquant_bench.peers._base import CurvePeer, Standardizer, event_grid, rounded_up
 
 
 class _SksurvPeer(CurvePeer):

@@ -7,8 +7,7 @@ import numpy as np
 
 from censquant._typing import Floats
 from censquant.survival import Target
-from censquant_bench.peers._base import Peer
-from censquant_bench.peers._holdout import held_out
+from censquant_bench.peers._base import Peer, held_out
 
 # Smallest scale, as a share of the spread of the logarithms: no features predict more sharply.
 _SMALLEST_SCALE = 1e-3

@@ -9,7 +9,6 @@ from censquant_bench.reporting._figures import (
     style,
     unclutter,
 )
-from censquant_bench.reporting._latex import to_latex
 from censquant_bench.reporting._paired import (
     INTERVAL_NOTE,
     PairedDifference,
@@ -37,6 +36,7 @@ from censquant_bench.reporting._tables import (
     plus_minus,
     runs_note,
     signed,
+    to_latex,
     to_markdown,
 )
 

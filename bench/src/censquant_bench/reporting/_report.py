@@ -12,10 +12,9 @@ import numpy as np
 from censquant._files import write_whole
 from censquant._validation import check_choice
 from censquant_bench.reporting._figures import render
-from censquant_bench.reporting._latex import to_latex
 from censquant_bench.reporting._speed import speed_table
 from censquant_bench.reporting._summary import Labels, tidy
-from censquant_bench.reporting._tables import to_markdown
+from censquant_bench.reporting._tables import to_latex, to_markdown
 
 if TYPE_CHECKING:
     from pandas import DataFrame

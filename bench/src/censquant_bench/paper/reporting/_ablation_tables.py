@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant_bench.paper._published import METRIC_TITLES, published_ystar
-from censquant_bench.paper.reporting._comparison import preferred_metrics
-from censquant_bench.paper.reporting._distance import ROUNDING_NOTE, printed_beside
+from censquant_bench.paper.reporting._comparison import (
+    ROUNDING_NOTE,
+    preferred_metrics,
+    printed_beside,
+)
 from censquant_bench.reporting import (
     INTERVAL_NOTE,
     Labels,

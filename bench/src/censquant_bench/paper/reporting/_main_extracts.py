@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from censquant_bench.paper._published import METRIC_TITLES, PAPER_METRICS, published_table
-from censquant_bench.paper.reporting._comparison import compare, preferred_metrics
-from censquant_bench.paper.reporting._distance import ROUNDING_NOTE
+from censquant_bench.paper.reporting._comparison import ROUNDING_NOTE, compare, preferred_metrics
 from censquant_bench.reporting import (
     Labels,
     Table,

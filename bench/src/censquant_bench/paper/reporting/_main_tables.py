@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from censquant_bench.paper._published import METRIC_TITLES, PAPER_METRICS, difference_causes
-from censquant_bench.paper.reporting._comparison import Agreement, agreement, compare
-from censquant_bench.paper.reporting._distance import ROUNDING_NOTE, with_distance
+from censquant_bench.paper.reporting._comparison import (
+    ROUNDING_NOTE,
+    Agreement,
+    agreement,
+    compare,
+    with_distance,
+)
 from censquant_bench.paper.reporting._main_extracts import (
     compact_table,
     own_data_tables,

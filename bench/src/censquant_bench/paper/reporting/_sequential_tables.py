@@ -10,7 +10,7 @@ from censquant_bench.paper._published import (
     published_sequential,
     published_sequential_means,
 )
-from censquant_bench.paper.reporting._distance import ROUNDING_NOTE, printed_beside
+from censquant_bench.paper.reporting._comparison import ROUNDING_NOTE, printed_beside
 from censquant_bench.reporting import (
     INTERVAL_NOTE,
     Labels,
