@@ -74,7 +74,7 @@ def test_a_traceback_shows_where_an_error_arose_if_wanted():
     assert short.stderr.startswith(f"Error: {sentence}")
     assert short.stderr.count("\n") == 1
     assert "Traceback" in long.stderr
-    assert "in look_up" in long.stderr
+    assert "in describe_dataset" in long.stderr
     assert long.stderr.splitlines()[-1].startswith(f"ValueError: {sentence}")
 
 

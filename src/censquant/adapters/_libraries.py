@@ -247,7 +247,7 @@ class Lifelines(Reader):
         curves = self.model.predict_survival_function(numbered, times=times)
         # A model with strata returns the columns stratum by stratum.
         survival = np.asarray(curves[numbered.index], dtype=np.float64).T
-        # Some models answer at times of their own.
+        # Some models predict at times of their own.
         return np.asarray(curves.index, dtype=np.float64), survival
 
     def _columns(self) -> list[Any] | None:

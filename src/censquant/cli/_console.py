@@ -36,7 +36,7 @@ class Reporter:
             self._console.print(escape(printable(text)))
 
     def table(self, table: "Table") -> None:
-        """Print a table for people, and what is said below it."""
+        """Print a table for people, and its notes."""
         from censquant.cli._tables import print_table
 
         if not self._as_json:
@@ -70,8 +70,8 @@ class Reporter:
             finally:
                 for warning in caught:
                     # Commands look for leaks themselves, in columns that were not chosen by name.
-                    is_told = issubclass(warning.category, LeakageWarning)
-                    if issubclass(warning.category, UserWarning) and not is_told:
+                    is_leak = issubclass(warning.category, LeakageWarning)
+                    if issubclass(warning.category, UserWarning) and not is_leak:
                         self.note(str(warning.message))
 
 

@@ -25,7 +25,7 @@ def evaluate(
     """
     from censquant.cli._console import Reporter
     from censquant.cli._study import read_fitted
-    from censquant.metrics import evaluate as judge
+    from censquant.metrics import evaluate as run
 
     report = Reporter(as_json=as_json)
     read = read_fitted(model, data, train, target, text, report)
@@ -36,7 +36,7 @@ def evaluate(
         )
     behind = read.target if read.train is None else read.train
     with report.noting_warnings():
-        result = judge(
+        result = run(
             read.model,
             (behind.time, behind.event),
             read.table.frame_for(read.model),

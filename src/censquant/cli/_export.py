@@ -42,9 +42,9 @@ def export(
     options.refuse_same_file(onnx, model, "the model")
     fitted = load_model(model)
     fitted.to_onnx(onnx, levels, dtype=dtype)
-    told = levels or [float(level) for level in fitted.quantiles_]
-    shown = ", ".join(f"{level:g}" for level in told)
+    written = levels or [float(level) for level in fitted.quantiles_]
+    shown = ", ".join(f"{level:g}" for level in written)
     size = onnx.stat().st_size
     reporter.line(f"Exported {type(fitted).__name__} with the levels {shown}")
     reporter.line(f"Written: {onnx} ({size / 1e6:.2f} MB)")
-    reporter.result({"onnx": str(onnx), "quantiles": told, "dtype": dtype, "bytes": size})
+    reporter.result({"onnx": str(onnx), "quantiles": written, "dtype": dtype, "bytes": size})

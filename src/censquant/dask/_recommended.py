@@ -37,7 +37,7 @@ class DaskCensoredQuantileRegressor(DaskRegressor):
     Parameters
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
-        Levels that are returned by default; any other can be asked for.
+        Levels that are returned by default; any other can be predicted.
     client : distributed.Client, optional
         By default the client that exists.
     n_replicas : int, optional

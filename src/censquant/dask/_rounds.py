@@ -356,7 +356,7 @@ class RoundCheckpoint:
 
 
 def stored_replicas(path: Path) -> int | None:
-    """Return the number of copies in a training that was stored, whatever the cluster then."""
+    """Return the number of copies of the network in a stored training."""
     if not path.exists():
         return None
     header, _ = read_arrays(path, _KIND)

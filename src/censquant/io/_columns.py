@@ -196,7 +196,7 @@ class Columns:
     def _refuse_thousands(self, values: Any, name: str) -> None:
         """Refuse numbers in which the decimal mark may separate thousands."""
         decimal = self._options.decimal_mark
-        # Commas are decimal marks only where that was said, of the table as a whole.
+        # Commas are decimal marks only where an option sets them, for the table as a whole.
         is_settled = self._options.decimal is not None and decimal == "."
         if is_settled or self._options.thousands is not None or not _is_string(values.type):
             return

@@ -75,8 +75,8 @@ class TableError(ValueError):
     def _sentence(self, verb: str, options: list[str], about: str) -> str:
         added = [f"{verb} {' or '.join(options)}"] if options else []
         remedies = ", or ".join([*added, *([self.remedy] if self.remedy else [])])
-        said = f"{self.problem}: {remedies}" if remedies else self.problem
-        return f"{about}: {said}{'' if said.endswith('?') else '.'}".removeprefix(": ")
+        text = f"{self.problem}: {remedies}" if remedies else self.problem
+        return f"{about}: {text}{'' if text.endswith('?') else '.'}".removeprefix(": ")
 
 
 def _quoted(value: str) -> str:

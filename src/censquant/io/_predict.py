@@ -107,7 +107,7 @@ def predict_file(
         Become the columns ``q0.1``, ``q0.25``, ...
     interval : float in (0, 1), optional
         Adds the ends of the central interval with this probability, ``lower`` and ``upper``. Of a
-        :class:`censquant.ConformalSurvivalRegressor` they keep the promise.
+        :class:`censquant.ConformalSurvivalRegressor` they are calibrated.
     lower_bound : float in (0, 1), optional
         Adds a time that this share of individuals outlives, ``bound0.9`` for 0.9, and whether
         follow-up ends before the bound would, ``limited``; of a

@@ -408,7 +408,7 @@ class _Utf8(io.RawIOBase):
         return header.rstrip("\r\n")
 
     def read(self, n_bytes: int = -1) -> bytes:
-        # Never more than was asked for, although text may grow when it becomes UTF-8.
+        # Never more than ``n_bytes``, although text may grow when it becomes UTF-8.
         if not self._ahead:
             self._ahead = self._read_decoded(n_bytes)
         end = len(self._ahead) if n_bytes < 0 else n_bytes
@@ -459,7 +459,7 @@ def _end_of_record(text: str) -> int | None:
 def _encoding_with_zeros(first: bytes) -> str | None:
     """Return the encoding in which bytes with zeros among them are a line of text, if any is."""
     start = first[: len(first) // 4 * 4]
-    # Without a mark at the start the order of bytes must be said.
+    # Without a mark at the start the name must give the order of bytes.
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
         try:
             text = codecs.getincrementaldecoder(encoding)("strict").decode(start)

@@ -16,28 +16,18 @@ def inverted(survival, quantiles, times=TIMES, beyond="last"):
     return quantiles_from_survival(times, np.atleast_2d(survival), quantiles, beyond=beyond)
 
 
-@pytest.mark.parametrize(
-    ("level", "time"),
-    [
-        (0.05, 1.0),  # inside the point mass at the first time
-        (0.1, 1.0),
-        (0.25, 1.5),
-        (0.4, 2.0),
-        (0.5, 3.0),
-        (0.6, 4.0),
-        (0.9, 4.0),  # never reached
-    ],
-)
-def test_quantiles_are_those_worked_out_by_hand(level, time):
-    np.testing.assert_allclose(inverted([0.9, 0.6, 0.4], level), [[time]], rtol=1e-12)
+# The first level is inside the point mass at the first time, the last is never reached.
+LEVELS = [0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.9]
 
 
-@pytest.mark.parametrize(
-    ("level", "time"), [(0.05, 1.0), (0.1, 1.0), (0.25, 2.0), (0.4, 2.0), (0.5, 4.0), (0.9, 4.0)]
-)
-def test_a_step_function_takes_the_first_time_at_which_it_is_low_enough(level, time):
-    found = quantiles_from_survival(TIMES, [[0.9, 0.6, 0.4]], level, beyond="last", shape="step")
-    assert found == [[time]]
+def test_quantiles_are_those_worked_out_by_hand():
+    expected = [[1.0, 1.0, 1.5, 2.0, 3.0, 4.0, 4.0]]
+    np.testing.assert_allclose(inverted([0.9, 0.6, 0.4], LEVELS), expected, rtol=1e-12)
+
+
+def test_a_step_function_takes_the_first_time_at_which_it_is_low_enough():
+    found = quantiles_from_survival(TIMES, [[0.9, 0.6, 0.4]], LEVELS, beyond="last", shape="step")
+    np.testing.assert_array_equal(found, [[1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 4.0]])
 
 
 def test_the_step_inverse_of_kaplan_meier_is_its_quantile():
