@@ -34,7 +34,7 @@ from censquant.dask._rounds import (
     train_locally,
 )
 from censquant.dask._rows import Statistics
-from censquant.estimators.neural import SplitFit
+from censquant.estimators.neural._split_fit import SplitFit
 from censquant.survival import Target
 
 ROWS, TESTED, PASSES = 200_000, 5_000, 5

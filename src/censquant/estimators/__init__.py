@@ -11,19 +11,17 @@ from censquant.estimators._pipeline import QuantilePipeline, make_quantile_pipel
 from censquant.estimators.ensemble._pooled import PooledQuantileRegressor
 from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor
 from censquant.estimators.linear import LinearQuantileRegressor
-from censquant.estimators.neural import (
-    CQRNN,
+from censquant.estimators.neural._baselines import DeepQuantReg, UncensoredOnlyNN
+from censquant.estimators.neural._cqrnn import CQRNN
+from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._parametric import (
     AsymmetricLaplaceNN,
-    DeepQuantReg,
     LogNormalNN,
-    NeuralRegressor,
     ParametricRegressor,
-    SequentialGridNN,
-    ShapeNN,
-    TrainedModel,
-    UncensoredOnlyNN,
     WeibullNN,
 )
+from censquant.estimators.neural._sequential_grid import SequentialGridNN
+from censquant.estimators.neural._shape import ShapeNN
 
 __all__ = [
     "CQRNN",
@@ -44,7 +42,6 @@ __all__ = [
     "QuantilePipeline",
     "SequentialGridNN",
     "ShapeNN",
-    "TrainedModel",
     "UncensoredOnlyNN",
     "WeibullNN",
     "adapt",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from censquant import metrics
 from censquant.estimators import CQRNN, NeuralRegressor, ParametricRegressor, SequentialGridNN
-from censquant.estimators.neural import y_star_factor
+from censquant.estimators.neural._cqrnn import y_star_factor
 from censquant_bench._cells import FIRST_SEED, BenchmarkCell
 from censquant_bench._conventions import RunConventions
 from censquant_bench._datasets import BenchmarkDataset, TrainTestData

@@ -17,7 +17,7 @@ from censquant._rows._fit_data import FitData
 from censquant._typing import Floats
 from censquant.estimators.ensemble._mixture import LEVELS, Prediction, predict_mean
 from censquant.estimators.ensemble._weights import BrierScore
-from censquant.estimators.neural import NeuralRegressor
+from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.exceptions import TrainingDivergedError
 
 MOST_COMPARED = 50_000

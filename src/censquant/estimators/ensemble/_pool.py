@@ -42,7 +42,8 @@ from censquant.estimators.ensemble._table import (
     table_of,
 )
 from censquant.estimators.ensemble._weights import BrierScore, Prior, shrunk_weights
-from censquant.estimators.neural import NeuralRegressor, check_splittable
+from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._split_fit import check_splittable
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve

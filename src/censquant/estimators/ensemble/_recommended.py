@@ -23,7 +23,7 @@ from censquant.estimators._forest import CensoredQuantileForest
 from censquant.estimators.ensemble._pool import Pool, read_plain_features
 from censquant.estimators.ensemble._pooled import checked_estimators
 from censquant.estimators.ensemble._weights import LikelihoodPrior, Prior
-from censquant.estimators.neural import ShapeNN
+from censquant.estimators.neural._shape import ShapeNN
 from censquant.exceptions import FewEventsWarning
 from censquant.export._graph import Graph, Value
 from censquant.export._graphs_curves import GraphCurve

@@ -1,5 +1,6 @@
-"""CQRNN: one network for all quantiles, trained on censored rows."""
+"""CQRNN: one network for all quantiles, trained on censored rows; the pseudo-time y* they need."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,10 +14,10 @@ from censquant._engine.objectives._grid import FrozenLevels, Portnoy, Powell, To
 from censquant._engine.training._checkpoint import Checkpoint
 from censquant._engine.training._loop import Callback, Objective, TrainingConfig
 from censquant._engine.training._rows import RowSource
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._training import History
-from censquant.estimators.neural._y_star import far_times
 from censquant.survival import Target
 from censquant.survival._transform import TimeTransform
 
@@ -24,6 +25,9 @@ _KNOWN_CENSORING: dict[str, Callable[[tuple[float, ...]], Objective]] = {
     "powell": Powell,
     "tobit": TobitLaplace,
 }
+
+_FACTOR = re.compile(r"\s*(\d+(?:\.\d+)?)\s*max\s*")
+_CAP_SHARE = 0.2  # of the range of times: how far beyond it predictions may be pushed without y*
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -198,10 +202,12 @@ class CQRNN(NeuralRegressor):
             check_integer("em_epochs", self.em_epochs, minimum=1)
         if target is None:
             return Portnoy(taus, self.level_rule)
+        y_star, cap = far_times(self.y_star, target, transform)
         return Portnoy(
             taus,
             self.level_rule,
-            **far_times(self.y_star, target, transform),
+            y_star=y_star,
+            cap=cap,
             crossing_margin=check_number("crossing_margin", self.crossing_margin, minimum=0.0),
             crossing_strength=check_number("crossing_penalty", self.crossing_penalty, minimum=0.0),
             frozen_epochs=self.em_epochs,
@@ -218,3 +224,57 @@ class CQRNN(NeuralRegressor):
         if isinstance(objective, Portnoy) and objective.frozen_epochs is not None:
             options["callbacks"] = [FrozenLevels(objective), *options["callbacks"]]
         return super()._train_member(objective, rows, config, rng, **options)
+
+
+def y_star_factor(y_star: str) -> float:
+    """Factor of the largest time in a ``y_star`` that is written as one."""
+    match = _FACTOR.fullmatch(y_star)
+    if match is None or float(match[1]) < 1:
+        raise ValueError(
+            "y_star must be None, a time, or a factor of at least 1 such as '1.2max', "
+            f"got {y_star!r}."
+        )
+    return float(match[1])
+
+
+def read_y_star(y_star: Any, time: Floats, *, left: bool) -> float | None:
+    """Return y* in the unit of ``time``, or None where a one-sided cap replaces it.
+
+    A factor is written ``"1.2max"``. For times that are not negative it is that multiple of the
+    largest one; for others its excess over 1 is applied to the size of the times, so that y* lies
+    beyond them all. Left-censored times are mirrored first, so y* lies below them all.
+    """
+    if y_star is None:
+        return None
+    if not isinstance(y_star, str):
+        return _check_beyond(check_number("y_star", y_star), time, left=left)
+    factor = y_star_factor(y_star)
+    sign = -1.0 if left else 1.0
+    largest = float((sign * time).max())
+    size = abs(largest) if not left and time.min() >= 0 else max(abs(largest), float(time.std()))
+    return sign * (largest + (factor - 1.0) * size)
+
+
+def _check_beyond(y_star: float, time: Floats, *, left: bool) -> float:
+    end = float(time.min() if left else time.max())
+    if (y_star > end) if left else (y_star < end):
+        side, which = ("below", "smallest") if left else ("above", "largest")
+        raise ValueError(f"y_star must lie {side} the {which} time, {end:g}, got {y_star:g}.")
+    return y_star
+
+
+def push_limit(time: Floats, *, left: bool) -> float:
+    """Return the time beyond which predictions are not pushed any further when there is no y*."""
+    low, high = float(time.min()), float(time.max())
+    margin = _CAP_SHARE * (high - low)
+    return low - margin if left else high + margin
+
+
+def far_times(y_star: Any, target: Target, transform: TimeTransform) -> tuple[float | None, float]:
+    """Return y* and the cap on predictions in model units; without y*, the cap replaces it."""
+    left = transform.mirror
+    value = read_y_star(y_star, target.time, left=left)
+    if value is not None:
+        inner = float(transform.forward(value))
+        return inner, inner
+    return None, float(transform.forward(push_limit(target.time, left=left)))

@@ -1,11 +1,16 @@
-"""What a model file holds of an estimator that trained networks."""
+"""Networks in model files: described, compared with stored arrays, and only then built."""
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, StackedNetwork
+from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
+from censquant._engine.networks._heads import IncreasingHead, ShapeHead
+from censquant._engine.networks._network import Network
 from censquant._storage._codec import (
     Array,
     Entry,
@@ -13,18 +18,14 @@ from censquant._storage._codec import (
     Object,
     Reader,
     Writer,
+    check_arrays,
     decoded,
     kind,
     require,
+    with_prefix,
 )
-from censquant._storage._parts import expect
-from censquant._validation import check_integer, check_sizes
-from censquant.estimators.neural._architecture import (
-    build_network,
-    check_network,
-    is_custom,
-    load_state,
-)
+from censquant._storage._parts import Arrays, expect
+from censquant._validation import check_choice, check_integer, check_number, check_sizes
 from censquant.estimators.neural._preparation import FeatureScale
 from censquant.estimators.neural._trained_model import TrainedModel
 from censquant.exceptions import ModelFileError
@@ -120,3 +121,106 @@ def read_networks(estimator: "NeuralRegressor", reader: Reader) -> Callable[[], 
             estimator.models_.append(model)
 
     return build
+
+
+def is_custom(description: Any) -> bool:
+    """Say whether a torch module is part of a described network."""
+    if isinstance(description, dict):
+        inner: Any = description.values()
+        return description.get("kind") == "custom" or any(is_custom(entry) for entry in inner)
+    return isinstance(description, list) and any(is_custom(entry) for entry in description)
+
+
+def check_network(description: Any, arrays: Arrays, n_inputs: int) -> int:
+    """Refuse arrays that are not the state of the described network; return its outputs.
+
+    Sizes are compared without building anything. Of a custom network only its factory knows them.
+    """
+    kind = expect("network", description, dict)["kind"]
+    if kind == "dense":
+        sizes = check_sizes("sizes", expect("sizes", description["sizes"], list))
+        check_choice("activation", description["activation"], ACTIVATIONS)
+        check_number("dropout", description["dropout"], minimum=0.0, below=1.0)
+        n_parameters = sum((n_in + 1) * n_out for n_in, n_out in pairwise(sizes))
+        state = {"parameters": Array("f4", (n_parameters,)), "dropout": Array("i8", (2,))}
+        check_arrays(arrays, state)
+        if len(sizes) < 2 or sizes[0] != n_inputs:
+            raise ModelFileError(f"has a network of sizes {sizes} for {n_inputs} inputs.")
+        return sizes[-1]
+    if kind == "headed":
+        check_choice("head", description["head"], ("increasing", "shape"))
+        n_raw = check_network(description["network"], _without(arrays, "head"), n_inputs)
+        n_own, n_outputs = 0, n_raw
+        if description["head"] == "shape":
+            n_own, n_outputs = len(_knots(description)) - 1, len(_knots(description))
+            if n_raw != n_outputs + 1:
+                raise ModelFileError(f"has {n_raw} outputs for a head of {n_outputs} quantiles.")
+        check_arrays({"head": arrays["head"]}, {"head": Array("f4", (n_own,))})
+        return n_outputs
+    if kind == "skip":
+        check_arrays({"skip": arrays["skip"]}, {"skip": Array("f4", (n_inputs,))})
+        return check_network(description["network"], _without(arrays, "skip"), n_inputs)
+    if kind == "stacked":
+        levels = expect("networks", description["networks"], list)
+        states = [with_prefix(arrays, f"{place}.") for place in range(len(levels))]
+        if sum(map(len, states)) != len(arrays):
+            raise ModelFileError("has arrays of a network that it does not describe.")
+        return sum(
+            check_network(level, state, n_inputs)
+            for level, state in zip(levels, states, strict=True)
+        )
+    check_choice("kind", kind, ("custom",))
+    return check_integer("n_outputs", description["n_outputs"], minimum=1)
+
+
+def build_network(
+    description: dict[str, Any],
+    shape: tuple[int, ...],
+    factory: Any,
+    device: str | None,
+) -> Network:
+    """Return a network whose description :func:`check_network` has accepted, without its state.
+
+    ``factory`` makes the torch module of a custom one.
+    """
+    unused = np.random.default_rng(0)
+    kind = description["kind"]
+    if kind == "dense":
+        return DenseNetwork(
+            description["sizes"],
+            activation=description["activation"],
+            dropout=description["dropout"],
+            rng=unused,
+        )
+    if kind == "headed":
+        inner = build_network(description["network"], shape, factory, device)
+        if description["head"] == "shape":
+            return HeadedNetwork(inner, ShapeHead(_knots(description)))
+        return HeadedNetwork(inner, IncreasingHead(inner.n_outputs))
+    if kind == "skip":
+        inner = build_network(description["network"], shape, factory, device)
+        return LinearSkip(inner, math.prod(shape))
+    if kind == "stacked":
+        levels = description["networks"]
+        return StackedNetwork([build_network(level, shape, factory, device) for level in levels])
+    from censquant.torch import TorchNetwork
+
+    return TorchNetwork.from_factory(
+        factory, shape, description["n_outputs"], device=device, rng=unused
+    )
+
+
+def load_state(network: Network, arrays: Arrays) -> None:
+    """Give a network its state; that of a custom network is compared with the module first."""
+    state = network.state()
+    check_arrays(arrays, {name: Array(v.dtype.str[1:], v.shape) for name, v in state.items()})
+    network.load_state(arrays)
+
+
+def _knots(description: dict[str, Any]) -> tuple[float, ...]:
+    """Return the knots of a shape head, which it checks again when it is built."""
+    return tuple(check_number("knots", value) for value in description["knots"])
+
+
+def _without(arrays: Arrays, name: str) -> Arrays:
+    return {other: array for other, array in arrays.items() if other != name}

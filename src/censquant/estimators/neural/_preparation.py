@@ -23,17 +23,7 @@ _BLOCK_ROWS = 65_536
 
 @dataclass(frozen=True)
 class FeatureScale:
-    """Centre and scale of features; by default none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.estimators.neural._preparation import FeatureScale
-    >>> x = np.array([[1.0, 7.0], [3.0, 7.0]])
-    >>> FeatureScale.fit(x, np.ones(2)).apply(x)
-    array([[-1.,  0.],
-           [ 1.,  0.]])
-    """
+    """Centre and scale of features; by default none."""
 
     center: Floats | None = None
     scale: Floats | float = 1.0

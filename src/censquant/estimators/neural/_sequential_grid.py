@@ -14,9 +14,9 @@ from censquant._engine.training._loop import Objective, TrainingConfig, train
 from censquant._engine.training._rows import Rows, RowSource
 from censquant._typing import Floats
 from censquant._validation import check_choice
+from censquant.estimators.neural._cqrnn import far_times
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._training import History
-from censquant.estimators.neural._y_star import far_times
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Target
 from censquant.survival._transform import TimeTransform
@@ -79,7 +79,8 @@ feature_names_in_
         check_choice("crossed", self.crossed, _CROSSED)
         if target is None:
             return Portnoy(taus)
-        return Portnoy(taus, **far_times(self.y_star, target, transform))
+        y_star, cap = far_times(self.y_star, target, transform)
+        return Portnoy(taus, y_star=y_star, cap=cap)
 
     def _one_level(self, rows: RowSource, rng: np.random.Generator) -> Network:
         if self.head != "free":

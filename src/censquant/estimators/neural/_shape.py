@@ -17,9 +17,9 @@ from censquant._engine.training._loop import Objective, TrainingConfig, WarmupCo
 from censquant._engine.training._rows import RowSource
 from censquant._rows._features import dense
 from censquant._validation import check_choice, check_integer, check_number, check_sizes
+from censquant.estimators.neural._cqrnn import far_times
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._trained_model import ensemble_distribution
-from censquant.estimators.neural._y_star import far_times
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, read_target
 from censquant.survival._transform import TimeTransform
@@ -178,7 +178,7 @@ n_features_in_, feature_names_in_
             cap=last + _FARTHEST,
         )
         if self.tail == "bounded" and target is not None:
-            limit = far_times(_FAR_TIME, target, transform)["cap"]
+            _, limit = far_times(_FAR_TIME, target, transform)
             likelihood = replace(likelihood, limit=limit, bounded=True)
         return likelihood
 

@@ -94,21 +94,8 @@ def check_splittable(estimator: NeuralRegressor) -> None:
 class SplitFit:
     """The fit of a neural estimator without the training of its networks.
 
-    Parameters
-    ----------
-    estimator : NeuralRegressor
-        Unfitted; :meth:`finish` makes it a fitted one.
-    summary : RowSummary
-        Of all rows.
-
-    Attributes
-    ----------
-    config : TrainingConfig
-    units : RowUnits
-    objective : Objective
-        Bound to the summary.
-    holdout_seed : numpy.random.SeedSequence
-        For the choice of validation rows.
+    ``units`` lead to model units, ``objective`` is bound to the summary of all rows, and
+    ``holdout_seed`` is for the choice of validation rows.
     """
 
     def __init__(self, estimator: NeuralRegressor, summary: RowSummary) -> None:
@@ -162,13 +149,7 @@ class SplitFit:
     ) -> None:
         """Make the estimator a fitted one.
 
-        Parameters
-        ----------
-        networks : sequence of Network
-            Trained, one per member.
-        histories : sequence of list of dict
-        X, target, weight
-            A sample of the rows, from which the follow-up is learned.
+        ``networks`` are trained, one per member; the follow-up is learned from a sample of rows.
         """
         estimator, summary, units = self._estimator, self._summary, self.units
         features = dense(estimator._check_features(X, reset=True))

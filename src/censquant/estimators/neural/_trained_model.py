@@ -24,17 +24,6 @@ class TrainedModel:
 
     Fitted neural estimators hold a list of them in ``models_``, one per member. Ensembles, files
     and exports consume that list; nothing else is needed to predict.
-
-    Examples
-    --------
-    >>> from censquant import CQRNN
-    >>> from censquant.datasets import make_norm_linear
-    >>> data = make_norm_linear(100, random_state=0)
-    >>> (model,) = CQRNN(max_epochs=2, random_state=0).fit(data.X, data.y).models_
-    >>> model.curve(data.X[:5]).values.shape
-    (5, 19)
-    >>> model.describe()["network"]["sizes"]
-    [1, 100, 100, 19]
     """
 
     feature_scale: FeatureScale  # centres and scales features
@@ -64,17 +53,7 @@ class TrainedModel:
         )
 
     def curve(self, features: NDArray[Any]) -> QuantileCurve:
-        """Return the curves of some rows in the user's unit of time.
-
-        Parameters
-        ----------
-        features : ndarray of shape (n, n_features)
-            Checked, not scaled.
-
-        Returns
-        -------
-        curve : QuantileCurve
-        """
+        """Return the curves of checked features in the user's unit of time."""
         return ensemble_curve([self], features)
 
     def in_user_units(self, values: Floats) -> QuantileCurve:

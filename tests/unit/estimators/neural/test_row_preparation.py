@@ -15,13 +15,13 @@ from censquant._rows._fit_data import (
     canonical_order,
     copies_of,
 )
+from censquant.estimators.neural._cqrnn import push_limit, read_y_star, y_star_factor
 from censquant.estimators.neural._preparation import (
     FeatureScale,
     scaled_rows,
     targets_only,
 )
 from censquant.estimators.neural._training import holdout
-from censquant.estimators.neural._y_star import push_limit, read_y_star, y_star_factor
 
 finite = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 whole = st.integers(-(10**6), 10**6).map(float)
