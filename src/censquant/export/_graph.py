@@ -576,6 +576,14 @@ def count_in_rows(rows: Value, values: Value, *, strictly: bool = False) -> Valu
     return count.minimum(length)
 
 
+def mean_of(values: Sequence[Value]) -> Value:
+    """Return the mean of several values, summed from left to right."""
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total if len(values) == 1 else total / float(len(values))
+
+
 def interpolate(values: Value, places: Floats, heights: Floats) -> Value:
     """Return heights between places on a line as ``numpy.interp`` does."""
     graph, last = values.graph, len(places) - 1

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,30 +26,16 @@ if TYPE_CHECKING:
 _SIDES: tuple[tuple[Side, Side], ...] = (("lower", "upper"), ("upper", "lower"))
 
 
-class GraphCensoring(Protocol):
-    """What bounds need of the censoring times: constants, or values ``(n, 1)`` of a graph."""
-
-    def followed_until(self, share: float) -> Value | float:
-        """Last time up to which at least a share of rows like each one is uncensored."""
-        ...
-
-    def before(self, time: float) -> Value | float:
-        """Chance to be uncensored just before a time, never below the floor."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class CommonCensoringGraph:
-    """One Kaplan-Meier curve of the censoring time, whose answers are constants."""
+    """One Kaplan-Meier curve of the censoring time, whose values are constants of a graph."""
 
     censoring: CommonCensoring
-    # Where the answers become constants, and which says whether times may be exact
-    graph: Graph | None = None
+    graph: Graph
 
     def followed_until(self, share: float) -> float:
         """Return the last time at which at least a share is uncensored; infinite if all are."""
-        until = self.censoring.followed_until(share)
-        return float((until if self.graph is None else self.graph.row_limits(until))[0])
+        return float(self.graph.row_limits(self.censoring.followed_until(share))[0])
 
     def before(self, time: float) -> float:
         """Return the chance to be uncensored just before a time."""
@@ -58,7 +44,7 @@ class CommonCensoringGraph:
 
 @dataclass(frozen=True, eq=False)
 class ModelledCensoringGraph:
-    """Censoring times whose distribution depends on the features."""
+    """Censoring times whose distribution depends on the features; values are ``(n, 1)``."""
 
     curve: GridCurve
 
@@ -70,6 +56,9 @@ class ModelledCensoringGraph:
         """Return the chance to be uncensored just before a time."""
         asked = self.curve.values.graph.repeated(np.array([time]), self.curve.values)
         return (1.0 - self.curve.levels_of(asked)).maximum(SMALLEST_CENSORING_CHANCE)
+
+
+GraphCensoring = CommonCensoringGraph | ModelledCensoringGraph
 
 
 def bounds_graph(

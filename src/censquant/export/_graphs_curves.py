@@ -15,37 +15,11 @@ from censquant.quantiles._grid import check_levels
 from censquant.quantiles._interpolation import same_level_only, tail_log
 
 
-class GraphCurve(Protocol):
-    """One distribution per row of a graph, as :class:`QuantileCurve` is one per row of arrays."""
-
-    @property
-    def taus(self) -> Floats:
-        """Levels that the curve lists."""
-        ...
-
-    def at(self, levels: ArrayLike) -> Value:
-        """Return quantiles ``(n, k)`` at constant levels."""
-        ...
-
-    def levels_of(self, times: Value) -> Value:
-        """Return the levels ``(n, T)`` of times ``(n, T)``."""
-        ...
-
-    def limited(self, tail: TailLimit) -> GraphCurve:
-        """Return the curve under a limit on its quantiles after the last observed time."""
-        ...
-
-
 class GraphDistribution(Protocol):
     """Distributions with formulas, in the user's unit of time."""
 
-    def quantile(self, levels: Floats) -> Value:
-        """Return quantiles ``(n, k)`` at levels ``(k,)``."""
-        ...
-
-    def cdf(self, times: Value) -> Value:
-        """Return levels ``(n, T)`` of times ``(n, T)``."""
-        ...
+    def quantile(self, levels: Floats) -> Value: ...
+    def cdf(self, times: Value) -> Value: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +150,10 @@ class _LimitedGraph:
 
     def _level_of(self, end: float, like: Value) -> Value:
         return self.own.cdf(like.graph.repeated(np.array([end]), like))
+
+
+GraphCurve = GridCurve | FormulaCurve
+"""One distribution per row of a graph, as `QuantileCurve` is one per row of arrays."""
 
 
 def graph_reach(curve: GraphCurve, limit: Value, *, lowest: bool) -> Value:

@@ -19,7 +19,7 @@ from censquant._engine.objectives._likelihoods import (
     ShapeLikelihood,
 )
 from censquant._typing import Floats
-from censquant.export._graph import Value, count_in_rows, interpolate
+from censquant.export._graph import Value, count_in_rows, interpolate, mean_of
 
 if TYPE_CHECKING:
     from censquant.estimators._cox import Baseline
@@ -29,23 +29,12 @@ _HALVINGS = 60
 
 
 class UnitDistribution(Protocol):
-    """Distributions in model units."""
+    """Distributions in model units: levels or probabilities ``(k,)``, times ``(n, T)``."""
 
-    def quantile(self, levels: Floats) -> Value:
-        """Return quantiles ``(n, k)`` at levels ``(k,)``."""
-        ...
-
-    def inverse_survival(self, probabilities: Floats) -> Value:
-        """Return times ``(n, k)`` that are outlived with probabilities ``(k,)``."""
-        ...
-
-    def cdf(self, times: Value) -> Value:
-        """Return the levels ``(n, T)`` of times."""
-        ...
-
-    def survival(self, times: Value) -> Value:
-        """Return the probabilities ``(n, T)`` of later events."""
-        ...
+    def quantile(self, levels: Floats) -> Value: ...
+    def inverse_survival(self, probabilities: Floats) -> Value: ...
+    def cdf(self, times: Value) -> Value: ...
+    def survival(self, times: Value) -> Value: ...
 
 
 @singledispatch
@@ -66,7 +55,7 @@ def _location_scale(
 
 @distribution_graph.register
 def _shape(objective: ShapeLikelihood, outputs: Sequence[Value]) -> UnitDistribution:
-    return _Bent(_mean(outputs), objective.base, objective.n_outputs, objective.cap)
+    return _Bent(mean_of(outputs), objective.base, objective.n_outputs, objective.cap)
 
 
 @distribution_graph.register
@@ -79,13 +68,6 @@ def _laplace(objective: AsymmetricLaplaceLikelihood, outputs: Sequence[Value]) -
         mean, kappa = log_scale.exp() / np.sqrt(2.0), log_kappa.exp()
         members.append((values.columns([0]), mean * kappa, mean / kappa, log_kappa * 2.0))
     return _Laplace(members)
-
-
-def _mean(values: Sequence[Value]) -> Value:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total if len(values) == 1 else total / float(len(values))
 
 
 def _bounded(bounds: ParameterBounds | None, output: Value) -> Value:
@@ -107,7 +89,7 @@ def _location_and_scale(
 ) -> tuple[Value, Value]:
     values = [_bounded(bounds, output) for output in outputs]
     scales = [_softplus(value.columns([1])) + SMALLEST_SCALE for value in values]
-    return _mean([value.columns([0]) for value in values]), _mean(scales)
+    return mean_of([value.columns([0]) for value in values]), mean_of(scales)
 
 
 def _softplus(x: Value) -> Value:
@@ -215,7 +197,7 @@ class _Laplace:
             below = early * (log_p - _log_expit(odds)).minimum(0.0)
             above = late * (log_q - _log_expit(-odds)).minimum(0.0)
             parts.append(location + below - above)
-        return _mean(parts)
+        return mean_of(parts)
 
     def _log_odds_at(self, times: Value) -> Value:
         each = [_log_odds_of_one(times, *member) for member in self.members]

@@ -17,7 +17,7 @@ from censquant._engine.networks._dense import DenseNetwork
 from censquant._engine.networks._heads import SMALLEST_GAP, IncreasingHead, ShapeHead
 from censquant._engine.networks._kernels import SOFTPLUS_ONE
 from censquant._typing import Floats
-from censquant.export._graph import Value
+from censquant.export._graph import Value, mean_of
 from censquant.export._graphs_curves import FormulaCurve, GraphCurve, GridCurve
 from censquant.export._graphs_distributions import UnitDistribution, distribution_graph
 from censquant.survival._transform import TimeTransform
@@ -179,14 +179,10 @@ def ensemble_graph(
     if hasattr(objective, "distribution"):
         times = UserTimesGraph(distribution_graph(objective, outputs), first.time_transform)
         return FormulaCurve(times, first.quantiles if levels is None else levels, first.lower)
-    values = outputs[0]
     if len(models) > 1:
         # Crossed quantiles are put in order before they are averaged.
-        members = [GridCurve.of_predictions(out, first.quantiles).values for out in outputs]
-        values = members[0]
-        for member in members[1:]:
-            values = values + member
-        values = values / float(len(members))
+        outputs = [GridCurve.of_predictions(out, first.quantiles).values for out in outputs]
+    values = mean_of(outputs)
     times_of_levels = first.time_transform.graph_inverse(values)
     if first.time_transform.mirror:
         times_of_levels = times_of_levels.reversed()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from censquant._typing import Floats
-from censquant.export._graph import Graph, Value, count_in_rows, count_in_table
+from censquant.export._graph import Graph, Value, count_in_rows, count_in_table, mean_of
 from censquant.export._graphs_curves import GraphCurve, GridCurve
 from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles._grid import CURVE_QUANTILES
@@ -59,8 +59,8 @@ def answer_graph(name: str, models: Sequence[Any], x: Value, *, mirror: bool) ->
     end = None
     if ends:
         times, levels = zip(*ends, strict=True)
-        end = (_mean(times), _mean(levels))
-    return AnswerGraph(_mean([part.values for part in parts]), end)
+        end = (mean_of(times), mean_of(levels))
+    return AnswerGraph(mean_of([part.values for part in parts]), end)
 
 
 def _answer_of_one(model: Any, x: Value, *, mirror: bool) -> AnswerGraph:
@@ -70,13 +70,6 @@ def _answer_of_one(model: Any, x: Value, *, mirror: bool) -> AnswerGraph:
     if mirror:
         return AnswerGraph(-curve.at(1.0 - LEVELS[::-1]).reversed(), None)
     return AnswerGraph(curve.at(LEVELS), None)
-
-
-def _mean(values: Sequence[Value]) -> Value:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total if len(values) == 1 else total / float(len(values))
 
 
 def mixture_graph(mixture: "Mixture", answers: Sequence[AnswerGraph], wanted: Floats) -> Value:

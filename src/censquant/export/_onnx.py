@@ -192,32 +192,20 @@ def _position(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
 
 
 SIMPLE: dict[str, Make] = {
-    "add": _plain("Add"),
-    "sub": _plain("Sub"),
-    "mul": _plain("Mul"),
-    "div": _plain("Div"),
-    "min": _plain("Min"),
-    "max": _plain("Max"),
-    "neg": _plain("Neg"),
-    "exp": _plain("Exp"),
+    **{
+        name.lower(): _plain(name)
+        for name in (
+            *("Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Exp", "Log", "Floor", "Abs"),
+            *("Not", "And", "Or", "Less", "Greater", "Equal", "Where", "MatMul"),
+        )
+    },
     "exp2": _exp2,
-    "log": _plain("Log"),
-    "floor": _plain("Floor"),
-    "abs": _plain("Abs"),
     "is_nan": _plain("IsNaN"),
-    "not": _plain("Not"),
-    "and": _plain("And"),
-    "or": _plain("Or"),
-    "less": _plain("Less"),
     "less_equal": _plain("LessOrEqual"),
-    "greater": _plain("Greater"),
     "greater_equal": _plain("GreaterOrEqual"),
-    "equal": _plain("Equal"),
-    "where": _plain("Where"),
     "as_single": _single,
     "as_integer": _cast("INT64"),
     "as_float": _cast("DOUBLE"),
-    "matmul": _plain("MatMul"),
     "columns": _plain("Gather", axis=-1),
     "lookup": _plain("Gather", axis=0),
     "take_along": _plain("GatherElements", axis=-1),
@@ -280,7 +268,7 @@ def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
         for name, value in graph.outputs.items()
     ]
     made = helper.make_graph(
-        writer.nodes, "censquant", inputs, results, initializer=writer.initializers
+        writer.main.nodes, "censquant", inputs, results, initializer=writer.main.initializers
     )
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", _ML_OPSET)]
     model = helper.make_model(
@@ -299,17 +287,9 @@ def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
 
 
 class GraphNodes:
-    """Nodes of ONNX for a graph, inside a loop over blocks of rows.
+    """Nodes of ONNX for a graph, inside a loop over blocks of rows, which bounds the memory.
 
-    The loop bounds the memory however many rows there are.
-
-    Parameters
-    ----------
-    graph : Graph
-    dtype : {"float32", "float64"}
-        Of inputs and outputs.
-    prefix : str
-        Of all names but those of inputs and outputs.
+    ``dtype`` is that of inputs and outputs, whose names are the only ones without ``prefix``.
     """
 
     def __init__(self, graph: Graph, dtype: str, prefix: str = "") -> None:
@@ -332,20 +312,10 @@ class GraphNodes:
         kind: int = self._outer if value.kind == FLOAT else self._types[value.kind]
         return kind
 
-    @property
-    def nodes(self) -> list[Any]:
-        """Nodes in order."""
-        return self.main.nodes
-
-    @property
-    def initializers(self) -> list[Any]:
-        """Constants by name."""
-        return self.main.initializers
-
     def with_attributes(self) -> list[tuple[Any, dict[str, Any]]]:
         """Return each node with its attributes as Python's values."""
         value_of = onnx_package().helper.get_attribute_value
-        return [(node, {a.name: value_of(a) for a in node.attribute}) for node in self.nodes]
+        return [(node, {a.name: value_of(a) for a in node.attribute}) for node in self.main.nodes]
 
     def write(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         """Write everything between inputs and outputs, given by their names outside.
@@ -645,16 +615,10 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     graph = _graph(model, options)
     names = [variable.full_name for variable in operator.inputs]
     is_double = isinstance(operator.inputs[0].type, DoubleTensorType)
-    nodes = GraphNodes(
-        graph,
-        "float64" if is_double else "float32",
-        prefix=f"{scope.get_unique_operator_name('censquant')}_",
-    )
-    nodes.write(
-        names,
-        [variable.full_name for variable in operator.outputs],
-    )
-    for tensor in nodes.initializers:
+    prefix = f"{scope.get_unique_operator_name('censquant')}_"
+    nodes = GraphNodes(graph, "float64" if is_double else "float32", prefix)
+    nodes.write(names, [variable.full_name for variable in operator.outputs])
+    for tensor in nodes.main.initializers:
         container.add_initializer(tensor.name, tensor.data_type, list(tensor.dims), tensor)
     for node, attributes in nodes.with_attributes():
         container.add_node(
