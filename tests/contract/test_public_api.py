@@ -47,7 +47,7 @@ PUBLIC = {
         FewEventsWarning IdentifiabilityWarning LeakageWarning ModelFileError NoEventsError
         TrainingDivergedError TruncationWarning
     """,
-    "censquant.export": "onnx_model page_model register_onnx_converters",
+    "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
         Contributions ExpectedFailures PartialDependence
         PermutationImportance contributions expected_failures partial_dependence

@@ -22,9 +22,24 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class PageModel:
-    """A fitted model as JSON, with the script that evaluates it in a web page."""
+    """A fitted model as JSON, with the script that evaluates it in a web page.
 
-    json: str  # the model as data. It has no characters that end a ``<script>`` element.
+    Parameters
+    ----------
+    json : str
+        The model as data. It has no characters that end a ``<script>`` element.
+
+    Examples
+    --------
+    >>> from censquant import CoxQuantileRegressor
+    >>> from censquant.datasets import make_norm_linear
+    >>> data = make_norm_linear(100, random_state=0)
+    >>> page = CoxQuantileRegressor().fit(data.X, data.y).to_javascript([0.5], times=[1.0])
+    >>> page.json[:10], page.n_bytes < 100_000
+    ('{"inputs":', True)
+    """
+
+    json: str
 
     @property
     def script(self) -> str:
@@ -38,24 +53,7 @@ class PageModel:
 
 
 def page_model(graph: Graph) -> PageModel:
-    """Return a graph as JSON for a web page.
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    model : PageModel
-
-    Examples
-    --------
-    >>> from censquant.export import Graph, page_model
-    >>> graph = Graph()
-    >>> graph.outputs["total"] = graph.numbers(2, ["a", "b"]).sum()
-    >>> '"columns":["a","b"]' in page_model(graph).json
-    True
-    """
+    """Return a graph as JSON for a web page."""
     described = {
         "inputs": {
             name: {"id": value.number, "kind": value.kind, "columns": graph.columns[name]}

@@ -236,25 +236,7 @@ def write_onnx(path: str | os.PathLike[str], graph: Graph, dtype: str = "float32
 
 
 def onnx_model(graph: Graph, dtype: str = "float32") -> Any:
-    """Return a graph as an ONNX model.
-
-    Parameters
-    ----------
-    graph : Graph
-    dtype : {"float32", "float64"}, default "float32"
-
-    Returns
-    -------
-    model : onnx.ModelProto
-
-    Examples
-    --------
-    >>> from censquant.export import Graph, onnx_model
-    >>> graph = Graph()
-    >>> graph.outputs["total"] = graph.numbers(2).sum()
-    >>> onnx_model(graph).graph.output[0].name
-    'total'
-    """
+    """Return a graph as an ONNX model."""
     onnx = onnx_package()
     writer = GraphNodes(graph, dtype)
     writer.write(list(graph.inputs), list(graph.outputs))
