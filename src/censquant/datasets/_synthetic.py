@@ -396,11 +396,13 @@ def make_lognorm(
 
     Parameters
     ----------
-    n_samples, random_state, censored, as_frame
+    n_samples, random_state, censored
         As in `make_norm_linear`.
     paper_text : bool
         Whether the target follows the law that the paper prints instead, with a standard deviation
         of x^2 on the logarithmic scale.
+    as_frame : bool
+        As in `make_norm_linear`.
 
     Returns
     -------
@@ -431,11 +433,13 @@ def make_norm_uniform(
 
     Parameters
     ----------
-    n_samples, random_state, censored, as_frame
+    n_samples, random_state, censored
         As in `make_norm_linear`.
     paper_text : bool
         Whether the target follows the law that the paper prints instead, which has no lower end:
         some targets are negative.
+    as_frame : bool
+        As in `make_norm_linear`.
 
     Returns
     -------
@@ -473,12 +477,14 @@ def make_norm_4d(
     offset : float, optional
         Moves the targets; by default so that the smallest of 10,000 is 1, as the paper's authors
         did again in every run, or the printed 6. A test set takes the offset of its training set.
-    random_state, censored, as_frame
+    random_state, censored
         As in `make_norm_linear`.
     paper_text : bool
         Whether the target follows the law that the paper prints instead:
         N(3 x0 + x1^2 - x2^2 + 2 sin(x2 x3) + 6, (x0^2 + 0.5)^2). The paper does not say which
         feature the standard deviation depends on; the first one is this package's reading.
+    as_frame : bool
+        As in `make_norm_linear`.
 
     Returns
     -------
@@ -525,10 +531,12 @@ def make_lognorm_8d(
         Number of rows.
     censoring : {"heavy", "medium", "light", "same"}
         Censoring time uniform on (0, 0.4), (0, 1) or (0, 3.5), or with the target's distribution.
-    random_state, censored, as_frame
+    random_state, censored
         As in `make_norm_linear`.
     paper_text : bool
         Changes nothing: the paper prints no coefficients, so there is no other law to draw from.
+    as_frame : bool
+        As in `make_norm_linear`.
 
     Returns
     -------

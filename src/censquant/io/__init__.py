@@ -1,5 +1,12 @@
 """Tables in files: read with the options they need, and predicted in pieces of bounded memory."""
 
+try:
+    import pyarrow as _pyarrow  # noqa: F401, ICN001
+except ImportError as error:
+    raise ImportError(
+        'censquant.io needs pyarrow. Install it with: pip install "censquant[cli]"'
+    ) from error
+
 from censquant.io._dataset import SurvivalBlocks
 from censquant.io._options import TableError, TextOptions
 from censquant.io._predict import PredictedDataset, PredictedFile, predict_dataset, predict_file

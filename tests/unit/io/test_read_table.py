@@ -4,6 +4,7 @@ import contextlib
 import errno
 import gzip
 import io
+import subprocess
 import sys
 import tracemalloc
 
@@ -309,3 +310,13 @@ def test_a_parquet_file_is_not_held_in_memory_while_it_is_read(tmp_path):
     reader.close()
     assert len(held) == 20
     assert max(held) + by_python < (tmp_path / "rows.parquet").stat().st_size / 2
+
+
+def test_without_pyarrow_the_import_says_what_to_install():
+    hidden = f"import sys; sys.path[:0] = {sys.path!r}; sys.modules['pyarrow'] = None\n"
+    done = subprocess.run(
+        [sys.executable, "-c", hidden + "import censquant.io"], capture_output=True, text=True
+    )
+    assert done.stderr.splitlines()[-1] == (
+        'ImportError: censquant.io needs pyarrow. Install it with: pip install "censquant[cli]"'
+    )
