@@ -460,8 +460,10 @@ def test_the_table_of_the_page_on_the_paper_is_that_of_the_results():
 SOURCES = [path for path in sorted(DOCS.rglob("*.md")) if "generated" not in path.parts]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
-def test_links_of_the_pages_exist(path):
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
-    own = [target for target in targets if not re.match(r"[a-z]+:", target)]
-    assert [target for target in own if not (path.parent / target).exists()] == []
+def test_links_of_the_pages_exist():
+    missing = {}
+    for path in SOURCES:
+        targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
+        own = [target for target in targets if not re.match(r"[a-z]+:", target)]
+        missing[path.name] = [target for target in own if not (path.parent / target).exists()]
+    assert not any(missing.values()), missing

@@ -23,8 +23,7 @@ def test_the_page_of_the_api_has_every_public_package():
     assert sorted(extension("api_pages").PARTS) == sorted([*MODULES, "censquant_bench"])
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_every_page_is_in_the_table_of_contents(path):
+def test_every_page_is_in_the_table_of_contents():
     listed = [
         entry
         for page in PAGES
@@ -33,8 +32,9 @@ def test_every_page_is_in_the_table_of_contents(path):
         )
         for entry in tree.splitlines()
     ]
-    name = str(path.relative_to(DOCS).with_suffix(""))
-    assert name == "index" or any(Path(name).match(entry) for entry in listed if entry)
+    names = [str(path.relative_to(DOCS).with_suffix("")) for path in PAGES]
+    left_out = [n for n in names if not any(Path(n).match(entry) for entry in listed if entry)]
+    assert left_out == ["index"]
 
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
