@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from censquant._engine.networks._combined import HeadedNetwork, LinearSkip
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, ShapeHead
 from censquant._engine.networks._dense import DenseNetwork
-from censquant._engine.networks._heads import ShapeHead
-from censquant._engine.objectives._distributions import shape_knots
 from censquant._engine.objectives._grid import Portnoy
+from censquant._engine.objectives._likelihoods import shape_knots
 from censquant._engine.training._rows import Rows
 
 TAUS = (0.25, 0.5, 0.75)

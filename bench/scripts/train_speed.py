@@ -20,12 +20,10 @@ import numpy as np
 import torch
 from numba import njit
 
-from censquant._engine.networks._combined import HeadedNetwork, LinearSkip
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, ShapeHead
 from censquant._engine.networks._dense import DenseNetwork
-from censquant._engine.networks._heads import ShapeHead
-from censquant._engine.objectives._distributions import shape_knots
 from censquant._engine.objectives._grid import Portnoy
-from censquant._engine.objectives._likelihoods import ShapeLikelihood
+from censquant._engine.objectives._likelihoods import ShapeLikelihood, shape_knots
 from censquant._engine.training._loop import TrainingConfig, train
 from censquant._engine.training._parallel import side_by_side
 from censquant._engine.training._rows import Rows

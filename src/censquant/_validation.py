@@ -1,10 +1,12 @@
-"""Checks of plain parameters, each with the one sentence a user needs."""
+"""Checks of arguments, and generators made of seeds."""
 
 import difflib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar
+
+import numpy as np
 
 Entry = TypeVar("Entry")
 
@@ -91,3 +93,25 @@ def check_n_jobs(value: Any) -> None:
     """Refuse a number of threads that scikit-learn would not take either."""
     if value is not None and check_integer("n_jobs", value, minimum=-(2**31)) == 0:
         raise ValueError("n_jobs must be None or an integer other than 0, got 0.")
+
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+"""What a user may pass as ``random_state``."""
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Return the source of all randomness of a fit; a generator is drawn from once."""
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
+    return np.random.SeedSequence(check_integer("random_state", random_state, minimum=0))
+
+
+def generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:
+    """Return the generator that is meant; one that is passed is used itself and moves on."""
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        return random_state
+    return np.random.default_rng(seed_sequence(random_state))

@@ -25,7 +25,6 @@ LAYERS = (
         "_leaks",
         "_plugins",
         "_progress",
-        "_seeds",
         "_typing",
         "_units",
         "_validation",

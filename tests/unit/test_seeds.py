@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from censquant._seeds import generator, seed_sequence
+from censquant._validation import generator, seed_sequence
 
 
 def test_an_integer_means_numpys_own_generator_of_that_seed():

@@ -16,8 +16,7 @@ from censquant.adapters._libraries import (
     accepts,
 )
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles
-from censquant.quantiles._interpolation import sorted_rows
+from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles, sorted_rows
 from censquant.survival._columns import read_numbers
 
 # The first that recognises a model reads it: the last one knows a model by a single method.

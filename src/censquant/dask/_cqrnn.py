@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from censquant._seeds import seed_sequence
+from censquant._validation import seed_sequence
 from censquant.dask._base import DaskRegressor
 from censquant.dask._cluster import Session
 from censquant.dask._fit import ClusterFit, check_checkpoint_dir

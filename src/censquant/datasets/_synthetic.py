@@ -11,9 +11,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._seeds import RandomState, generator
 from censquant._typing import Floats
-from censquant._validation import check_choice, check_flag, check_number
+from censquant._validation import RandomState, check_choice, check_flag, check_number, generator
 from censquant.datasets._info import CatalogueEntry, DatasetInfo, to_frame
 from censquant.datasets._recipes import RECIPES, Law, Recipe, draw, quantiles_at, shifted
 from censquant.quantiles._grid import check_levels

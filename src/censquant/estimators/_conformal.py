@@ -22,10 +22,15 @@ from censquant._calibration._rules import (
 from censquant._frames import labelled
 from censquant._rows._features import feature_names
 from censquant._rows._fit_data import FitData, default_times
-from censquant._seeds import seed_sequence
 from censquant._storage._codec import Reader, Writer
 from censquant._typing import Floats
-from censquant._validation import check_choice, check_flag, check_n_jobs, check_number
+from censquant._validation import (
+    check_choice,
+    check_flag,
+    check_n_jobs,
+    check_number,
+    seed_sequence,
+)
 from censquant._warn import warn_user
 from censquant.estimators._adapted import adapt
 from censquant.estimators._base import BaseQuantileRegressor

@@ -15,11 +15,10 @@ from censquant._rows._features import (
     warn_of_constant_features,
 )
 from censquant._rows._fit_data import FitData
-from censquant._seeds import seed_sequence
 from censquant._storage._codec import Reader, Writer
 from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
 from censquant._typing import Floats
-from censquant._validation import check_choice
+from censquant._validation import check_choice, seed_sequence
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from censquant._typing import Floats
 from censquant.export._graph import Value, count_in_rows
 from censquant.quantiles._distribution_curve import TailLimit
-from censquant.quantiles._grid import check_levels
-from censquant.quantiles._interpolation import same_level_only, tail_log
+from censquant.quantiles._grid import check_levels, same_level_only, tail_log
 
 
 class GraphDistribution(Protocol):

@@ -11,12 +11,12 @@ import numpy as np
 
 from censquant._engine._families import STANDARD
 from censquant._engine.losses._likelihoods import LARGEST_LOG, SMALLEST_SCALE
-from censquant._engine.objectives._distributions import shape_knots
 from censquant._engine.objectives._likelihoods import (
     AsymmetricLaplaceLikelihood,
     LocationScaleLikelihood,
     ParameterBounds,
     ShapeLikelihood,
+    shape_knots,
 )
 from censquant._typing import Floats
 from censquant.export._graph import Value, count_in_rows, interpolate, mean_of

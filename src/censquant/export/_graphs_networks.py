@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, StackedNetwork
+from censquant._engine.networks._combined import (
+    SMALLEST_GAP,
+    HeadedNetwork,
+    IncreasingHead,
+    LinearSkip,
+    ShapeHead,
+    StackedNetwork,
+)
 from censquant._engine.networks._dense import DenseNetwork
-from censquant._engine.networks._heads import SMALLEST_GAP, IncreasingHead, ShapeHead
 from censquant._engine.networks._kernels import SOFTPLUS_ONE
 from censquant._typing import Floats
 from censquant.export._graph import Value, mean_of

@@ -11,9 +11,8 @@ import numpy as np
 
 from censquant._frames import pandas_for
 from censquant._progress import Bar
-from censquant._seeds import seed_sequence
 from censquant._typing import Floats
-from censquant._validation import check_integer, check_number
+from censquant._validation import check_integer, check_number, seed_sequence
 from censquant.adapters import predict_quantiles_of
 from censquant.inspection._table import FeatureTable, Places
 

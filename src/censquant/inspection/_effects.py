@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._frames import pandas_for
 from censquant._progress import Bar
-from censquant._seeds import seed_sequence
 from censquant._typing import Floats
-from censquant._validation import check_integer
+from censquant._validation import check_integer, seed_sequence
 from censquant.adapters._predictions import adapted_curve, is_left_censored
 from censquant.inspection._table import FeatureTable, taken
 from censquant.metrics import get_scorer

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 
 from censquant._frames import html_table, pandas_for
 from censquant._progress import Bar
-from censquant._seeds import seed_sequence
 from censquant._typing import Floats
-from censquant._validation import check_integer
+from censquant._validation import check_integer, seed_sequence
 from censquant.adapters._predictions import (
     adapted_curve,
     final_model,

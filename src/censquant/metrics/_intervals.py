@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._seeds import seed_sequence
 from censquant._typing import Floats
-from censquant._validation import check_integer, check_n_jobs, check_number
+from censquant._validation import check_integer, check_n_jobs, check_number, seed_sequence
 from censquant.adapters import predict_quantiles_of, survival_of
 from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.exceptions import TruncationWarning

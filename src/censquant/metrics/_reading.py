@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
 from censquant.exceptions import TruncationWarning
-from censquant.quantiles._grid import check_quantiles
-from censquant.quantiles._interpolation import sorted_rows
+from censquant.quantiles._grid import check_quantiles, sorted_rows
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier, read_target
 from censquant.survival._columns import as_array, read_numbers, read_weights, refuse_nan
 

@@ -20,8 +20,7 @@ from censquant.adapters._predictions import (
 from censquant.metrics._brier import default_brier_times
 from censquant.metrics._reading import Mirror, censored_at, warn_truncated
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._grid import DEFAULT_QUANTILES
-from censquant.quantiles._interpolation import sorted_rows
+from censquant.quantiles._grid import DEFAULT_QUANTILES, sorted_rows
 from censquant.survival import Target, read_target
 from censquant.survival._columns import read_weights
 from censquant.survival._kaplan_meier import default_horizon

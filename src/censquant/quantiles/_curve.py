@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
-from censquant.quantiles._grid import check_levels, check_quantiles
-from censquant.quantiles._interpolation import (
+from censquant.quantiles._grid import (
+    check_levels,
+    check_quantiles,
     crossed,
     levels_of,
     quantiles_of,

@@ -9,7 +9,7 @@ import numpy as np
 
 from censquant._typing import Floats
 from censquant.quantiles._curve import QuantileCurve
-from censquant.quantiles._interpolation import levels_of
+from censquant.quantiles._grid import levels_of
 
 if TYPE_CHECKING:
     from censquant.export._graph import Graph, Value

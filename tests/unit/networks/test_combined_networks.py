@@ -5,9 +5,13 @@ import pickle
 import numpy as np
 import pytest
 
-from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, StackedNetwork
+from censquant._engine.networks._combined import (
+    HeadedNetwork,
+    IncreasingHead,
+    LinearSkip,
+    StackedNetwork,
+)
 from censquant._engine.networks._dense import DenseNetwork
-from censquant._engine.networks._heads import IncreasingHead
 from censquant._engine.objectives._grid import Portnoy
 from censquant._engine.training._loop import TrainingConfig, train
 from toys import censored_rows, shape_head

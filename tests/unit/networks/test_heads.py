@@ -9,9 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from censquant._engine.networks._combined import HeadedNetwork, LinearSkip
+from censquant._engine.networks._combined import (
+    HeadedNetwork,
+    IncreasingHead,
+    LinearSkip,
+    ShapeHead,
+)
 from censquant._engine.networks._dense import DenseNetwork
-from censquant._engine.networks._heads import IncreasingHead, ShapeHead
 from toys import shape_head
 
 DTYPES = {np.float64: 1e-6, np.float32: 1e-5}

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gumbel_l, gumbel_r, norm
 
-from censquant._engine.objectives._distributions import (
+from censquant._engine.objectives._likelihoods import (
     LocationScaleDistribution,
     ShapeDistribution,
+    ShapeLikelihood,
     average_of,
     shape_knots,
 )
-from censquant._engine.objectives._likelihoods import ShapeLikelihood
 from censquant.quantiles._distribution_curve import DistributionCurve
 from censquant.quantiles._grid import even_grid
 from toys import censored_rows

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 import torch
 
-from censquant._engine.networks._combined import HeadedNetwork
+from censquant._engine.networks._combined import HeadedNetwork, IncreasingHead
 from censquant._engine.networks._dense import DenseNetwork
-from censquant._engine.networks._heads import IncreasingHead
 from censquant._engine.objectives._grid import Pinball, WeightedPinball
 from censquant._engine.objectives._likelihoods import ShapeLikelihood
 from censquant._engine.training._checkpoint import Checkpoint

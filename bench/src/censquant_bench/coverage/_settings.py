@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._seeds import RandomState, generator
 from censquant._typing import Floats
+from censquant._validation import RandomState, generator
 from censquant.quantiles._grid import check_levels
 from censquant.survival import Surv
 

@@ -7,9 +7,8 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._seeds import RandomState, generator
 from censquant._typing import Floats
-from censquant._validation import check_number
+from censquant._validation import RandomState, check_number, generator
 from censquant.datasets._censoring import Censored, censored_target, read_observed
 from censquant.survival._columns import read_numbers
 

@@ -8,8 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._seeds import RandomState, generator
-from censquant._validation import check_choice
+from censquant._validation import RandomState, check_choice, generator
 from censquant.datasets._info import CatalogueEntry, DataFile, RealData, downloaded, hand_out
 from censquant.datasets._store import locate
 from censquant.survival import Surv

@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._seeds import seed_sequence
 from censquant._typing import Floats
+from censquant._validation import seed_sequence
 from censquant.adapters import quantiles_from_survival
-from censquant.quantiles._grid import check_quantiles
-from censquant.quantiles._interpolation import sorted_rows
+from censquant.quantiles._grid import check_quantiles, sorted_rows
 from censquant.survival import Target, read_target
 from censquant.survival._target import require_events
 

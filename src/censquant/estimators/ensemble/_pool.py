@@ -19,18 +19,20 @@ from censquant._rows._features import (
     warn_of_constant_features,
 )
 from censquant._rows._fit_data import FitData
-from censquant._seeds import seed_sequence
 from censquant._storage._codec import Reader, Writer
 from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
 from censquant._typing import Floats
-from censquant._validation import check_choice, check_n_jobs
+from censquant._validation import check_choice, check_n_jobs, seed_sequence
 from censquant._warn import warn_user
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.ensemble._candidates import (
     MOST_COMPARED,
+    BrierScore,
     Candidate,
     CrossFit,
+    Prior,
     is_refitted,
+    shrunk_weights,
 )
 from censquant.estimators.ensemble._files import read_pool, store_pool
 from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Mixture, predict_mean
@@ -41,7 +43,6 @@ from censquant.estimators.ensemble._table import (
     PoolSummary,
     table_of,
 )
-from censquant.estimators.ensemble._weights import BrierScore, Prior, shrunk_weights
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._split_fit import check_splittable
 from censquant.exceptions import CalibrationWarning, FewEventsWarning

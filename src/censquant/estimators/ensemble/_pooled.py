@@ -10,9 +10,9 @@ from censquant._rows._features import feature_names
 from censquant._rows._fit_data import FitData
 from censquant.estimators._adapted import AdaptedModel
 from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators.ensemble._candidates import LikelihoodPrior, Prior, read_prior
 from censquant.estimators.ensemble._pool import Pool, read_plain_features
 from censquant.estimators.ensemble._table import POOL
-from censquant.estimators.ensemble._weights import LikelihoodPrior, Prior, read_prior
 
 
 class PooledQuantileRegressor(Pool):

@@ -20,9 +20,9 @@ from censquant.estimators._base import Ends
 from censquant.estimators._boosted import BoostedQuantileRegressor
 from censquant.estimators._cox import CoxQuantileRegressor
 from censquant.estimators._forest import CensoredQuantileForest
+from censquant.estimators.ensemble._candidates import LikelihoodPrior, Prior
 from censquant.estimators.ensemble._pool import Pool, read_plain_features
 from censquant.estimators.ensemble._pooled import checked_estimators
-from censquant.estimators.ensemble._weights import LikelihoodPrior, Prior
 from censquant.estimators.neural._shape import ShapeNN
 from censquant.exceptions import FewEventsWarning
 from censquant.export._graph import Graph, Value

@@ -18,9 +18,8 @@ from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target
 
 if TYPE_CHECKING:
-    from censquant.estimators.ensemble._candidates import Candidate
+    from censquant.estimators.ensemble._candidates import BrierScore, Candidate
     from censquant.estimators.ensemble._pool import Pool
-    from censquant.estimators.ensemble._weights import BrierScore
 
 POOL = "pool"
 """Name of the row that has the scores of all candidates together."""

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from censquant._frames import pandas_for
 from censquant._rows._features import check_features, dense, feature_names, refuse_overflow
 from censquant._rows._fit_data import FitData
-from censquant._seeds import seed_sequence
 from censquant._storage._codec import (
     Array,
     Entry,
@@ -29,6 +28,7 @@ from censquant._validation import (
     check_integer,
     check_n_jobs,
     check_number,
+    seed_sequence,
 )
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.linear._design import DistinctRows

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, StackedNetwork
+from censquant._engine.networks._combined import (
+    HeadedNetwork,
+    IncreasingHead,
+    LinearSkip,
+    ShapeHead,
+    StackedNetwork,
+)
 from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
-from censquant._engine.networks._heads import IncreasingHead, ShapeHead
 from censquant._engine.networks._network import Network
 from censquant._storage._codec import (
     Array,
@@ -26,8 +31,7 @@ from censquant._storage._codec import (
 )
 from censquant._storage._parts import Arrays, expect
 from censquant._validation import check_choice, check_integer, check_number, check_sizes
-from censquant.estimators.neural._preparation import FeatureScale
-from censquant.estimators.neural._trained_model import TrainedModel
+from censquant.estimators.neural._trained_model import FeatureScale, TrainedModel
 from censquant.exceptions import ModelFileError
 
 if TYPE_CHECKING:

@@ -34,16 +34,14 @@ from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed,
 from censquant._typing import Floats
 from censquant.estimators._base import BaseQuantileRegressor, CurveGraph
 from censquant.estimators.neural._network_files import read_networks, store_networks
-from censquant.estimators.neural._preparation import (
+from censquant.estimators.neural._trained_model import (
     FeatureScale,
     FitPlan,
-    scaled_rows,
-    targets_only,
-)
-from censquant.estimators.neural._trained_model import (
     TrainedModel,
     ensemble_curve,
     ensemble_raw_quantiles,
+    scaled_rows,
+    targets_only,
 )
 from censquant.estimators.neural._training import (
     SHOWN_ROWS,

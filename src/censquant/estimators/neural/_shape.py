@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._engine._families import FAMILIES
-from censquant._engine.networks._combined import HeadedNetwork, LinearSkip
+from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, ShapeHead
 from censquant._engine.networks._dense import DenseNetwork
-from censquant._engine.networks._heads import ShapeHead
-from censquant._engine.objectives._distributions import shape_knots
-from censquant._engine.objectives._likelihoods import ShapeLikelihood
+from censquant._engine.objectives._likelihoods import ShapeLikelihood, shape_knots
 from censquant._engine.training._loop import Objective, TrainingConfig, WarmupCosine
 from censquant._engine.training._rows import RowSource
 from censquant._rows._features import dense

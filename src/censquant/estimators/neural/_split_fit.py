@@ -18,12 +18,12 @@ from censquant._rows._features import (
     feature_names,
     warn_of_constant_features,
 )
-from censquant._seeds import seed_sequence
 from censquant._trees._follow_up import FollowUp
 from censquant._typing import Floats
+from censquant._validation import seed_sequence
 from censquant.estimators.neural._cqrnn import CQRNN
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.estimators.neural._preparation import FeatureScale
+from censquant.estimators.neural._trained_model import FeatureScale
 from censquant.estimators.neural._training import History, warn_of_failed_training
 from censquant.survival import Target
 from censquant.survival._transform import TimeTransform

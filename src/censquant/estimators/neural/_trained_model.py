@@ -1,21 +1,157 @@
-"""One trained network with everything that leads from features to times."""
+"""Rows prepared for a network, and the network that was trained on them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from censquant._engine.networks._network import Network, State
-from censquant._engine.objectives._distributions import FormulaDistribution, average_of
+from censquant._engine.objectives._likelihoods import FormulaDistribution, average_of
 from censquant._engine.training._loop import Objective
+from censquant._engine.training._rows import Rows
 from censquant._rows._features import refuse_overflow
+from censquant._rows._fit_data import order_by_content
 from censquant._typing import Floats
-from censquant.estimators.neural._preparation import FeatureScale
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._distribution_curve import DistributionCurve
 from censquant.survival._transform import TimeTransform
+
+# A spread below this share of the values' size is rounding: the feature is constant.
+_NO_SPREAD = 1e-10
+# What a constant feature is divided by: nothing was learned of it, so that no other value that it
+# has later may change a prediction, whatever its unit.
+_NO_INFLUENCE = 1e200
+_STEPS_IN_ONE = 2.0**20
+_BLOCK_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class FeatureScale:
+    """Centre and scale of features; by default none."""
+
+    center: Floats | None = None
+    scale: Floats | float = 1.0
+
+    @classmethod
+    def fit(
+        cls, x: NDArray[Any], weight: Floats, order: NDArray[np.intp] | None = None
+    ) -> "FeatureScale":
+        """Take weighted mean and standard deviation of each feature, of rows in an ``order``.
+
+        A constant feature is 0, whatever its value. Samples that are images or sequences have one
+        mean and one standard deviation in all, so that their parts stay comparable.
+        """
+        if x.ndim > 2:
+            x = (x if order is None else x[order]).astype(np.float64, copy=False)
+            share = weight / weight.sum()
+            axes = tuple(range(1, x.ndim))
+            center = np.atleast_1d(share @ x.mean(axis=axes))
+            variance = np.atleast_1d(share @ ((x - center) ** 2).mean(axis=axes))
+        else:
+            total = weight.sum()
+            center = _weighted_sum(x, weight, order) / total
+            variance = _weighted_sum(x, weight, order, around=center) / total
+        return cls.of_moments(center, variance)
+
+    @classmethod
+    def of_moments(cls, center: Floats, variance: Floats) -> "FeatureScale":
+        """Take means and variances that are known; a constant feature is 0, whatever its value."""
+        scale = np.sqrt(variance)
+        scale[scale <= _NO_SPREAD * np.abs(center)] = _NO_INFLUENCE
+        return cls(center, scale)
+
+    def apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return the scaled features."""
+        if self.center is None:
+            return x
+        return (x - self.center) / self.scale
+
+    def undo(self, scaled: NDArray[Any]) -> Floats:
+        """Return features as they were before :meth:`apply`."""
+        plain = scaled.astype(np.float64)
+        return plain if self.center is None else plain * self.scale + self.center
+
+
+def _weighted_sum(
+    x: NDArray[Any],
+    weight: Floats,
+    order: NDArray[np.intp] | None,
+    around: Floats | None = None,
+) -> Floats:
+    """Return the weighted sum of each column, or of its squared distances from a value."""
+    sums: Floats = np.zeros((0, x.shape[1]))
+    n_rows = len(weight)
+    # A single column is added up in pairs, several one row after the other: with these, blocks of
+    # any size give the same sums.
+    size = _BLOCK_ROWS if x.shape[1] > 1 else n_rows
+    for start in range(0, n_rows, size):
+        rows = slice(start, start + size)
+        part = (x[rows] if order is None else x[order[rows]]).astype(np.float64, copy=False)
+        part = part if around is None else (part - around) ** 2
+        weighted = part * weight[rows, None]
+        sums = np.concatenate((sums, weighted)).sum(axis=0, keepdims=True)
+    return np.asarray(sums[0])
+
+
+@dataclass(frozen=True, eq=False)
+class FitPlan:
+    """What is known before the training: levels, units, objective and ranges of the data."""
+
+    taus: Floats
+    transform: TimeTransform
+    objective: Objective
+    scale: FeatureScale
+    feature_range: Floats | None  # None for samples that are no rows of a table
+    follow_up: tuple[float, float]
+    horizon: float
+    unique_times: Floats
+
+    @property
+    def inner_levels(self) -> tuple[float, ...]:
+        """The levels in model units."""
+        return tuple(self.transform.levels(self.taus).tolist())
+
+
+def scaled_rows(
+    features: NDArray[Any], order: NDArray[np.intp], scale: FeatureScale, targets: Rows
+) -> Rows:
+    """Return the rows of a training, in an order that does not depend on the user's units.
+
+    Training shuffles rows by their position, so the position decides what is learned. Scaled
+    features are computed twice, for the order and for the rows in it, so that they are never in
+    memory twice.
+    """
+
+    def scaled(rows: slice) -> NDArray[Any]:
+        return scale.apply(features[order[rows]]).astype(np.float32, copy=False)
+
+    # Steps far larger than the rounding that another unit causes, and far smaller than the data's.
+    def steps(rows: slice) -> list[NDArray[Any]]:
+        columns = [scaled(rows), *(column[rows] for column in targets.arrays()[1:])]
+        return [np.rint(column.astype(np.float64) * _STEPS_IN_ONE) for column in columns]
+
+    places = order_by_content(len(order), steps)
+    targets = targets.take(places)
+    order[:] = order[places]
+    del places
+    x = np.empty((len(order), *features.shape[1:]), np.float32)
+    for start in range(0, len(order), _BLOCK_ROWS):
+        block = slice(start, start + _BLOCK_ROWS)
+        x[block] = scaled(block)
+    return replace(targets, x=x)
+
+
+def targets_only(
+    time: Floats,
+    event: NDArray[np.bool_],
+    weight: Floats,
+    limit: Floats | None = None,
+) -> Rows:
+    """Return rows without features."""
+    nothing = np.zeros((len(time), 0), np.float32)
+    return Rows.from_arrays(nothing, time=time, event=event, weight=weight, limit=limit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from censquant._engine.networks._combined import HeadedNetwork
+from censquant._engine.networks._combined import HeadedNetwork, IncreasingHead
 from censquant._engine.networks._dense import ACTIVATIONS, DenseNetwork
-from censquant._engine.networks._heads import IncreasingHead
 from censquant._engine.networks._network import Network
 from censquant._engine.training._checkpoint import Checkpoint
 from censquant._engine.training._loop import Callback, Objective, TrainingConfig
 from censquant._engine.training._parallel import side_by_side
 from censquant._engine.training._rows import Rows, RowSource
-from censquant._seeds import seed_sequence
 from censquant._trees._bins import stride
 from censquant._trees._follow_up import FollowUp
 from censquant._validation import (
@@ -28,6 +26,7 @@ from censquant._validation import (
     check_n_jobs,
     check_number,
     check_sizes,
+    seed_sequence,
 )
 from censquant.estimators.neural._trained_model import ensemble_curve
 from censquant.quantiles._grid import check_quantiles

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.estimators.ensemble._mixture import LEVELS
-from censquant.estimators.ensemble._weights import (
+from censquant.estimators.ensemble._candidates import (
     BrierScore,
     LikelihoodPrior,
     Quadratic,
     read_prior,
     shrunk_weights,
 )
+from censquant.estimators.ensemble._mixture import LEVELS
 from censquant.metrics import brier_score
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target

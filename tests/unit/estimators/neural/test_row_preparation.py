@@ -16,7 +16,7 @@ from censquant._rows._fit_data import (
     copies_of,
 )
 from censquant.estimators.neural._cqrnn import push_limit, read_y_star, y_star_factor
-from censquant.estimators.neural._preparation import (
+from censquant.estimators.neural._trained_model import (
     FeatureScale,
     scaled_rows,
     targets_only,

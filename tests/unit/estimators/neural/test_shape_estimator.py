@@ -9,7 +9,7 @@ from scipy.stats import gumbel_l, norm
 
 import censquant
 from censquant import CQRNN, ShapeNN
-from censquant._engine.networks._heads import ShapeHead
+from censquant._engine.networks._combined import ShapeHead
 from censquant._engine.training._checkpoint import Checkpoint
 from censquant._files import read_arrays
 from censquant.datasets import make_lognorm, make_norm_4d, make_norm_linear, make_weibull
