@@ -1,9 +1,10 @@
-"""The encoder: what each column of a table becomes, as it was decided in the fit."""
+"""The encoder: what each column of a table becomes, decided once and stored as data."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,9 +14,11 @@ from censquant._leaks import FEWEST_ROWS, Outcome, are_row_numbers
 from censquant._rows._columns import Categories, Column, Numbers, Table, UnusableColumnError
 from censquant._rows._features import close_name, listed, non_finite, warn_of_leaks
 from censquant._rows._fit_data import copies_of
+from censquant._storage._codec import Array, check_arrays
+from censquant._storage._parts import Part, expect
 from censquant._typing import Floats
 from censquant._warn import warn_user
-from censquant.exceptions import ExtrapolationWarning, FeatureWarning
+from censquant.exceptions import ExtrapolationWarning, FeatureWarning, ModelFileError
 from censquant.survival._target import Target
 
 Found = TypeVar("Found")
@@ -534,3 +537,89 @@ def unusable_columns(kind: str, names: Sequence[str]) -> Exception:
         f"Each value of this argument must be a string or a number, got {kind} in the columns "
         f"{columns} of X: convert it, or spread what it holds over columns of its own."
     )
+
+
+_CLASS = "FrameEncoder"
+_NO_RULE, _CATEGORY = 0, 1
+_NUMBER = {2: (True, False), 3: (False, True), 4: (True, True)}  # has_value, has_missing
+_CODE = {flags: code for code, flags in _NUMBER.items()}
+
+
+def encoder_part(encoder: FrameEncoder) -> Part:
+    """Return the encoder as data; the names of the columns are those of its estimator.
+
+    Its arrays have a code and a median per column. Levels are listed by the place of their column.
+    """
+    kinds = np.array([_kind(rule) for rule in encoder.rules], dtype=np.uint8)
+    medians = [rule.median if isinstance(rule, NumberRule) else 0.0 for rule in encoder.rules]
+    entries = {
+        str(place): {
+            "levels": list(rule.levels),
+            "rare": rule.has_rare,
+            "missing": rule.has_missing,
+        }
+        for place, rule in enumerate(encoder.rules)
+        if isinstance(rule, CategoryRule)
+    }
+    said = []
+    if (kinds >= min(_NUMBER)).any():
+        said.append("median of each numeric feature and whether it had missing values")
+    if entries:
+        said.append("levels of each categorical feature (at most 30) and whether it had others")
+    return Part(
+        _CLASS,
+        {},
+        {"categories": entries},
+        {"kinds": kinds, "medians": np.array(medians, dtype=np.float64)},
+        contents=tuple(said),
+    )
+
+
+def restored_encoder(part: Part, names: Sequence[str]) -> FrameEncoder:
+    """Return the encoder that :func:`encoder_part` made a part of."""
+    if part.class_name != _CLASS or part.parameters or part.parts or not part.fitted:
+        raise ModelFileError("holds something else in the place of its encoder of columns.")
+    shape = (len(names),)
+    check_arrays(part.arrays, {"kinds": Array("u1", shape), "medians": Array("f8", shape)})
+    kinds = part.arrays["kinds"].tolist()
+    medians = part.arrays["medians"].tolist()
+    entries = dict(expect("categories", part.description["categories"], dict))
+    if set(part.description) != {"categories"}:
+        raise ModelFileError("describes more of its encoder of columns than there is.")
+    rules: list[Rule | None] = []
+    for place, (kind, median) in enumerate(zip(kinds, medians, strict=True)):
+        if kind in _NUMBER:
+            rules.append(NumberRule(median, *_NUMBER[kind]))
+        elif kind == _CATEGORY:
+            rules.append(_restored_category(entries.pop(str(place))))
+        elif kind == _NO_RULE:
+            rules.append(None)
+        else:
+            raise ModelFileError(f"has a column of an unknown kind: {kind}.")
+    if entries:
+        raise ModelFileError("has levels of columns that are not categories.")
+    return FrameEncoder(tuple(names), tuple(rules))
+
+
+def _kind(rule: Rule | None) -> int:
+    if isinstance(rule, NumberRule):
+        return _CODE[rule.has_value, rule.has_missing]
+    return _NO_RULE if rule is None else _CATEGORY
+
+
+def _restored_category(entry: Any) -> CategoryRule:
+    if set(expect("categories", entry, dict)) != {"levels", "rare", "missing"}:
+        raise ModelFileError("does not describe a category by its levels.")
+    levels = [expect("level", level, str) for level in expect("levels", entry["levels"], list)]
+    if len(levels) > MOST_LEVELS or any(a >= b for a, b in pairwise(levels)):
+        raise ModelFileError(
+            f"must hold at most {MOST_LEVELS} distinct and sorted levels of each category."
+        )
+    rule = CategoryRule(
+        tuple(levels),
+        expect("rare", entry["rare"], bool),
+        expect("missing", entry["missing"], bool),
+    )
+    if not rule.names(""):
+        raise ModelFileError("has a category without levels.")
+    return rule

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from censquant._files import write_arrays
-from censquant._rows._encoder import FrameEncoder
-from censquant._rows._encoder_files import encoder_part, restored_encoder
+from censquant._rows._encoder import FrameEncoder, encoder_part, restored_encoder
 from censquant._storage._parts import Part
 from censquant._storage._persistence import open_file
 from censquant.exceptions import ExtrapolationWarning, FeatureWarning, ModelFileError
