@@ -340,3 +340,9 @@ def test_a_row_censored_at_the_end_counts_there_and_has_a_finite_slope():
     value, slopes = penalty(np.array([1.0, 1.0]), np.array([False, True]))
     assert value == pytest.approx(0.95, abs=1e-6)
     assert np.isfinite(slopes).all()
+
+
+def test_an_event_at_its_location_has_the_derivative_of_the_left_side():
+    output = np.array([[0.0, 0.0, np.log(2.0)]])
+    _, gradient = laplace(output, np.zeros(1), np.array([True]), np.ones(1))
+    assert gradient[0, 0] == pytest.approx(np.sqrt(2.0) / 2.0)
