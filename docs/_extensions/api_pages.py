@@ -26,10 +26,9 @@ PARTS = {
 }
 
 
-def exported(part):
-    """Names of a part, without those that the package itself offers too."""
-    above = {"__version__", *(importlib.import_module("censquant").__all__ if "." in part else ())}
-    return [name for name in importlib.import_module(part).__all__ if name not in above]
+def exported(part, shown):
+    """Names of a part, without those that stand under another part already."""
+    return [name for name in importlib.import_module(part).__all__ if name not in shown]
 
 
 def has_page(value):
@@ -40,12 +39,14 @@ def has_page(value):
 def make_page(app, config):
     """Write the page before Sphinx looks for its sources."""
     lines = ["API", "===", "", "Everything that the packages export, by package.", ""]
+    shown = {"__version__"}
     for part, title in PARTS.items():
         heading = f"{title} (``{part}``)"
         module = importlib.import_module(part)
         lines += [heading, "-" * len(heading), "", module.__doc__.strip().splitlines()[0], ""]
         lines += [f".. currentmodule:: {part}", "", ".. autosummary::", "   :toctree: names", ""]
-        names = exported(part)
+        names = exported(part, shown)
+        shown.update(names)
         lines += [f"   {name}" for name in names if has_page(getattr(module, name))]
         others = [f"``{name}``" for name in names if not has_page(getattr(module, name))]
         lines += ["", f"Constants and types: {', '.join(others)}."] if others else []

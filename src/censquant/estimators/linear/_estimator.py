@@ -78,7 +78,7 @@ _STORED: Fields = {
 
 
 class LinearQuantileRegressor(BaseQuantileRegressor):
-    """Censored quantile regression with quantiles that are linear in the features.
+    """Censored quantile regression (CQR) with quantiles that are linear in the features.
 
     Every level has its own coefficients, so that a feature may shift early times and not late
     ones. Nothing is assumed about the distribution. All methods solve linear programmes:
