@@ -115,15 +115,19 @@ _RENAMED = {
 }
 
 
+def _renamed(name: str) -> Any:
+    """Return what an old name stands for, with a warning on the line that used it."""
+    warnings.warn(
+        f"censquant.{name} is now censquant.{_RENAMED[name]}; the old name goes with version 0.3.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return __getattr__(_RENAMED[name])
+
+
 def __getattr__(name: str) -> Any:
     if name in _RENAMED:
-        warnings.warn(
-            f"censquant.{name} is now censquant.{_RENAMED[name]}; the old name goes with "
-            "version 0.3.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return __getattr__(_RENAMED[name])
+        return _renamed(name)
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _SUBPACKAGES:

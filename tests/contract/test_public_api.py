@@ -166,5 +166,7 @@ def test_a_lazy_name_is_looked_up_once():
     ],
 )
 def test_names_of_the_first_version_warn_and_lead_to_the_new_ones(old, new):
-    with pytest.warns(FutureWarning, match=f"^censquant.{old} is now censquant.{new}"):
-        assert getattr(censquant, old) is getattr(censquant, new)
+    for home in (censquant, censquant.estimators):
+        with pytest.warns(FutureWarning, match=f"^censquant.{old} is now censquant.{new}") as found:
+            assert getattr(home, old) is getattr(censquant, new)
+        assert found[0].filename == __file__

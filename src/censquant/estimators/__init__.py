@@ -1,5 +1,8 @@
 """Estimators with scikit-learn's API: one base class, and a folder per kind of model."""
 
+from typing import Any
+
+import censquant
 from censquant._storage._persistence import load_model, load_notes
 from censquant.estimators._adapted import AdaptedModel, adapt
 from censquant.estimators._base import BaseQuantileRegressor
@@ -49,3 +52,9 @@ __all__ = [
     "load_notes",
     "make_quantile_pipeline",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in censquant._RENAMED:
+        return censquant._renamed(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
