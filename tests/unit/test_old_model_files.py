@@ -5,6 +5,7 @@ of GBSG2, and what version 0.1 predicted for the first four.
 """
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,7 @@ def test_a_file_of_version_0_1_is_written_again_as_it_was(name, tmp_path):
     (header, arrays), (new_header, new_arrays) = (read_arrays(each, "model") for each in (old, new))
     for each in (header, new_header):
         del each["digest"], each["censquant"]
-    assert json.dumps(new_header, sort_keys=True) == renamed(json.dumps(header, sort_keys=True))
+    assert comparable(new_header) == comparable(header)
     assert {k: (v.dtype, v.shape) for k, v in new_arrays.items()} == {
         k: (v.dtype, v.shape) for k, v in arrays.items()
     }
@@ -59,5 +60,7 @@ def test_a_file_of_version_0_1_is_written_again_as_it_was(name, tmp_path):
         np.testing.assert_array_equal(new_arrays[key], array, err_msg=key)
 
 
-def renamed(header):
-    return header.replace('"LinearCQR"', '"LinearQuantileRegressor"')
+def comparable(header):
+    """Return a header as text, without the version of scikit-learn and with present names."""
+    text = json.dumps(header, sort_keys=True).replace('"LinearCQR"', '"LinearQuantileRegressor"')
+    return re.sub(r'learn": "[^"]+"', 'learn": ""', text)
