@@ -88,7 +88,7 @@ def _cache_dir(path: str | None) -> Iterator[None]:
 
 
 def private_directory() -> str:
-    """Return a temporary directory that outlives the process and only this user can write to."""
+    """Return a temporary directory that stays and that only this user can write to."""
     user = os.getuid() if hasattr(os, "getuid") else "user"
     path = Path(tempfile.gettempdir()) / f"censquant-{user}"
     path.mkdir(mode=0o700, exist_ok=True)

@@ -122,7 +122,7 @@ class KmPit(BoundMethod):
 def _survivors_and_indices(
     rows: CalibrationRows, elapsed: float | None
 ) -> tuple[CalibrationRows, Floats]:
-    """Return the rows that outlive a time, and the indices at which they meet their bounds."""
+    """Return the rows that survive a time, and the indices at which they meet their bounds."""
     entry = None
     if elapsed is not None:
         rows = rows.take(rows.target.time > elapsed)

@@ -1,5 +1,6 @@
 """What every correction has in common: calibration rows, rules that make bounds, miscoverage."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol
@@ -64,7 +65,7 @@ class CalibrationRows:
         )
 
 
-class BoundRule:
+class BoundRule(ABC):
     """A calibrated way from a curve to a bound, for one confidence.
 
     ``estimate`` is the coverage that the calibration rows show, with its ``standard_error``; both
@@ -75,17 +76,17 @@ class BoundRule:
     estimate: float
     standard_error: float
 
+    @abstractmethod
     def unlimited(
         self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
     ) -> Floats:
         """Return the bound of each row, however long individuals like it were followed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(
         self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
     ) -> Floats:
         """Return the time past which each row has no bound."""
-        raise NotImplementedError
 
     def bounds(
         self, curve: QuantileCurve, censoring: CensoringCurves, elapsed: Floats | None = None
@@ -103,7 +104,7 @@ class Calibrated(Protocol):
         ...
 
 
-class BoundMethod:
+class BoundMethod(ABC):
     """A correction: from calibration rows to calibrated scores."""
 
     sides: ClassVar[tuple[Side, ...]] = ("lower", "upper")  # that it can bound
@@ -111,11 +112,11 @@ class BoundMethod:
     needs_censoring_times: ClassVar[bool] = False  # of all rows, also of those with an event
     refuses_censoring: ClassVar[bool] = False  # whether every event must be observed
 
+    @abstractmethod
     def calibrated(
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None
     ) -> Calibrated:
-        """Return the scores of the rows; of those who outlive ``elapsed`` where it is given."""
-        raise NotImplementedError
+        """Return the scores of the rows, or of those that survive ``elapsed``."""
 
 
 @dataclass(frozen=True)

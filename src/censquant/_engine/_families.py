@@ -6,6 +6,7 @@ these are compiled again after ``make clean`` only.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -156,30 +157,30 @@ def _polynomial(x: "Value", coefficients: Sequence[float]) -> "Value":
     return total
 
 
-class Standard:
+class Standard(ABC):
     """Formulas of a standard distribution, exact in both tails, for arrays and for graphs."""
 
     code: int
 
+    @abstractmethod
     def quantile(self, p: Floats) -> Floats:
         """Return the places below which the distribution has probabilities ``p``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def inverse_survival(self, p: Floats) -> Floats:
         """Return the places above which the distribution has probabilities ``p``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cdf(self, u: Floats) -> Floats:
         """Return the probabilities below places."""
-        raise NotImplementedError
 
+    @abstractmethod
     def survival(self, u: Floats) -> Floats:
         """Return the probabilities above places."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cdf_graph(self, u: "Value") -> "Value":
         """Return the probabilities below places of a graph."""
-        raise NotImplementedError
 
     def survival_graph(self, u: "Value") -> "Value":
         """Return the probabilities above places of a graph."""
