@@ -124,6 +124,8 @@ class FitTask:
     n_jobs: int | None = 1  # threads of the fit itself
     keep_model: bool = True  # or its predictions only
     stands_alone: bool = False  # whether the model has its own follow-up, tails and warnings
+    # Of an estimator that cross-fits itself: fits the copy and predicts the rows held out by folds.
+    fit_folds: Callable[[Any], Any] | None = None
     on_done: Callable[[], None] | None = None
     began: float | None = None
     ended: float | None = None
@@ -141,16 +143,13 @@ class FitTask:
             for part in _regressors_in(model):
                 part._stopping = stopping
         result = FitResult(model)
-        is_train = np.ones(len(self.rows), dtype=bool)
-        is_train[self.held_out] = False
-        train = self.rows.take(np.flatnonzero(is_train))
-        options = {}
-        if not self.rows.equal_weights:
-            options = {getattr(model, "_weight_argument", "sample_weight"): train.weight}
         try:
-            model.fit(train.x, (train.target.time, train.target.event), **options)
-            if len(self.held_out):
-                result.predicted = self.predict(model, self.rows.take(self.held_out), stopping)
+            if self.fit_folds is not None:
+                result.predicted = self.fit_folds(model)
+            else:
+                self._fit(model)
+                if len(self.held_out):
+                    result.predicted = self.predict(model, self.rows.take(self.held_out), stopping)
         except self.tolerated as error:
             result.failure = str(error)
         if not self.stands_alone:
@@ -164,6 +163,16 @@ class FitTask:
         if self.on_done is not None:
             self.on_done()
         return result
+
+    def _fit(self, model: Any) -> None:
+        """Fit a model to the rows that are not held out."""
+        is_train = np.ones(len(self.rows), dtype=bool)
+        is_train[self.held_out] = False
+        train = self.rows.take(np.flatnonzero(is_train))
+        options = {}
+        if not self.rows.equal_weights:
+            options = {getattr(model, "_weight_argument", "sample_weight"): train.weight}
+        model.fit(train.x, (train.target.time, train.target.event), **options)
 
 
 @dataclass(eq=False)

@@ -367,7 +367,8 @@ class BoostingRule:
 
     ``share`` of the rows is drawn for each round, Newton's steps are multiplied by ``rate``, and
     ``penalty`` is added to the sum of curvatures in a leaf. With ``fit_scale`` each round has a
-    second tree, for the logarithm of the scale.
+    second tree, for the logarithm of the scale. A booster is trained on at most ``max_rows``, and
+    judged by a quarter of that.
     """
 
     depth: int
@@ -377,6 +378,7 @@ class BoostingRule:
     max_rounds: int
     share: float
     penalty: float
+    max_rows: int
 
     @property
     def rates(self) -> Floats:
@@ -411,32 +413,50 @@ class Boosters:
         """Return location and logarithm of the scale of each row, of shape (2, n)."""
         codes = assign_bins(x, self.edges)
         mean = np.zeros((2, len(x)))
-        for trees in zip(self.feature, self.cut, self.value, strict=True):
-            state = np.zeros((2, len(x)))
-            add_rounds(codes, Trees(*trees), state)
-            mean += state
+        for booster in range(len(self.feature)):
+            mean += self.predict_alone(booster, codes)
         return mean / len(self.feature)
+
+    def predict_alone(self, booster: int, codes: NDArray[np.uint8]) -> Floats:
+        """Return what one booster says of binned rows, of shape (2, n)."""
+        state = np.zeros((2, len(codes)))
+        trees = Trees(self.feature[booster], self.cut[booster], self.value[booster])
+        add_rounds(codes, trees, state)
+        return state
 
 
 class _FoldRun:
-    """The training of one booster on the rows outside a fold."""
+    """The training of one booster on rows outside a fold."""
 
-    def __init__(
-        self, rule: BoostingRule, rows: Rows, held_out: NDArray[np.bool_], seed: int
-    ) -> None:
-        n, n_features = rows.codes.shape
+    def __init__(self, rule: BoostingRule, rows: Rows, fold_of: Any, fold: int, seed: int) -> None:
+        train, judged = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        if len(train) > rule.max_rows:
+            # Rows come in random order; each booster begins elsewhere, so that they differ.
+            begin = fold * rule.max_rows % len(train)
+            train = np.sort(np.roll(train, -begin)[: rule.max_rows])
+        self.judged = judged[: max(1, rule.max_rows // 4)]
+        used = np.union1d(train, self.judged)
+        if len(used) < len(fold_of):
+            rows = Rows(*(column[used] for column in rows))
+            train = np.searchsorted(used, train)
+        self._held_out = np.searchsorted(used, self.judged).astype(np.int32)
         self._rule, self._rows = rule, rows
         self._newton = Newton(rule.share, rule.penalty, rule.min_leaf, rule.rates)
-        self._train = np.flatnonzero(~held_out).astype(np.int32)
-        self.held_out = np.flatnonzero(held_out).astype(np.int32)
+        self._train = train.astype(np.int32)
         self._seed = np.array([seed], np.uint64)
-        self.state = np.zeros((2, n))
-        self._work = Work.make(n, len(self._train), n_features, rule.depth)
+        self._state = np.zeros((2, len(used)))
+        n_features = rows.codes.shape[1]
+        self._work = Work.make(len(used), len(self._train), n_features, rule.depth)
         self._blocks: list[Trees] = []
+
+    @property
+    def state(self) -> Floats:
+        """Location and log-scale of the rows that the booster is judged by."""
+        return self._state[:, self._held_out]
 
     def loss(self) -> float:
         """Return the sum of the losses of the rows held out."""
-        return float(total_loss(self._rows, self.state, self.held_out))
+        return float(total_loss(self._rows, self._state, self._held_out))
 
     def advance(self, n_rounds: int, stopping: Event) -> float:
         """Train some rounds more and return the loss; a round of many rows takes long."""
@@ -454,7 +474,7 @@ class _FoldRun:
                 self._train,
                 self._newton,
                 self._seed,
-                self.state,
+                self._state,
                 self._work,
                 Trees(*own),
             )
@@ -481,13 +501,15 @@ def cross_fit_boosters(
     """Return one booster per fold, and its predictions for the fold's own rows, of shape (2, n).
 
     All have the same number of rounds, at which the sum of their losses on the rows that they have
-    not seen is lowest. It may be 0.
+    not seen is lowest. It may be 0. Predictions for rows that no booster is judged by are NaN.
     """
     edges = edges_of(x[:: stride(len(x), _ROWS_FOR_BINS)], N_BINS)
     rows = Rows(assign_bins(x, edges), z, event, weight)
-    runs = [_FoldRun(rule, rows, fold_of == fold, seed) for fold, seed in enumerate(seeds)]
+    runs = [_FoldRun(rule, rows, fold_of, fold, seed) for fold, seed in enumerate(seeds)]
     best, best_rounds, n_rounds = sum(run.loss() for run in runs), 0, 0
-    held_out = np.zeros((2, len(x)))
+    held_out = np.full((2, len(x)), np.nan)
+    for run in runs:
+        held_out[:, run.judged] = 0.0
     n_vain, least_gain = 0, _LEAST_GAIN * weight.sum()
     while n_rounds < rule.max_rounds and n_vain < _PATIENCE:
         n_new = min(_ROUNDS_PER_CHECK, rule.max_rounds - n_rounds)
@@ -498,7 +520,7 @@ def cross_fit_boosters(
         if loss < best - least_gain:
             best, best_rounds, n_vain = loss, n_rounds, 0
             for run in runs:
-                held_out[:, run.held_out] = run.state[:, run.held_out]
+                held_out[:, run.judged] = run.state
     trees = zip(*(run.trees(best_rounds) for run in runs), strict=True)
     return Boosters(edges, *(np.stack(part) for part in trees)), held_out
 

@@ -186,7 +186,7 @@ class Leaves:
 
     @classmethod
     def joined(cls, trees: list[Self]) -> Self:
-        """Return many trees in one set of arrays."""
+        """Return the trees of many in one set of arrays."""
         n_nodes = np.cumsum([0] + [len(tree.feature) for tree in trees])
         n_leaves = np.cumsum([0] + [len(tree.start) - 1 for tree in trees])
         n_rows = np.cumsum([0] + [len(tree.codes) for tree in trees])
@@ -195,8 +195,9 @@ class Leaves:
             for tree, node, leaf in zip(trees, n_nodes, n_leaves, strict=False)
         ]
         start = [tree.start[:-1] + rows for tree, rows in zip(trees, n_rows, strict=False)]
+        root = [tree.root + node for tree, node in zip(trees, n_nodes, strict=False)]
         return cls(
-            n_nodes[:-1].astype(np.int32),
+            np.concatenate(root).astype(np.int32),
             np.concatenate(children).astype(np.int32),
             np.concatenate([tree.feature for tree in trees]),
             np.concatenate([tree.threshold for tree in trees]),

@@ -94,6 +94,9 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
     _stands_alone = True
     _stopping: Event | None = None  # ends a fit inside an ensemble
     _ends_with_its_data = False  # whether _predict_checked may return ends
+    # Whether one fit gives a model of parts, each of which leaves out a fold, and predictions for
+    # all rows by parts that have not seen them; see TabularRegressor._fit_folds.
+    _cross_fits_itself = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

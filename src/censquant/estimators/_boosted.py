@@ -1,11 +1,12 @@
 """Boosted trees for location and scale, with residuals of any shape."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._rows._cross_fit import NEVER, Folds, folds_of_splits, make_folds
 from censquant._rows._fit_data import FitData
@@ -20,6 +21,7 @@ from censquant._storage._codec import (
     require,
     transform_entry,
 )
+from censquant._trees._bins import assign_bins
 from censquant._trees._boosting import (
     N_BINS,
     Boosters,
@@ -29,13 +31,14 @@ from censquant._trees._boosting import (
 )
 from censquant._typing import Floats
 from censquant._validation import (
+    check_choice,
     check_flag,
     check_integer,
     check_n_jobs,
     check_number,
     check_share,
 )
-from censquant.estimators._tabular import TabularRegressor
+from censquant.estimators._tabular import HeldOut, TabularRegressor
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import boosters_graph
@@ -43,6 +46,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.survival._transform import TimeTransform
 
 _DEEPEST = 10
+_AUTO_ROWS = 200_000  # of one booster; 500,000 rows are predicted as well, in half of the time
 # Predictions end so many standard deviations outside the times of the fit.
 _ROOM = 3.0
 _SPLITS = ("boosters", "rounds", "parts", "inner")
@@ -99,10 +103,14 @@ class BoostedQuantileRegressor(TabularRegressor):
         Share of the rows that a round is grown on.
     l2_regularization : float, default 1.0
         Added to the curvature of each leaf, which shrinks its value.
+    max_samples : int, "auto" or None, default "auto"
+        Most rows that one booster is trained on; ``"auto"`` means 200,000, None all. Where
+        there are more, boosters take different ones, and are judged by a quarter as many.
     cv : int or list of (train, test) pairs of row numbers, default 3
         Number of folds, stratified by event, in which equal rows stay together; or the folds, as
         ``list(GroupKFold(3).split(X, groups=patient))`` gives them where rows belong together.
         With fewer than two different rows with an event there is nothing to compare, and no round.
+        An ensemble that the model is a member of replaces them by its own folds.
     n_jobs : int, optional
         Threads: folds of ``fit`` and blocks of predictions. None means 1, -1 uses all cores. The
         result is the same.
@@ -147,6 +155,7 @@ class BoostedQuantileRegressor(TabularRegressor):
     (2, 2)
     """
 
+    _cross_fits_itself = True
     n_iter_: int
     _transform: TimeTransform
     _bounds: tuple[float, float]
@@ -164,6 +173,7 @@ class BoostedQuantileRegressor(TabularRegressor):
         max_iter: int = 300,
         subsample: float = 0.7,
         l2_regularization: float = 1.0,
+        max_samples: int | str | None = "auto",
         cv: int | Sequence[Any] = 3,
         n_jobs: int | None = None,
         censoring: str = "right",
@@ -177,6 +187,7 @@ class BoostedQuantileRegressor(TabularRegressor):
         self.max_iter = max_iter
         self.subsample = subsample
         self.l2_regularization = l2_regularization
+        self.max_samples = max_samples
         self.cv = cv
         self.n_jobs = n_jobs
         self.censoring = censoring
@@ -204,9 +215,40 @@ class BoostedQuantileRegressor(TabularRegressor):
             max_rounds=check_integer("max_iter", self.max_iter, minimum=1),
             share=check_share("subsample", self.subsample),
             penalty=check_number("l2_regularization", self.l2_regularization, minimum=0.0),
+            max_rows=_most_rows(self.max_samples),
         )
 
     def _fit_rows(self, rows: FitData, rng: np.random.Generator) -> None:
+        fold_of = self._folds(rows, rng)
+        residual, _, seen = self._train(rows, fold_of, rng)
+        self._residual_quantiles = self._quantiles_of(residual, rows, seen)
+
+    def _cross_fit_rows(
+        self, rows: FitData, folds: Folds, rng: np.random.Generator, levels: Floats
+    ) -> Iterator[HeldOut]:
+        folds = _comparable(folds, rows)
+        residual, state, seen = self._train(rows, folds, rng)
+        self._residual_quantiles = self._quantiles_of(residual, rows, seen)
+        for fold in range(int(folds.max()) + 1):
+            own = np.flatnonzero(folds == fold)
+            # The shape of the residuals must not come from the rows that are predicted.
+            others = seen & (folds != fold)
+            shape = self._residual_quantiles
+            if rows.target.event[others].any():
+                shape = self._quantiles_of(residual, rows, others)
+            said = state[:, own]
+            if not seen[own].all():
+                codes = assign_bins(rows.x[own], self._boosters.edges)
+                said = self._boosters.predict_alone(fold, codes)
+            yield own, self._curve_at(said, shape).at(levels), None
+
+    def _train(
+        self, rows: FitData, fold_of: Folds, rng: np.random.Generator
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Train boosters; return residuals and states of rows that each has not seen.
+
+        Last comes which rows have them: with many rows, not all that a fold holds out.
+        """
         time, left = self.time_transform_.inverse(rows.timeline.time), self.censoring == "left"
         kind = "log-tobit" if time.min() > 0.0 else "tobit"
         self._transform = TimeTransform.fit(
@@ -216,7 +258,6 @@ class BoostedQuantileRegressor(TabularRegressor):
         # equally good splits: in single precision the times are the same in every unit.
         z = self._transform.forward(time).astype(np.float32).astype(np.float64)
         self._bounds = (float(z.min()) - _ROOM, float(z.max()) + _ROOM)
-        fold_of = self._folds(rows, rng)
         seeds = rng.integers(2**63, size=fold_of.max() + 1).tolist()
         self._boosters, state = cross_fit_boosters(
             self._rule(),
@@ -230,27 +271,28 @@ class BoostedQuantileRegressor(TabularRegressor):
             self._stopping,
         )
         self.n_iter_ = self._boosters.feature.shape[1]
-        residual, held_out = (z - state[0]) * np.exp(-state[1]), fold_of != NEVER
-        self._residual_quantiles = residual_quantiles(
-            residual[held_out],
-            rows.target.event[held_out],
-            rows.weight[held_out],
-            self._curve_levels(),
+        return (z - state[0]) * np.exp(-state[1]), state, ~np.isnan(state[0])
+
+    def _quantiles_of(self, residual: Floats, rows: FitData, some: NDArray[np.bool_]) -> Floats:
+        """Return quantiles of the residuals of some rows at the levels of curves."""
+        return residual_quantiles(
+            residual[some], rows.target.event[some], rows.weight[some], self._curve_levels()
         )
 
     def _folds(self, rows: FitData, rng: np.random.Generator) -> Folds:
-        """Return the fold of each row; one fold of all rows where nothing could be compared."""
+        """Return the fold of each row."""
         if isinstance(self.cv, list | tuple):
             fold_of = folds_of_splits(self.cv, int(rows.source.max()) + 1)[rows.source]
         else:
             fold_of = make_folds(self.cv, rows.x, rows.timeline, None, rng)
-        if not rows.target.event[fold_of != NEVER].any():
-            return np.zeros_like(fold_of)
-        return fold_of
+        return _comparable(fold_of, rows)
 
     def _model_curve(self, x: Floats) -> QuantileCurve:
-        location, log_scale = self._boosters.predict(x)
-        z = location[:, None] + np.exp(log_scale)[:, None] * self._residual_quantiles
+        return self._curve_at(self._boosters.predict(x), self._residual_quantiles)
+
+    def _curve_at(self, state: Floats, shape: Floats) -> QuantileCurve:
+        """Return curves by location and log-scale ``(2, n)`` and quantiles of residuals."""
+        z = state[0][:, None] + np.exp(state[1])[:, None] * shape
         np.clip(z, *self._bounds, out=z)
         values = self.time_transform_.forward(self._transform.inverse(z))
         lowest = -np.inf if self.time_transform_.mirror else self._lowest_time()
@@ -280,3 +322,18 @@ class BoostedQuantileRegressor(TabularRegressor):
         require(rises, "does not hold residuals that do not decrease")
         self._bounds = (self._bounds[0], max(self._bounds))
         self.n_iter_ = self._boosters.feature.shape[1]
+
+
+def _comparable(fold_of: Folds, rows: FitData) -> Folds:
+    """Return the folds, or one fold of all rows where no held-out row has an event."""
+    return fold_of if rows.target.event[fold_of != NEVER].any() else np.zeros_like(fold_of)
+
+
+def _most_rows(max_samples: Any) -> int:
+    """Return how many rows a booster is trained on at most."""
+    if isinstance(max_samples, str):
+        check_choice("max_samples", max_samples, ("auto",))
+        return _AUTO_ROWS
+    if max_samples is None:
+        return sys.maxsize
+    return check_integer("max_samples", max_samples, minimum=1)

@@ -1,10 +1,12 @@
 """A forest whose leaves are Kaplan-Meier curves."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from censquant._rows._cross_fit import Folds
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Array, Entry, Fields, Object, Reader, Writer
 from censquant._trees._forest import (
@@ -23,7 +25,7 @@ from censquant._validation import (
     check_number,
     check_share,
 )
-from censquant.estimators._tabular import TabularRegressor
+from censquant.estimators._tabular import HeldOut, TabularRegressor
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import beran_graph, leaf_numbers
@@ -133,6 +135,7 @@ class CensoredQuantileForest(TabularRegressor):
     (2, 2)
     """
 
+    _cross_fits_itself = True
     _units: FeatureUnits
     _leaves: Leaves
     _bins: TimeBins
@@ -174,27 +177,47 @@ class CensoredQuantileForest(TabularRegressor):
             check_integer("max_samples", self.max_samples, minimum=1)
 
     def _fit_rows(self, rows: FitData, rng: np.random.Generator) -> None:
+        x, scores, codes = self._prepare(rows)
+        growth = self._growth(len(rows), self.n_estimators)
+        self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs, self._stopping)
+
+    def _cross_fit_rows(
+        self, rows: FitData, folds: Folds, rng: np.random.Generator, levels: Floats
+    ) -> Iterator[HeldOut]:
+        x, scores, codes = self._prepare(rows)
+        n_folds, parts = int(folds.max()) + 1, []
+        for fold, part_rng in enumerate(rng.spawn(n_folds)):
+            train, own = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            # The trees are dealt out, at least one to each fold.
+            n_trees = max(1, len(range(fold, self.n_estimators, n_folds)))
+            growth = self._growth(len(train), n_trees)
+            known = (x[train], scores[train], codes[train], rows.weight[train])
+            parts.append(growth.grow(*known, part_rng, self.n_jobs, self._stopping))
+            values, *end = self._curves(parts[-1], x[own], levels)
+            yield own, values, tuple(end)
+        self._leaves = Leaves.joined(parts)
+
+    def _prepare(self, rows: FitData) -> tuple[NDArray[np.float32], Floats, NDArray[np.uint16]]:
+        """Return features in units of the trees, scores that they split, and codes of times."""
         time, event = rows.timeline.time, rows.timeline.event
         self._units = FeatureUnits.fit(rows.x)
         self._bins, codes = TimeBins.fit(time, event, rows.weight)
         self._lowest = self._start_of(time)
         self._mean_rate = _mean_rate(rows, self._lowest)
-        scores = log_rank_scores(time, event, rows.weight)
-        x, growth = self._units(rows.x), self._growth(len(rows))
-        self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs, self._stopping)
+        return self._units(rows.x), log_rank_scores(time, event, rows.weight), codes
 
     def _start_of(self, time: Floats) -> float:
         """Return the time at which the tail of a row without any similar event starts."""
         lowest = float(time.min())
         return min(lowest, 0.0) if self.censoring == "left" or lowest < 0 else 0.0
 
-    def _growth(self, n_rows: int) -> ForestGrowth:
+    def _growth(self, n_rows: int, n_trees: int) -> ForestGrowth:
         most = _AUTO_ROWS if self.max_samples == "auto" else self.max_samples
         share = self.max_features
         if not isinstance(share, float | np.floating):
             share = min(share, self.n_features_in_)
         n_rows = n_rows if most is None else min(n_rows, int(most))
-        return ForestGrowth(self.n_estimators, self.min_samples_leaf, share, n_rows)
+        return ForestGrowth(n_trees, self.min_samples_leaf, share, n_rows)
 
     def _model_curve(self, x: Floats) -> QuantileCurve:
         levels = self._curve_levels()
@@ -209,9 +232,11 @@ class CensoredQuantileForest(TabularRegressor):
 
     def _beran(self, x: Floats, levels: Floats) -> Curves:
         """Return quantiles, and time and level of the end of each row's curve."""
-        return self._leaves.beran_curves(
-            self._units(x), self._bins.times, self._lowest, self._mean_rate, levels
-        )
+        return self._curves(self._leaves, self._units(x), levels)
+
+    def _curves(self, leaves: Leaves, x: NDArray[np.float32], levels: Floats) -> Curves:
+        """Return what some of the trees say of rows in their units."""
+        return leaves.beran_curves(x, self._bins.times, self._lowest, self._mean_rate, levels)
 
     def _model_graph(self, x: Value) -> GridCurve:
         levels = self._curve_levels()

@@ -1,11 +1,13 @@
 """Estimators that learn from a table in one go: what surrounds their own fit and prediction."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from censquant._rows._cross_fit import Folds
 from censquant._rows._features import (
     check_features,
     dense,
@@ -19,7 +21,7 @@ from censquant._storage._codec import Reader, Writer
 from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
 from censquant._typing import Floats
 from censquant._validation import check_choice, seed_sequence
-from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._base import BaseQuantileRegressor, Ends
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve
 from censquant.export._graphs_trees import followed_graph, reach_graph
@@ -27,6 +29,9 @@ from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES, check_quantiles
 from censquant.survival._target import require_events
 from censquant.survival._transform import TimeTransform
+
+HeldOut = tuple[NDArray[np.intp], Floats, Ends]
+"""Places of rows, their quantiles and the ends of these, as a model says that has not seen them."""
 
 _SAME_LEVEL = 1e-9  # levels that differ by less differ by rounding
 
@@ -62,13 +67,17 @@ class TabularRegressor(BaseQuantileRegressor):
         """Learn from rows, whose ``timeline`` is right-censored."""
         raise NotImplementedError
 
+    def _cross_fit_rows(
+        self, rows: FitData, folds: Folds, rng: np.random.Generator, levels: Floats
+    ) -> Iterator[HeldOut]:
+        """Do what :meth:`_fit_folds` says; implemented where ``_cross_fits_itself``."""
+        raise NotImplementedError
+
     def _model_curve(self, x: Floats) -> QuantileCurve:
         """Return the curves of right-censored times."""
         raise NotImplementedError
 
-    def _quantiles_and_end(
-        self, x: Floats, levels: Floats
-    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+    def _quantiles_and_end(self, x: Floats, levels: Floats) -> tuple[Floats, Ends]:
         """Return quantiles of right-censored times, and where the data behind them end.
 
         The end is a time and a level per row, past which a model rests on no data of its own; None
@@ -78,9 +87,7 @@ class TabularRegressor(BaseQuantileRegressor):
 
     _ends_with_its_data = True
 
-    def _predict_checked(
-        self, x: NDArray[Any], levels: Floats
-    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+    def _predict_checked(self, x: NDArray[Any], levels: Floats) -> tuple[Floats, Ends]:
         return self._quantiles_and_end(np.asarray(x, dtype=np.float64), levels)
 
     def _model_graph(self, x: Value) -> GraphCurve:
@@ -119,21 +126,12 @@ class TabularRegressor(BaseQuantileRegressor):
             read_features=lambda X: dense(check_features(self, X, reset=True)),
             left=left,
         ).arranged()
-        require_events(rows.target)
-        ends = feature_range(rows.x)
-        if self._stands_alone:
-            warn_of_constant_features(ends, feature_names(self))
-            rows.warn_of_leaks(feature_names(self))
-
         own_seed, follow_up_seed = seed_sequence(self.random_state).spawn(2)
-        self.quantiles_ = taus
-        self.time_transform_ = TimeTransform(mirror=left)
-        self.follow_up_ = rows.follow_up
-        self.horizon_ = rows.horizon
-        self.unique_times_ = rows.event_times
-        self._feature_range = ends
+        self._describe(rows, taus)
+        if self._stands_alone:
+            warn_of_constant_features(feature_range(rows.x), feature_names(self))
+            rows.warn_of_leaks(feature_names(self))
         self._fit_rows(rows, np.random.default_rng(own_seed))
-        self._follow_up = None
         if self._stands_alone and not rows.target.event.all():
             self._follow_up = FollowUp.fit(
                 rows.x,
@@ -143,6 +141,29 @@ class TabularRegressor(BaseQuantileRegressor):
                 np.random.default_rng(follow_up_seed),
             )
         return self
+
+    def _fit_folds(self, rows: FitData, folds: Folds, levels: Floats) -> Iterator[HeldOut]:
+        """Fit to checked rows as a member of an ensemble: each part leaves out one of its folds.
+
+        Fold after fold, the places of its rows are given, their quantiles, and where the data
+        behind them end, by the part of the model that has not seen them.
+        """
+        self._check_parameters()
+        self.n_features_in_ = rows.x.shape[1]
+        self._describe(rows, check_quantiles(self.quantiles))
+        rng = np.random.default_rng(seed_sequence(self.random_state).spawn(2)[0])
+        return self._cross_fit_rows(rows, folds, rng, levels)
+
+    def _describe(self, rows: FitData, taus: Floats) -> None:
+        """Keep what predictions need to know of the rows of the fit."""
+        require_events(rows.target)
+        self.quantiles_ = taus
+        self.time_transform_ = TimeTransform(mirror=rows.left)
+        self.follow_up_ = rows.follow_up
+        self.horizon_ = rows.horizon
+        self.unique_times_ = rows.event_times
+        self._feature_range = feature_range(rows.x)
+        self._follow_up = None
 
     # Predicting
 

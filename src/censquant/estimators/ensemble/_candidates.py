@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ _N_TIMES = 60
 # Quantiles of the observed times between which the score is integrated: later ones are followed by
 # few, and their inverse weights are large.
 _FIRST, _LAST = 0.01, 0.9
-_SCORED_ROWS = 2_048
+_SCORED_ROWS = 512
 _SHRINKAGE = 3.0  # over the number of events
 _LEAST_WEIGHT = 0.01
 _STEEPNESS = 100.0  # of the objective, for the tolerances of the optimiser
@@ -256,10 +257,15 @@ _FAILURES = (TrainingDivergedError, FloatingPointError, np.linalg.LinAlgError)
 def is_refitted(estimator: Any) -> bool:
     """Whether a candidate is fitted again to all rows, or the models of the folds are kept.
 
-    The mean of networks of the folds is as good as one network of all rows and costs nothing;
-    other models are smaller and better when they are fitted again.
+    The mean of networks of the folds is as good as one network of all rows and costs nothing, and
+    trees of the folds are parts of one model; others are smaller and better when they are fitted
+    again.
     """
-    return not isinstance(estimator, NeuralRegressor)
+    return not (isinstance(estimator, NeuralRegressor) or estimator._cross_fits_itself)
+
+
+Said = tuple[NDArray[np.intp], Prediction, Floats | None]
+"""Places of held-out rows, predictions for them, and log-likelihoods where a model has them."""
 
 
 @dataclass(eq=False)
@@ -293,29 +299,39 @@ class Candidate:
         end = None if self.end is None else (self.end[0, rows], self.end[1, rows])
         return Prediction(self.values[rows].astype(np.float64) * self.unit, end)
 
-    def keep(self, rows: NDArray[np.intp], n_rows: int, result: FitResult) -> None:
-        """Keep a fold's model and its predictions for the rows that were held out."""
+    def keep(self, n_rows: int, result: FitResult) -> None:
+        """Keep a model and its predictions for rows that were held out."""
         if result.model is not None:
             self.models.append(result.model)
         self.seconds += result.seconds
-        if result.predicted is None:
-            return
-        prediction, log_likelihood = result.predicted
-        if self.values is None:
-            self.values = np.full((n_rows, len(LEVELS)), np.nan, dtype=np.float32)
-        self.values[rows] = prediction.values
-        if prediction.end is not None:
-            if self.end is None:
-                self.end = np.full((2, n_rows), np.nan)
-            self.end[:, rows] = prediction.end
-        if log_likelihood is not None:
-            if self.log_likelihood is None:
-                self.log_likelihood = np.full(n_rows, np.nan)
-            self.log_likelihood[rows] = log_likelihood
+        for rows, prediction, log_likelihood in result.predicted or ():
+            if self.values is None:
+                self.values = np.full((n_rows, len(LEVELS)), np.nan, dtype=np.float32)
+            self.values[rows] = prediction.values
+            if prediction.end is not None:
+                if self.end is None:
+                    self.end = np.full((2, n_rows), np.nan)
+                self.end[:, rows] = prediction.end
+            if log_likelihood is not None:
+                if self.log_likelihood is None:
+                    self.log_likelihood = np.full(n_rows, np.nan)
+                self.log_likelihood[rows] = log_likelihood
+
+    def drop(self, reason: str) -> None:
+        """Leave the candidate out and forget its predictions, which take memory."""
+        self.dropped = reason
+        self.values = self.end = self.log_likelihood = None
+
+    def fit_folds(self, rows: FitData, folds: Folds, model: Any) -> list[Said]:
+        """Fit a model that cross-fits itself; return its predictions for held-out rows."""
+        return [
+            (own, Prediction((values / self.unit).astype(np.float32), end), None)
+            for own, values, end in model._fit_folds(rows, folds, LEVELS)
+        ]
 
     def predict(
-        self, model: Any, rows: FitData, stopping: threading.Event
-    ) -> tuple[Prediction, Floats | None]:
+        self, places: NDArray[np.intp], model: Any, rows: FitData, stopping: threading.Event
+    ) -> list[Said]:
         """Return a model's predictions for held-out rows, and their log-likelihoods if it has any.
 
         Quantiles are single-precision multiples of ``unit``, so that another unit of time rounds
@@ -336,7 +352,7 @@ class Candidate:
             event = rows.target.event
             log_likelihood = model.log_likelihood(rows.x, (rows.target.time, event))
             log_likelihood = log_likelihood + event * np.log(self.unit)
-        return Prediction(values, end), log_likelihood
+        return [(places, Prediction(values, end), log_likelihood)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,13 +377,29 @@ class CrossFit:
     def run(self, candidates: list[Candidate]) -> list[Candidate]:
         """Fit candidates to all folds and return those that were not dropped on the way."""
         # All are expected to be used in the end, until it is known which are.
-        later = [each.estimator for each in candidates] * self.n_folds
-        self._fit(candidates, range(1), later)
+        folds = range(self.n_folds)
+        later = [each.estimator for each in candidates for _ in self._rounds(each, folds[1:])]
+        later += [each.estimator for each in candidates if is_refitted(each.estimator)]
+        self._fit(candidates, folds[:1], later)
         kept = self._race([each for each in candidates if each.dropped is None])
-        if self.bar is not None and len(kept) < len(candidates):
-            self.bar.advance((len(candidates) - len(kept)) * (self.n_folds - 1))
-        self._fit(kept, range(1, self.n_folds), [each.estimator for each in kept])
+        if self.bar is not None:
+            out = [each for each in candidates if each not in kept]
+            self.bar.advance(sum(len(self._rounds(each, folds[1:])) for each in out))
+        again = [each.estimator for each in kept if is_refitted(each.estimator)]
+        self._fit(kept, folds[1:], again)
         return [each for each in kept if each.dropped is None]
+
+    def n_fits(self, candidates: list[Candidate]) -> int:
+        """Return how many fits candidates take, with those to all rows, if none is dropped."""
+        folds = range(self.n_folds)
+        return sum(len(self._rounds(each, folds)) + 1 for each in candidates)
+
+    @staticmethod
+    def _rounds(candidate: Candidate, folds: range) -> range:
+        """Return the folds in whose round a candidate is fitted: one is enough for some."""
+        if candidate.estimator._cross_fits_itself:
+            return range(int(0 in folds))
+        return folds
 
     def refit(self, candidates: list[Candidate]) -> None:
         """Replace the models of the folds by one of all rows.
@@ -394,26 +426,36 @@ class CrossFit:
 
     def _fit(self, candidates: list[Candidate], folds: range, later: list[Any]) -> None:
         # Fold after fold, so that candidates that take long do not all come last.
-        pairs = [(candidate, fold) for fold in folds for candidate in candidates]
+        pairs = [
+            (candidate, fold)
+            for fold in folds
+            for candidate in candidates
+            if fold in self._rounds(candidate, folds)
+        ]
         tasks = [self._task(*pair) for pair in pairs]
-        for (candidate, _), task, result in zip(
-            pairs, tasks, self._run(tasks, self.n_jobs, later), strict=True
-        ):
+        results = self._run(tasks, self.n_jobs, later)
+        for (candidate, _), result in zip(pairs, results, strict=True):
+            candidate.keep(len(self.folds), result)
+            result.predicted = None  # all results are there at once
+        for (candidate, _), result in zip(pairs, results, strict=True):
             if result.failure is not None:
-                candidate.dropped = result.failure
-            candidate.keep(task.held_out, len(self.folds), result)
+                candidate.drop(result.failure)
 
     def _task(self, candidate: Candidate, fold: int) -> FitTask:
         """Return the fit without a fold; no row is of the fold after the last."""
-        return FitTask(
+        held_out = np.flatnonzero(self.folds == fold)
+        task = FitTask(
             candidate.estimator,
             candidate.seed_of(fold),
             self.rows,
-            np.flatnonzero(self.folds == fold),
-            candidate.predict,
+            held_out,
+            partial(candidate.predict, held_out),
             tolerated=_FAILURES,
             keep_model=self._keeps_model(candidate, fold),
         )
+        if candidate.estimator._cross_fits_itself and fold < self.n_folds:
+            task.fit_folds = partial(candidate.fit_folds, self.rows, self.folds)
+        return task
 
     def _keeps_model(self, candidate: Candidate, fold: int) -> bool:
         """Whether the model of a fold may be needed, if only because the fit to all rows fails.
@@ -437,7 +479,10 @@ class CrossFit:
 
         for task in tasks:
             task.on_done = on_done
-        return cross_fit(tasks, n_jobs, self.stopping)
+        results = cross_fit(tasks, n_jobs, self.stopping)
+        for task in tasks:
+            task.on_done = None  # which knows all tasks: a ring that would keep them in memory
+        return results
 
     def _seconds_left(self, tasks: list[FitTask], later: Sequence[Any]) -> float | None:
         """Return how long the fits that are left take, by those so far.
@@ -477,7 +522,7 @@ class CrossFit:
             if weight @ difference <= least:
                 kept.add(place)
             elif place not in kept:
-                candidates[place].dropped = "clearly worse than the best on the first fold"
+                candidates[place].drop("clearly worse than the best on the first fold")
         return [each for place, each in enumerate(candidates) if place in kept]
 
     def _extrapolating(

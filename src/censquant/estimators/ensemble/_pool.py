@@ -197,16 +197,15 @@ class Pool(BaseQuantileRegressor):
                 "have an event: each has the weight that is expected of it beforehand.",
                 FewEventsWarning,
             )
-        n_fits = len(candidates) * (n_folds + 1)  # the last ones are to all rows
-        bar = Bar("candidates", n_fits, unit="fits") if self.verbose else None
-        if bar is not None:
+        held = np.flatnonzero(folds != NEVER)
+        score = BrierScore.of(compared.timeline, compared.weight)
+        fitting = CrossFit(compared, folds, score, bounds.lower, self.n_jobs, None, self._stopping)
+        bar = None
+        if self.verbose:
+            bar = Bar("candidates", fitting.n_fits(candidates), unit="fits")
             bar.expect(None)
+            fitting = replace(fitting, bar=bar)
         try:
-            held = np.flatnonzero(folds != NEVER)
-            score = BrierScore.of(compared.timeline, compared.weight)
-            fitting = CrossFit(
-                compared, folds, score, bounds.lower, self.n_jobs, bar, self._stopping
-            )
             kept = fitting.run(candidates) if n_folds else candidates
             if not kept:
                 raise ArithmeticError(
@@ -251,19 +250,21 @@ class Pool(BaseQuantileRegressor):
         """Keep predictions for held-out rows, in the order of the user's rows, and their scores."""
         self.oof_curve_ = self.oof_rows_ = None
         self.calibration_p_value_ = self.calibration_gap_ = None
-        pooled = None
+        pooled = values = None
         if len(held):
             values = self._held_out_values(kept, mixture, held)
-            pooled = values[:, np.searchsorted(self._pool_levels(), LEVELS)]
-            # Copies of a row, which a whole weight stands for, have the same prediction.
-            self.oof_rows_, first = np.unique(order[held], return_index=True)
-            self.oof_curve_ = self._in_user_units(values[first])
+            shown = np.searchsorted(self._pool_levels(), LEVELS)
+            pooled = values if len(shown) == values.shape[1] else values[:, shown]
         horizon = float(self.time_transform_.forward(self.horizon_))
         self.candidates_ = table_of(
             candidates, self.weights_, pooled, held, score, horizon, mixture.bounds.lower
         )
-        if pooled is not None:
+        if pooled is not None and values is not None:
             self._check_calibration(pooled, score.target.take(held))
+            del pooled
+            # Copies of a row, which a whole weight stands for, have the same prediction.
+            self.oof_rows_, first = np.unique(order[held], return_index=True)
+            self.oof_curve_ = self._in_user_units(values[first])
 
     def _held_out_values(
         self, kept: list[Candidate], mixture: Mixture, held: NDArray[np.intp]

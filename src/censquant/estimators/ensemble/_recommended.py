@@ -294,7 +294,11 @@ def default_candidates(target: Target, n_features: int, censoring: str) -> list[
                 max_depth=5, min_samples_leaf=3, fit_scale=False, censoring=censoring
             ),
         ),
-        ("forest", CensoredQuantileForest(censoring=censoring)),
+        # Few and small trees: more of them hardly move the weights, and a file holds their rows.
+        (
+            "forest",
+            CensoredQuantileForest(n_estimators=32, max_samples=1_000, censoring=censoring),
+        ),
     ]
     if censoring == "right" and float(target.time[target.event].min()) > 0:
         families = ("log-normal", "weibull")

@@ -27,7 +27,7 @@ POOL = "pool"
 REJECTED, WIDE_GAP = 0.01, 0.05
 """A fit warns of its calibration where a test rejects it and the largest gap is wide."""
 
-_MOST_ROWS = 20_000
+_MOST_ROWS = 10_000
 _DIGITS = {"weight": 2, "pinball": 4, "brier": 4, "concordance": 3, "seconds": 1}
 
 

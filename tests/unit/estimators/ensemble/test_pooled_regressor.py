@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit, ShuffleSplit
 from sklearn.preprocessing import StandardScaler
@@ -22,6 +23,7 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 import censquant
 from censquant import (
     BaseQuantileRegressor,
+    BoostedQuantileRegressor,
     CensoredQuantileForest,
     CoxQuantileRegressor,
     LogNormalNN,
@@ -229,6 +231,57 @@ def test_held_out_curves_are_those_of_models_that_had_not_seen_the_row():
     np.testing.assert_array_equal(model.oof_rows_, np.arange(len(X)))
     # Pools keep answers in float32, and read them off straight segments between 23 levels.
     np.testing.assert_allclose(model.oof_curve_.at(LEVELS), expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
+def test_trees_of_the_folds_are_one_model_that_is_fitted_once():
+    splitter = KFold(3, shuffle=True, random_state=5)
+    trees = [("forest", forest(n_estimators=8)), ("boosting", BoostedQuantileRegressor())]
+    model = pool(trees, cv=splitter, quantiles=LEVELS).fit(X, Y)
+    (grown,), (boosted,) = (model.estimators_[name] for name in ("forest", "boosting"))
+    assert len(grown._leaves.root) == 8
+    assert len(boosted._boosters.value) == 3
+    # The same models, fitted to the folds by themselves, say the same of all rows.
+    alone = PooledQuantileRegressor(trees[1:], cv=splitter, random_state=0).fit(X, Y)
+    assert len(alone.estimators_["boosting"][0]._boosters.value) == 3
+    np.testing.assert_array_equal(model.oof_rows_, np.arange(len(X)))
+    # Two folds leave a tree each even to a forest of one.
+    single = pool([("forest", forest(n_estimators=1))], cv=2).fit(X, Y)
+    assert len(single.estimators_["forest"][0]._leaves.root) == 2
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize(
+    "candidate",
+    [forest(n_estimators=40, min_samples_leaf=1), BoostedQuantileRegressor(max_samples=40)],
+)
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
+def test_parts_that_held_a_row_out_know_nothing_of_it(candidate, left):
+    # A column that gives the time of each row away, by a code that means nothing on other rows.
+    rng = np.random.default_rng(3)
+    time = rng.exponential(size=300)
+    code = rng.permutation(300).astype(float)
+    side = "left" if left else "right"
+    model = pool([("trees", clone(candidate).set_params(censoring=side))], censoring=side)
+    if left:
+        time = -time
+    model.fit(code[:, None], time)
+    held_out = model.oof_curve_.at([0.5])[:, 0]
+    assert abs(concordance_index(time, held_out) - 0.5) < 0.08
+    seen = quantiles(model, code[:, None])[:, 1]
+    if isinstance(candidate, CensoredQuantileForest):  # which would have known
+        assert concordance_index(time, seen) > 0.7
+
+
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
+def test_folds_without_an_event_leave_boosters_without_a_round():
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(size=60), np.arange(60) >= 20
+    splits = [(np.arange(10, 60), np.arange(10)), (np.arange(20, 60), np.arange(10, 20))]
+    model = pool([("boosting", BoostedQuantileRegressor())], cv=splits)
+    model.fit(rng.normal(size=(60, 2)), (time, event))
+    assert model.estimators_["boosting"][0].n_iter_ == 0
+    assert np.isfinite(model.oof_curve_.values).all()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The parts of boosting: derivatives, trees, rounds, residual quantiles."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -28,7 +29,14 @@ from censquant._trees._boosting import (
 
 RNG = np.random.default_rng(0)
 RULE = BoostingRule(
-    depth=3, min_leaf=10, fit_scale=True, rate=0.1, max_rounds=200, share=0.7, penalty=1.0
+    depth=3,
+    min_leaf=10,
+    fit_scale=True,
+    rate=0.1,
+    max_rounds=200,
+    share=0.7,
+    penalty=1.0,
+    max_rows=10_000,
 )
 
 
@@ -197,6 +205,27 @@ def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
     assert rounds > 0
     np.testing.assert_array_equal(boosters.value[0, :rounds], others.value[0, :rounds])
     assert (boosters.value[1, :rounds] != others.value[1, :rounds]).any()
+
+
+def test_a_booster_is_trained_and_judged_on_no_more_rows_than_it_may_be():
+    x, z, event, weight, location, _ = table(3_000)
+    fold_of, rule = folds(3_000), replace(RULE, max_rows=800)
+    boosters, held_out = cross_fit_boosters(rule, x, z, event, weight, fold_of, [1, 2, 3], None)
+    judged = ~np.isnan(held_out[0])
+    assert [judged[fold_of == fold].sum() for fold in range(3)] == [200, 200, 200]
+    assert np.sqrt(np.mean((held_out[0] - location)[judged] ** 2)) < 0.25
+    # Rows that nobody was trained on or judged by change nothing: fold 2 begins at row 1600 of its
+    # 2,000, and takes the first 400 as well.
+    used = set(np.flatnonzero(judged).tolist())
+    for fold in range(3):
+        train = np.flatnonzero(fold_of != fold)
+        used |= set(np.roll(train, -(fold * 800))[:800].tolist())
+    spare = np.array(sorted(set(range(3_000)) - used))
+    assert len(spare) > 100
+    moved = z.copy()
+    moved[spare] += 100.0
+    again, _ = cross_fit_boosters(rule, x, moved, event, weight, fold_of, [1, 2, 3], None)
+    np.testing.assert_array_equal(again.value, boosters.value)
 
 
 def test_noise_is_not_learned():

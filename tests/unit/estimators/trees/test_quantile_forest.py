@@ -213,10 +213,10 @@ def test_rows_of_a_tree_are_capped():
 def test_by_default_a_tree_has_at_most_50_000_rows():
     model = CensoredQuantileForest()
     model.n_features_in_ = 2
-    assert model._growth(60_000) == ForestGrowth(100, 5, 1.0, 50_000)
-    assert model._growth(600) == ForestGrowth(100, 5, 1.0, 600)
+    assert model._growth(60_000, 100) == ForestGrowth(100, 5, 1.0, 50_000)
+    assert model._growth(600, 100) == ForestGrowth(100, 5, 1.0, 600)
     model.set_params(max_features=5, max_samples=None)
-    assert model._growth(60_000) == ForestGrowth(100, 5, 2, 60_000)
+    assert model._growth(60_000, 100) == ForestGrowth(100, 5, 2, 60_000)
 
 
 AWKWARD = {
