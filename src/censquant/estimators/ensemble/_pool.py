@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +44,7 @@ from censquant.estimators.ensemble._candidates import (
     is_refitted,
     shrunk_weights,
 )
-from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Mixture, predict_mean
+from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Members, Mixture
 from censquant.estimators.ensemble._table import (
     POOL,
     REJECTED,
@@ -80,6 +81,9 @@ _LAST_SEED = 2**31
 _TAIL_RULE = (
     "After the last observed time e, survival falls at least as fast as (e / t) to the power 4/3."
 )
+
+
+_PREPARED: WeakKeyDictionary["Pool", tuple[Members, Floats, Floats]] = WeakKeyDictionary()
 
 
 class Pool(BaseQuantileRegressor):
@@ -325,10 +329,24 @@ class Pool(BaseQuantileRegressor):
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         mirror = self.time_transform_.mirror
-        predictions = [predict_mean(models, features) for models in self.estimators_.values()]
-        values = self._mixture.quantiles(predictions, self._pool_levels())
+        members, levels = self._prepared()
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._mixture.continue_tails(members.predictions(features))
         refuse_overflow(values, features, self._column_names())
+        values = self._mixture.inverted(values, levels)
         return self._in_user_units(values).with_reach(ReachRule(self, features), lowest=mirror)
+
+    def _prepared(self) -> tuple[Members, Floats]:
+        """Return the fitted models, ready for questions, and the levels of the pool's curves.
+
+        They are kept beside the estimator, not in it: a prediction changes no attribute, and no
+        copy or file of the estimator holds what follows from its attributes.
+        """
+        known = _PREPARED.get(self)
+        if known is None or known[2] is not self.quantiles_ or not known[0].are(self.estimators_):
+            known = Members(self.estimators_), self._pool_levels(), self.quantiles_
+            _PREPARED[self] = known
+        return known[:2]
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
