@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from censquant._frames import is_frame, is_polars, unmasked
-from censquant._rows._features import columns_of_fit, dense
+from censquant._rows._features import columns_of_fit, dense, is_plain_table
 from censquant._typing import Floats
 
 # Above it a float no longer tells whole numbers apart.
@@ -29,6 +29,8 @@ def checked_table(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise TypeError(
             f"X must be a table in memory, got a {type(X).__name__}: call its collect() first."
         )
+    if not reset and is_plain_table(estimator, X):
+        return X
     fewest = 2 if reset else 1
     if not is_frame(X):
         return validate_data(

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
 from censquant._engine.training._parallel import side_by_side
 from censquant._frames import Output, labelled
-from censquant._rows._features import dense, feature_names, note_of_far_features
+from censquant._rows._features import (
+    check_is_fitted,
+    dense,
+    feature_names,
+    note_of_far_features,
+)
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators._reading import (

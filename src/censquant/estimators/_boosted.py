@@ -1,11 +1,11 @@
 """Boosted trees for location and scale, with residuals of any shape."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._rows._cross_fit import NEVER, Folds, folds_of_splits, make_folds
 from censquant._rows._fit_data import FitData
@@ -35,7 +35,8 @@ from censquant._validation import (
     check_number,
     check_share,
 )
-from censquant.estimators._tabular import TabularRegressor
+from censquant.estimators._base import Answers, mean_answers
+from censquant.estimators._tabular import TabularRegressor, levels_among
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import boosters_graph
@@ -249,12 +250,38 @@ class BoostedQuantileRegressor(TabularRegressor):
         return fold_of
 
     def _model_curve(self, x: Floats) -> QuantileCurve:
+        values = self._times(x, self._residual_quantiles)
+        return QuantileCurve.adopt(values, self._curve_levels(), self._lowest())
+
+    def _times(self, x: Floats, residuals: Floats) -> Floats:
+        """Return the right-censored times of rows that have given residuals."""
         location, log_scale = self._boosters.predict(x)
-        z = location[:, None] + np.exp(log_scale)[:, None] * self._residual_quantiles
-        np.clip(z, *self._bounds, out=z)
-        values = self.time_transform_.forward(self._transform.inverse(z))
-        lowest = -np.inf if self.time_transform_.mirror else self._lowest_time()
-        return QuantileCurve.adopt(values, self._curve_levels(), lowest)
+        z = location[:, None] + np.exp(log_scale)[:, None] * residuals
+        np.minimum(np.maximum(z, self._bounds[0], out=z), self._bounds[1], out=z)
+        times = self._transform.inverse(z)
+        return -times if self.time_transform_.mirror else times
+
+    def _lowest(self) -> float:
+        return -np.inf if self.time_transform_.mirror else self._lowest_time()
+
+    @classmethod
+    def _mean_reader(
+        cls, models: Sequence[Any], levels: Floats
+    ) -> Callable[[NDArray[Any]], Answers]:
+        known = [levels_among(levels, model._curve_levels()) for model in models]
+        if any(places is None for places in known):
+            return super()._mean_reader(models, levels)
+        wanted = [
+            (model, model._residual_quantiles[places], model._lowest())
+            for model, places in zip(models, known, strict=True)
+        ]
+
+        def read(x: NDArray[Any]) -> Answers:
+            x = np.asarray(x, dtype=np.float64)
+            parts = [np.maximum(model._times(x, own), lowest) for model, own, lowest in wanted]
+            return mean_answers([(part, None) for part in parts])
+
+        return read
 
     def _model_graph(self, x: Value) -> GridCurve:
         location, log_scale = boosters_graph(self._boosters, x)

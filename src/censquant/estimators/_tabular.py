@@ -4,10 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from censquant._rows._features import (
     check_features,
+    check_is_fitted,
     dense,
     feature_names,
     feature_range,
@@ -29,6 +29,12 @@ from censquant.survival._target import require_events
 from censquant.survival._transform import TimeTransform
 
 _SAME_LEVEL = 1e-9  # levels that differ by less differ by rounding
+
+
+def levels_among(levels: Floats, known: Floats) -> NDArray[np.intp] | None:
+    """Return the places of levels among known ones in order; None if one is not known."""
+    places = np.minimum(np.searchsorted(known, levels - _SAME_LEVEL), len(known) - 1)
+    return places if (np.abs(known[places] - levels) <= _SAME_LEVEL).all() else None
 
 
 class TabularRegressor(BaseQuantileRegressor):

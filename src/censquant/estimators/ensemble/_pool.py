@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from censquant._progress import Bar
 from censquant._rows._cross_fit import NEVER, Folds, depend_on_ensemble, fold_rows
 from censquant._rows._features import (
     check_features,
+    check_is_fitted,
     dense,
     refuse_other_shapes,
     refuse_overflow,
@@ -261,7 +261,7 @@ class Pool(BaseQuantileRegressor):
             pooled = values[:, np.searchsorted(self._pool_levels(), LEVELS)]
             # Copies of a row, which a whole weight stands for, have the same prediction.
             self.oof_rows_, first = np.unique(order[held], return_index=True)
-            self.oof_curve_ = self._in_user_units(values[first])
+            self.oof_curve_ = self._in_user_units(values[first], self._pool_levels())
         horizon = float(self.time_transform_.forward(self.horizon_))
         self.candidates_ = table_of(
             candidates, self.weights_, pooled, held, score, horizon, mixture.bounds.lower
@@ -320,9 +320,8 @@ class Pool(BaseQuantileRegressor):
         """Return the levels of the pool's curves, in the units of right-censored times."""
         return np.union1d(LEVELS, self.time_transform_.levels(self.quantiles_).round(12))
 
-    def _in_user_units(self, values: Floats) -> QuantileCurve:
+    def _in_user_units(self, values: Floats, levels: Floats) -> QuantileCurve:
         """Return the curves behind quantiles at the levels of the pool."""
-        levels = self._pool_levels()
         if self.time_transform_.mirror:
             values, levels = -values[:, ::-1], (1.0 - levels[::-1]).round(12)
         return QuantileCurve.adopt(np.ascontiguousarray(values), levels, self._lowest_time())
@@ -334,7 +333,7 @@ class Pool(BaseQuantileRegressor):
             values = self._mixture.continue_tails(members.predictions(features))
         refuse_overflow(values, features, self._column_names())
         values = self._mixture.inverted(values, levels)
-        return self._in_user_units(values).with_reach(ReachRule(self, features), lowest=mirror)
+        return self._in_user_units(values, levels).with_reach(ReachRule(self, features), lowest=mirror)
 
     def _prepared(self) -> tuple[Members, Floats]:
         """Return the fitted models, ready for questions, and the levels of the pool's curves.
