@@ -20,7 +20,9 @@ LEVELS: Floats = np.array(CURVE_QUANTILES)
 
 ALMOST_ONE = 1.0 - 1e-9
 _LARGEST_HAZARD = 50.0
-_MOST_STEPS, _TOLERANCE = 1_000, 1e-13
+_ROUNDING = 1e-12  # of times that are the same, relative
+# Of steps of Newton's method: the error of its next result is far smaller than the step.
+_MOST_STEPS, _TOLERANCE = 1_000, 1e-9
 
 
 class Prediction(NamedTuple):
@@ -269,6 +271,7 @@ def _mean_at(t: float, upto: float, knots: Any, slopes: Any, heights: Any, weigh
 @exact
 def _advance(
     goal: float,
+    guess: float,
     final: float,
     place: Any,
     knots: Any,
@@ -279,7 +282,8 @@ def _advance(
     """Return the first time from a place on at which the mean level is ``goal``, as a place.
 
     A place is a time, the level just after it, the slope and the end of the piece that follows, and
-    whether this is straight. The level just after the ``final`` time is at least the goal.
+    whether this is straight. The level just after the ``final`` time is at least the goal. The
+    guess is where to look if it is not in the first piece.
     """
     t, level, slope, end, is_straight = place
     if level >= goal:
@@ -301,12 +305,15 @@ def _advance(
                 if low >= high:
                     t = high
                     break
-                t = found if found < high else 0.5 * (low + high)
+                t = guess if low < guess < high else found if found < high else 0.5 * (low + high)
+                guess = np.inf
         else:
             found = t - (level - goal) / slope if slope > 0.0 else -np.inf
-            if found > begin and (is_straight or t - found <= _TOLERANCE * abs(t)):
+            # Where the piece begins, the level may have been the same long before.
+            is_inside = found > begin + _ROUNDING * abs(begin)
+            if is_inside and (is_straight or t - found <= _TOLERANCE * abs(t)):
                 return found, goal, slope, end, is_straight
-            if found > begin:
+            if is_inside:
                 t = found  # below the wanted time, since the piece is concave
             elif not is_straight and t > begin >= low:
                 t = begin
@@ -346,6 +353,13 @@ def mixture_quantiles(
     n_candidates, n_rows, n_levels = values.shape
     knots = np.empty((n_candidates, n_levels + 1))
     slopes = np.empty((n_candidates, n_levels + 2))
+    rights, shares = np.empty(len(wanted), np.int64), np.empty(len(wanted))
+    for place in range(len(wanted)):
+        right = 1
+        while right < n_levels - 1 and levels[right] < wanted[place]:
+            right += 1
+        share = (wanted[place] - levels[right - 1]) / (levels[right] - levels[right - 1])
+        rights[place], shares[place] = right, min(max(share, 0.0), 1.0)
     heights = np.zeros(n_levels + 1)
     for j in range(n_levels):
         heights[j + 1] = levels[j]
@@ -361,6 +375,7 @@ def mixture_quantiles(
         highest, _, _, _, _ = _mean_at(final, final, knots, slopes, heights, weights)
         t = first
         level, slope, _, end, is_straight = _mean_at(t, t, knots, slopes, heights, weights)
+        near = t
         for place in range(len(wanted)):
             goal = wanted[place]
             if goal > highest:  # above all candidates' grids
@@ -369,8 +384,14 @@ def mixture_quantiles(
                     t = own if own > t else t  # not of infinite quantiles, which is no number
                 out[i, place] = t
                 continue
+            # The mean of the candidates' quantiles moves nearly as the quantile of their mean does.
+            before, near, right = near, 0.0, rights[place]
+            for c in range(n_candidates):
+                left_value, right_value = values[c, i, right - 1], values[c, i, right]
+                near += weights[c] * (left_value + shares[place] * (right_value - left_value))
             t, level, slope, end, is_straight = _advance(
                 goal,
+                t + (near - before),
                 final,
                 (t, level, slope, end, is_straight),
                 knots,
