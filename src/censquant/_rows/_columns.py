@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from censquant._frames import is_frame, is_polars, unmasked
-from censquant._rows._features import columns_of_fit, dense
+from censquant._rows._features import columns_of_fit, dense, is_plain_table
 from censquant._typing import Floats
 
 # Above it a float no longer tells whole numbers apart.
@@ -29,6 +29,8 @@ def checked_table(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise TypeError(
             f"X must be a table in memory, got a {type(X).__name__}: call its collect() first."
         )
+    if not reset and (is_plain_table(estimator, X) or _is_frame_of_fit(estimator, X)):
+        return X
     fewest = 2 if reset else 1
     if not is_frame(X):
         return validate_data(
@@ -46,6 +48,15 @@ def checked_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     # Only the shape is looked at: the frame itself would become an array of objects.
     check_array(np.broadcast_to(0.0, X.shape), ensure_min_samples=fewest, estimator=estimator)
     return X
+
+
+def _is_frame_of_fit(estimator: Any, X: Any) -> bool:
+    """Whether a frame has the columns of the fit in their order, so that nothing is left to check.
+
+    scikit-learn finds that out as well, in the time of a prediction.
+    """
+    known = getattr(estimator, "feature_names_in_", None)
+    return known is not None and is_frame(X) and len(X) > 0 and list(X.columns) == known.tolist()
 
 
 def as_array(X: Any) -> Any:
@@ -167,9 +178,13 @@ class Table:
         return [f"x{place}" for place in range(self.n_columns)]
 
     def plain_numbers(self) -> NDArray[np.float64] | None:
-        """Return the whole table if it is an array of finite numbers, not copied if possible."""
+        """Return the whole table if it is all finite numbers, not copied if possible."""
         X = self._X
-        if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
+        if self._is_frame:
+            if is_polars(X) or not all(_is_number(dtype) for dtype in X.dtypes):
+                return None
+            X = X.to_numpy(dtype=np.float64)
+        elif not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
             return None
         values = np.asarray(X, dtype=np.float64, order="C")
         # One sum looks at everything; columns are looked at one by one where it is not finite.
@@ -183,7 +198,15 @@ class Table:
             return _read_array(dense(array).ravel(), as_category)
         if is_polars(self._X):
             return _read_polars(self._X.to_series(place), as_category)
+        name = self._X.columns[place]
+        if isinstance(name, str) and self._X.columns.is_unique:  # by name it is found faster
+            return _read_pandas(self._X[name], as_category)
         return _read_pandas(self._X.iloc[:, place], as_category)
+
+
+def _is_number(dtype: Any) -> bool:
+    """Whether a column of pandas is a plain array of numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
 def _read_array(array: NDArray[Any], as_category: bool | None) -> Column:

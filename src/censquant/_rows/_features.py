@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted as refuse_unfitted
 from sklearn.utils.validation import validate_data
 
 from censquant._frames import is_frame, is_polars
@@ -19,6 +20,23 @@ _ROWS_SIDE_BY_SIDE = 64
 _BLOCK_ROWS = 65_536
 
 
+def check_is_fitted(estimator: Any, attribute: str | None = None) -> None:
+    """Raise scikit-learn's error unless an estimator has an attribute, or any of a fit.
+
+    scikit-learn's own function asks for all tags of the estimator first, which takes as long as
+    the prediction of a row.
+    """
+    own = getattr(estimator, "__sklearn_is_fitted__", None)
+    if attribute is not None:
+        is_fitted = hasattr(estimator, attribute)
+    elif own is not None:
+        is_fitted = own()
+    else:
+        is_fitted = any(name[-1:] == "_" and name[:2] != "__" for name in vars(estimator))
+    if not is_fitted:
+        refuse_unfitted(estimator, attribute)
+
+
 def check_features(
     estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64, allow_nd: bool = False
 ) -> Any:
@@ -27,6 +45,9 @@ def check_features(
     What cannot be used is refused with the name of its column. The columns of a frame are found by
     their names.
     """
+    if not reset and is_plain_table(estimator, X) and X.dtype in np.atleast_1d(dtype):
+        _refuse_non_finite(X, feature_names(estimator))
+        return X
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
     _refuse_masked(X)
@@ -46,6 +67,19 @@ def check_features(
     )
     _refuse_non_finite(features, feature_names(estimator))
     return features
+
+
+def is_plain_table(estimator: Any, X: Any) -> bool:
+    """Whether ``X`` is an array of numbers that needs no check but that they are finite."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.kind in "biuf"
+        and X.flags.c_contiguous
+        and len(X) > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def refuse_swapped(X: Any, y: Any) -> None:

@@ -7,10 +7,10 @@ level, the children of node k being 2 k + 1 and 2 k + 2. Boosters, one per fold,
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -338,12 +338,23 @@ def _add(codes: Any, tree: Trees, part: int, state: Any) -> None:
 
 
 @exact
-def add_rounds(codes: Any, trees: Trees, state: Any) -> None:
-    """Add trees of shape (rounds, parts, ...) to location and log-scale of each row."""
-    for k in range(len(trees.feature)):
-        for part in range(trees.feature.shape[1]):
-            tree = Trees(trees.feature[k, part], trees.cut[k, part], trees.value[k, part])
-            _add(codes, tree, part, state)
+def mean_state(codes: Any, feature: Any, cut: Any, value: Any, state: Any, mean: Any) -> None:
+    """Add the mean of boosters to location and log-scale of each row; ``state`` is work space.
+
+    Their trees have the shape (boosters, rounds, parts, ...).
+    """
+    n_boosters, n_rounds, n_parts = feature.shape[:3]
+    for booster in range(n_boosters):
+        state[:] = 0.0
+        for k in range(n_rounds):
+            for part in range(n_parts):
+                tree = Trees(
+                    feature[booster, k, part], cut[booster, k, part], value[booster, k, part]
+                )
+                _add(codes, tree, part, state)
+        for part in range(2):
+            for row in range(len(codes)):
+                mean[part, row] += state[part, row] / n_boosters
 
 
 @exact
@@ -412,17 +423,14 @@ class Boosters:
     def predict(self, x: Floats) -> Floats:
         """Return location and logarithm of the scale of each row, of shape (2, n)."""
         codes = assign_bins(x, self.edges)
-        mean = np.zeros((2, len(x)))
-        for booster in range(len(self.feature)):
-            mean += self.predict_alone(booster, codes)
-        return mean / len(self.feature)
+        state, mean = np.empty((2, len(x))), np.zeros((2, len(x)))
+        mean_state(codes, self.feature, self.cut, self.value, state, mean)
+        return mean
 
-    def predict_alone(self, booster: int, codes: NDArray[np.uint8]) -> Floats:
-        """Return what one booster says of binned rows, of shape (2, n)."""
-        state = np.zeros((2, len(codes)))
-        trees = Trees(self.feature[booster], self.cut[booster], self.value[booster])
-        add_rounds(codes, trees, state)
-        return state
+    def alone(self, booster: int) -> Self:
+        """Return one of the boosters."""
+        one = slice(booster, booster + 1)
+        return replace(self, feature=self.feature[one], cut=self.cut[one], value=self.value[one])
 
 
 class _FoldRun:

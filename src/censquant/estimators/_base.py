@@ -2,18 +2,23 @@
 
 import os
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
 from censquant._engine.training._parallel import side_by_side
 from censquant._frames import Output, labelled
-from censquant._rows._features import dense, feature_names, note_of_far_features
+from censquant._rows._features import (
+    check_is_fitted,
+    dense,
+    feature_names,
+    note_of_far_features,
+)
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators._reading import (
@@ -56,6 +61,29 @@ CurveGraph = tuple[GraphCurve, Value]
 """Curves, and their reach of shape (n, 1)."""
 Ends = tuple[Floats, Floats] | None
 """Time and level per row past which a model rests on no data of its own; None if it has a rule."""
+Answers = tuple[Floats, Ends]
+"""Quantiles of rows, and where the data behind them end."""
+
+
+def mean_answers(parts: Sequence[Answers]) -> Answers:
+    """Return the mean of several models' quantiles, and of the ends of those that have one."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = [end for _, end in parts if end is not None]
+    mean = _mean([values for values, _ in parts])
+    if not ends:
+        return mean, None
+    times, levels = zip(*ends, strict=True)
+    return mean, (_mean(times), _mean(levels))
+
+
+def _mean(arrays: Sequence[Floats]) -> Floats:
+    """Return the mean of arrays, added one after the other as numpy's mean does."""
+    total = arrays[0] + arrays[1] if len(arrays) > 1 else arrays[0].copy()
+    for array in arrays[2:]:
+        total += array
+    total /= len(arrays)
+    return total
 
 
 class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
@@ -135,7 +163,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         """Return the curves of checked rows, with their reach, in the user's unit of time."""
         return self.predict_curve(features)
 
-    def _predict_checked(self, x: NDArray[Any], levels: Floats) -> tuple[Floats, Ends]:
+    def _predict_checked(self, x: NDArray[Any], levels: Floats) -> Answers:
         """Return quantiles of rows that an ensemble has checked, and where their data end.
 
         Times are right-censored ones: those of ``censoring="left"`` are mirrored.
@@ -144,6 +172,20 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         if self._left_censored:
             return -curve.at(1.0 - levels[::-1])[:, ::-1], None
         return curve.at(levels), None
+
+    @classmethod
+    def _mean_reader(
+        cls, models: Sequence[Self], levels: Floats
+    ) -> Callable[[NDArray[Any]], Answers]:
+        """Return a function that answers as :meth:`_predict_checked`: the mean of fitted models.
+
+        What depends on models and levels alone is computed here, once for all rows.
+        """
+
+        def read(x: NDArray[Any]) -> Answers:
+            return mean_answers([model._predict_checked(x, levels) for model in models])
+
+        return read
 
     def _map_curves(self, X: Any, read: CurveReader, notes: list[str]) -> NDArray[Any]:
         """Return ``read(curve, rows)`` for all rows; add to ``notes`` what is odd about ``X``.

@@ -1,7 +1,7 @@
 """Boosted trees for location and scale, with residuals of any shape."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,6 @@ from censquant._storage._codec import (
     require,
     transform_entry,
 )
-from censquant._trees._bins import assign_bins
 from censquant._trees._boosting import (
     N_BINS,
     Boosters,
@@ -38,7 +37,8 @@ from censquant._validation import (
     check_number,
     check_share,
 )
-from censquant.estimators._tabular import HeldOut, TabularRegressor
+from censquant.estimators._base import Answers, mean_answers
+from censquant.estimators._tabular import HeldOut, TabularRegressor, levels_among
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import boosters_graph
@@ -238,8 +238,7 @@ class BoostedQuantileRegressor(TabularRegressor):
                 shape = self._quantiles_of(residual, rows, others)
             said = state[:, own]
             if not seen[own].all():
-                codes = assign_bins(rows.x[own], self._boosters.edges)
-                said = self._boosters.predict_alone(fold, codes)
+                said = self._boosters.alone(fold).predict(rows.x[own])
             yield own, self._curve_at(said, shape).at(levels), None
 
     def _train(
@@ -290,13 +289,42 @@ class BoostedQuantileRegressor(TabularRegressor):
     def _model_curve(self, x: Floats) -> QuantileCurve:
         return self._curve_at(self._boosters.predict(x), self._residual_quantiles)
 
-    def _curve_at(self, state: Floats, shape: Floats) -> QuantileCurve:
-        """Return curves by location and log-scale ``(2, n)`` and quantiles of residuals."""
-        z = state[0][:, None] + np.exp(state[1])[:, None] * shape
-        np.clip(z, *self._bounds, out=z)
-        values = self.time_transform_.forward(self._transform.inverse(z))
-        lowest = -np.inf if self.time_transform_.mirror else self._lowest_time()
-        return QuantileCurve.adopt(values, self._curve_levels(), lowest)
+    def _curve_at(self, state: Floats, residuals: Floats) -> QuantileCurve:
+        values = self._times(state, residuals)
+        return QuantileCurve.adopt(values, self._curve_levels(), self._lowest())
+
+    def _times(self, state: Floats, residuals: Floats) -> Floats:
+        """Return right-censored times by location and log-scale ``(2, n)`` and given residuals."""
+        location, log_scale = state
+        z = location[:, None] + np.exp(log_scale)[:, None] * residuals
+        np.minimum(np.maximum(z, self._bounds[0], out=z), self._bounds[1], out=z)
+        times = self._transform.inverse(z)
+        return -times if self.time_transform_.mirror else times
+
+    def _lowest(self) -> float:
+        return -np.inf if self.time_transform_.mirror else self._lowest_time()
+
+    @classmethod
+    def _mean_reader(
+        cls, models: Sequence[Any], levels: Floats
+    ) -> Callable[[NDArray[Any]], Answers]:
+        known = [levels_among(levels, model._curve_levels()) for model in models]
+        if any(places is None for places in known):
+            return super()._mean_reader(models, levels)
+        wanted = [
+            (model, model._residual_quantiles[places], model._lowest())
+            for model, places in zip(models, known, strict=True)
+        ]
+
+        def read(x: NDArray[Any]) -> Answers:
+            x = np.asarray(x, dtype=np.float64)
+            parts = [
+                np.maximum(model._times(model._boosters.predict(x), own), lowest)
+                for model, own, lowest in wanted
+            ]
+            return mean_answers([(part, None) for part in parts])
+
+        return read
 
     def _model_graph(self, x: Value) -> GridCurve:
         location, log_scale = boosters_graph(self._boosters, x)

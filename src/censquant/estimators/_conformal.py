@@ -7,7 +7,6 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from censquant._calibration._coverage import CoverageTable
 from censquant._calibration._groups import Calibration, IndividualBounds, subgroup_labels
@@ -20,7 +19,7 @@ from censquant._calibration._rules import (
     end_of_follow_up,
 )
 from censquant._frames import labelled
-from censquant._rows._features import feature_names
+from censquant._rows._features import check_is_fitted, feature_names
 from censquant._rows._fit_data import FitData, default_times
 from censquant._storage._codec import Reader, Writer
 from censquant._typing import Floats

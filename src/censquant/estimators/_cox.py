@@ -372,23 +372,27 @@ class CoxQuantileRegressor(TabularRegressor):
     # Predicting
 
     def _quantiles_and_end(self, x: Floats, levels: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
-        curve, last = self._model_curve(x), np.full(len(x), float(self._baseline.time[-1]))
-        return curve.at(levels), (last, curve.cdf(last))
+        law, end = self._law(x), self._baseline.time[-1:]
+        reached = law.cdf(end)[:, 0]
+        return np.maximum(law.quantile(levels), self._lowest()), (np.repeat(end, len(x)), reached)
 
     def _log_ratio(self, x: Floats) -> Floats:
         """Return the logarithms of hazard ratios to the mean individual."""
         eta = (np.clip(x, *self._limits) - self._center) @ self.coef_
         return np.clip(eta, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
 
+    def _law(self, x: Floats) -> ProportionalHazards:
+        return ProportionalHazards(np.exp(self._log_ratio(x)), self._baseline)
+
+    def _lowest(self) -> float:
+        return -np.inf if self.time_transform_.mirror else self._lowest_time()
+
     def _model_curve(self, x: Floats) -> HazardCurve:
-        lower = -np.inf if self.time_transform_.mirror else self._lowest_time()
-        distribution = ProportionalHazards(np.exp(self._log_ratio(x)), self._baseline)
-        return HazardCurve(distribution, self._curve_levels(), lower)
+        return HazardCurve(self._law(x), self._curve_levels(), self._lowest())
 
     def _model_graph(self, x: Value) -> FormulaCurve:
         eta = (x.clip(*self._limits) - self._center).matmul(self.coef_[:, None])
         risk = eta.clip(-_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO).exp()
-        lower = -np.inf if self.time_transform_.mirror else self._lowest_time()
         baseline = self._baseline
         if x.graph.coarse_times:
             known = baseline.time
@@ -396,7 +400,7 @@ class CoxQuantileRegressor(TabularRegressor):
             even = x.graph.row_limits(np.linspace(known[0], known[-1], 1_000))
             times = np.concatenate([known[:1], x.graph.row_times(known[1:]), even[even > known[0]]])
             baseline = baseline.at(np.unique(times))
-        return FormulaCurve(HazardsGraph(risk, baseline), self._curve_levels(), lower)
+        return FormulaCurve(HazardsGraph(risk, baseline), self._curve_levels(), self._lowest())
 
     def _quantiles_and_end_graph(
         self, x: Value, levels: Floats

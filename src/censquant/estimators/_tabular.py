@@ -5,11 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from censquant._rows._cross_fit import Folds
 from censquant._rows._features import (
     check_features,
+    check_is_fitted,
     dense,
     feature_names,
     feature_range,
@@ -34,6 +34,12 @@ HeldOut = tuple[NDArray[np.intp], Floats, Ends]
 """Places of rows, their quantiles and the ends of these, as a model says that has not seen them."""
 
 _SAME_LEVEL = 1e-9  # levels that differ by less differ by rounding
+
+
+def levels_among(levels: Floats, known: Floats) -> NDArray[np.intp] | None:
+    """Return the places of levels among known ones in order; None if one is not known."""
+    places = np.minimum(np.searchsorted(known, levels - _SAME_LEVEL), len(known) - 1)
+    return places if (np.abs(known[places] - levels) <= _SAME_LEVEL).all() else None
 
 
 class TabularRegressor(BaseQuantileRegressor):

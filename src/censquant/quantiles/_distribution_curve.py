@@ -9,7 +9,7 @@ import numpy as np
 
 from censquant._typing import Floats
 from censquant.quantiles._curve import QuantileCurve
-from censquant.quantiles._grid import levels_of
+from censquant.quantiles._grid import tail_log
 
 if TYPE_CHECKING:
     from censquant.export._graph import Graph, Value
@@ -58,16 +58,20 @@ class TailLimit:
 
     def limited_grid(self, values: Floats, taus: Floats, lower: float) -> Floats:
         """Limit quantiles ``(n, n_levels)`` on a grid; the same array if none exceeds the limit."""
-        late = values[:, -1] > self.end
-        if not late.any():
+        if not (values[:, -1] > self.end).any():
             return values
-        rows = values[late]
-        at_end = np.zeros((len(rows), 1))  # of a single level nothing else is known
-        if len(taus) > 1:
-            at_end = levels_of(rows, taus, lower, np.array([self.end]))
         limited = values.copy()
-        limited[late] = self.quantiles(rows, taus, at_end)
+        self.limit_rows(limited, taus, lower)
         return limited
+
+    def limit_rows(self, values: Floats, taus: Floats, lower: float) -> None:
+        """Limit quantiles ``(n, n_levels)`` on a grid in place."""
+        from censquant.quantiles._row_kernels import limit_rows
+
+        # Of a single level nothing else is known.
+        tail = tail_log(taus) if len(taus) > 1 else 1.0
+        growth = (1.0 - taus) ** -_POWER
+        limit_rows(values, taus, lower, tail, self.end, self.start, growth, _POWER)
 
     def quantiles(self, own: Floats, levels: Floats, at_end: Floats) -> Floats:
         """Return quantiles ``(n, k)`` under the limit; ``at_end`` are the levels of ``end``."""

@@ -168,9 +168,11 @@ def levels_of(values: Floats, taus: Floats, lower: float, times: Floats) -> Floa
         levels = np.empty((len(values), times.shape[-1]))
         # Arrays of one kind, since the kernel is compiled for each kind.
         values, taus, times = (
-            np.require(a, requirements=["C", "W"]) for a in (values, taus, times)
+            a if a.flags.carray else np.require(a, requirements=["C", "W"])
+            for a in (values, taus, times)
         )
-        write_levels(values, taus, lower, tail_log(taus), np.atleast_2d(times), levels)
+        times = times if times.ndim == 2 else times[None]
+        write_levels(values, taus, lower, tail_log(taus), times, levels)
         return levels
     # One point of the distribution function does not determine the others.
     return np.where(times == values, taus[0], np.nan)

@@ -21,6 +21,36 @@ def sort_rows(values: Any) -> None:
 
 
 @exact
+def _level_at(time: float, row: Any, taus: Any, lower: float, tail_log: float) -> float:
+    """Return the distribution function of a row with two or more levels."""
+    last = len(taus) - 1
+    left, right = 0, last + 1  # the first value above the time is at one of these places
+    while left < right:
+        middle = (left + right) // 2
+        if row[middle] <= time:
+            left = middle + 1
+        else:
+            right = middle
+    level = 0.0
+    if left == 0:
+        width = min((row[1] - row[0]) * (taus[0] / (taus[1] - taus[0])), row[0] - lower)
+        if width > 0.0:
+            level = max(0.0, taus[0] * (1.0 - (row[0] - time) / width))
+    elif left <= last:
+        # The time is strictly below the right value, so the segment has a width.
+        share = (time - row[left - 1]) / (row[left] - row[left - 1])
+        level = taus[left - 1] + (taus[left] - taus[left - 1]) * share
+        level = min(level, taus[left])
+    else:
+        gap = row[last] - row[last - 1]
+        level = 1.0
+        if gap > 0.0:
+            hazard = (time - row[last]) / gap * tail_log
+            level = min(1.0, taus[last] - (1.0 - taus[last]) * np.expm1(-hazard))
+    return level
+
+
+@exact
 def write_levels(
     values: Any, taus: Any, lower: float, tail_log: float, times: Any, levels: Any
 ) -> None:
@@ -29,34 +59,37 @@ def write_levels(
     ``tail_log`` is the cumulative hazard over the last segment.
     """
     n_rows, n_times = levels.shape
-    last = len(taus) - 1
-    low_ratio = taus[0] / (taus[1] - taus[0])
     for i in range(n_rows):
-        own = times[i if len(times) > 1 else 0]
-        row = values[i]
+        own = i if len(times) > 1 else 0
         for j in range(n_times):
-            time = own[j]
-            left, right = 0, last + 1  # the first value above the time is at one of these places
-            while left < right:
-                middle = (left + right) // 2
-                if row[middle] <= time:
-                    left = middle + 1
-                else:
-                    right = middle
-            level = 0.0
-            if left == 0:
-                width = min((row[1] - row[0]) * low_ratio, row[0] - lower)
-                if width > 0.0:
-                    level = max(0.0, taus[0] * (1.0 - (row[0] - time) / width))
-            elif left <= last:
-                # The time is strictly below the right value, so the segment has a width.
-                share = (time - row[left - 1]) / (row[left] - row[left - 1])
-                level = taus[left - 1] + (taus[left] - taus[left - 1]) * share
-                level = min(level, taus[left])
-            else:
-                gap = row[last] - row[last - 1]
-                level = 1.0
-                if gap > 0.0:
-                    hazard = (time - row[last]) / gap * tail_log
-                    level = min(1.0, taus[last] - (1.0 - taus[last]) * np.expm1(-hazard))
-            levels[i, j] = level
+            levels[i, j] = _level_at(times[own, j], values[i], taus, lower, tail_log)
+
+
+@exact
+def limit_rows(
+    values: Any,
+    taus: Any,
+    lower: float,
+    tail_log: float,
+    end: float,
+    start: float,
+    growth: Any,
+    power: float,
+) -> None:
+    """Move quantiles after the end down to the limit of ``TailLimit``; see there.
+
+    ``growth`` is the power of the inverse survival at each level.
+    """
+    n_rows, n_levels = values.shape
+    for i in range(n_rows):
+        if not values[i, n_levels - 1] > end:
+            continue
+        at_end = 0.0
+        if n_levels > 1:
+            at_end = _level_at(end, values[i], taus, lower, tail_log)
+        alive = (1.0 - at_end) ** power
+        for j in range(n_levels):
+            if values[i, j] > end:
+                # Rounding may put a level behind the end below the level of the end.
+                latest = start + (end - start) * max(alive * growth[j], 1.0)
+                values[i, j] = min(values[i, j], latest)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from censquant.export._graph import Value
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
-# exp of it is 1e304: far above any time, and finite in float64.
-_LARGEST_LOG = 700.0
+LARGEST_LOG = 700.0
+"""Largest logarithm of a time: exp of it is 1e304, far above any time, and finite in float64."""
+
 # A standard deviation below this share of the largest time is rounding of equal times.
 _NO_SPREAD = 1e-14
 _SCALE_OF_EQUALS = 0.01  # relative to times that do not differ
@@ -141,12 +142,12 @@ class TimeTransform:
         values = np.asarray(z, dtype=np.float64)
         with np.errstate(over="ignore"):
             u = (-values if self.mirror else values) * self.scale + self.center
-        return np.exp(np.minimum(u, _LARGEST_LOG)) if self.log else u
+        return np.exp(np.minimum(u, LARGEST_LOG)) if self.log else u
 
     def graph_inverse(self, z: "Value") -> "Value":
         """Return the operations of `inverse` in a graph."""
         u = (-z if self.mirror else z) * self.scale + self.center
-        return u.minimum(_LARGEST_LOG).exp() if self.log else u
+        return u.minimum(LARGEST_LOG).exp() if self.log else u
 
     def log_slope(self, time: ArrayLike) -> Floats:
         """Logarithms of the absolute derivatives of `forward`.

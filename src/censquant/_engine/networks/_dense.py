@@ -20,7 +20,9 @@ ACTIVATIONS = {
 }
 """Activation names and the codes by which the kernels know them."""
 
-_PREDICTION_ROWS = 512  # hidden values of so many rows stay in the processor's cache
+PREDICTION_ROWS = 512
+"""Rows of a prediction at a time: their hidden values stay in the processor's cache."""
+
 # OpenBLAS has kernels for AVX-512 that skip the packing of small matrices and run a quarter faster
 # than its general ones; they take products of up to a million multiplications.
 _SMALL = 1_000_000
@@ -189,10 +191,10 @@ class DenseNetwork:
     def predict(self, x: FloatArray) -> NDArray[np.float64]:
         """Return the outputs for any number of rows, computed in float64 and block by block."""
         parameters = self.parameters.astype(np.float64)
-        hidden = np.empty(_PREDICTION_ROWS * sum(self.sizes[1:-1]))
+        hidden = np.empty(PREDICTION_ROWS * sum(self.sizes[1:-1]))
         out = np.empty((len(x), self.n_outputs))
-        for start in range(0, len(x), _PREDICTION_ROWS):
-            rows = slice(start, start + _PREDICTION_ROWS)
+        for start in range(0, len(x), PREDICTION_ROWS):
+            rows = slice(start, start + PREDICTION_ROWS)
             kernels.dense_forward(
                 parameters,
                 self._layer_sizes,

@@ -418,3 +418,59 @@ def shape_backward(
         shape_gradient[k + 1] += by_shape * step
         penalty += rough_shape * step * step
     return penalty
+
+
+@fast
+def shape_networks(
+    x,
+    center,
+    scale,
+    parameters,
+    skips,
+    shapes,
+    sizes,
+    activation,
+    steps,
+    middle,
+    floor,
+    block,
+    small,
+    out,
+):
+    """Write the quantiles of several networks of one architecture into ``out`` (networks, n, k).
+
+    Each has a row of ``center``, ``scale`` (of features), ``parameters``, ``skips`` (coefficients
+    of ``LinearSkip``) and ``shapes`` (of ``ShapeHead``). Rows are taken ``block`` at a time, so
+    that their hidden values stay in the processor's cache.
+    """
+    n, n_features = x.shape
+    most = min(n, block)
+    n_hidden = 0
+    for layer in range(1, len(sizes) - 1):
+        n_hidden += sizes[layer]
+    hidden = np.empty(most * n_hidden)
+    scaled_rows = np.empty((most, n_features))
+    raw_rows = np.empty((most, sizes[-1]))
+    for start in range(0, n, block):
+        end = min(start + block, n)
+        scaled, raw = scaled_rows[: end - start], raw_rows[: end - start]
+        for k in range(len(parameters)):
+            for i in range(end - start):
+                for j in range(n_features):
+                    scaled[i, j] = (x[start + i, j] - center[k, j]) / scale[k, j]
+            dense_forward(
+                parameters[k],
+                sizes,
+                activation,
+                0.0,
+                np.uint32(0),
+                scaled,
+                hidden,
+                None,
+                raw,
+                small,
+            )
+            for i in range(end - start):
+                for j in range(n_features):
+                    raw[i, 0] += scaled[i, j] * skips[k, j]
+            shape_forward(raw, shapes[k], steps, middle, floor, out[k, start:end])

@@ -1,7 +1,8 @@
 """The mixture of several distributions per individual: their mean, with tails that agree."""
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from censquant._compile import exact
 from censquant._typing import Floats
+from censquant.estimators._base import Answers
 from censquant.quantiles._distribution_curve import TailLimit
 from censquant.quantiles._grid import CURVE_QUANTILES
 
@@ -18,7 +20,9 @@ LEVELS: Floats = np.array(CURVE_QUANTILES)
 
 ALMOST_ONE = 1.0 - 1e-9
 _LARGEST_HAZARD = 50.0
-MOST_STEPS, _TOLERANCE = 30, 1e-12
+_ROUNDING = 1e-12  # of times that are the same, relative
+# Of steps of Newton's method: the error of its next result is far smaller than the step.
+_MOST_STEPS, _TOLERANCE = 1_000, 1e-9
 
 
 class Prediction(NamedTuple):
@@ -32,17 +36,30 @@ class Prediction(NamedTuple):
     end: tuple[Floats, Floats] | None
 
 
-def predict_mean(models: list[Any], x: NDArray[Any]) -> Prediction:
+def predict_mean(models: Sequence[Any], x: NDArray[Any]) -> Prediction:
     """Return the mean of the models' quantiles for checked features."""
-    parts = [Prediction(*model._predict_checked(x, LEVELS)) for model in models]
-    if len(parts) == 1:
-        return parts[0]
-    ends = [part.end for part in parts if part.end is not None]
-    end = None
-    if ends:
-        times, levels = zip(*ends, strict=True)
-        end = (np.mean(times, axis=0), np.mean(levels, axis=0))
-    return Prediction(np.mean([part.values for part in parts], axis=0), end)
+    return Prediction(*_mean_reader(models)(x))
+
+
+def _mean_reader(models: Sequence[Any]) -> Callable[[NDArray[Any]], Answers]:
+    return type(models[0])._mean_reader(models, LEVELS)
+
+
+class Members:
+    """The fitted models of an ensemble by the names of its candidates, made ready for questions."""
+
+    def __init__(self, estimators: Mapping[str, Sequence[Any]]) -> None:
+        self._models = [model for models in estimators.values() for model in models]
+        self._readers = [_mean_reader(models) for models in estimators.values()]
+
+    def are(self, estimators: Mapping[str, Sequence[Any]]) -> bool:
+        """Whether the models are still those of an ensemble, whose attribute may be changed."""
+        models = [model for models in estimators.values() for model in models]
+        return len(models) == len(self._models) and all(map(operator.is_, models, self._models))
+
+    def predictions(self, x: NDArray[Any]) -> list[Prediction]:
+        """Return what each candidate predicts for checked features."""
+        return [Prediction(*read(x)) for read in self._readers]
 
 
 @dataclass(frozen=True)
@@ -74,7 +91,7 @@ class Mixture:
         values = np.stack([prediction.values for prediction in predictions])
         if not self.reference.any():
             return values
-        reference = np.tensordot(self.reference, values, axes=1)
+        reference = (self.reference @ values.reshape(len(values), -1)).reshape(values.shape[1:])
         for own, prediction in zip(values, predictions, strict=True):
             if prediction.end is not None:
                 _continue_tails(own, *prediction.end, reference, LEVELS, self.bounds.lower)
@@ -82,15 +99,20 @@ class Mixture:
 
     def quantiles(self, predictions: Sequence[Prediction], wanted: NDArray[Any]) -> Floats:
         """Return the quantiles of the pool at increasing levels, shape (n, len(wanted))."""
-        kept = self.weights > 0
-        values = np.ascontiguousarray(self.continue_tails(predictions)[kept])
-        weights, bounds = self.weights[kept], self.bounds
-        for place in range(len(values)):
-            values[place] = bounds.tail.limited_grid(values[place], LEVELS, bounds.lower)
-        np.maximum(values, bounds.low, out=values)
+        return self.inverted(self.continue_tails(predictions), wanted)
+
+    def inverted(self, values: Floats, wanted: NDArray[Any]) -> Floats:
+        """Return what :meth:`quantiles` does from what :meth:`continue_tails` returned."""
+        kept, bounds = self.weights > 0, self.bounds
+        weights = self.weights
+        if not kept.all():
+            values, weights = values[kept], weights[kept]
+        rows = values.reshape(-1, len(LEVELS))
+        bounds.tail.limit_rows(rows, LEVELS, bounds.lower)
+        if bounds.low > -np.inf:
+            np.maximum(values, bounds.low, out=values)
         out = np.empty((values.shape[1], len(wanted)))
-        passed = np.empty(len(values), dtype=np.intp)
-        mixture_quantiles(values, weights, LEVELS, bounds.lower, wanted, passed, out)
+        mixture_quantiles(values, weights, LEVELS, bounds.lower, wanted, out)
         return out
 
     def among(self, kept: NDArray[np.bool_]) -> "Mixture":
@@ -190,128 +212,191 @@ def survival_on_grid(values: Any, levels: Any, lower: float, grid: Any, out: Any
 
 
 @exact
-def _mean_level(
-    values: Any, i: int, weights: Any, levels: Any, lower: float, passed: Any, t: float
-) -> Any:
-    """Return the mean of the candidates' levels of one row at a time."""
-    total = 0.0
-    for c in range(values.shape[0]):
-        total += weights[c] * _piece_level(values[c, i], levels, lower, passed[c], t)
-    return total
+def _write_pieces(row: Any, levels: Any, lower: float, knots: Any, slopes: Any) -> None:
+    """Write where the pieces of a distribution function begin, and how steep each is.
+
+    Before the first knot, its start, it is 0. After the last one it is an exponential tail, whose
+    rate is the last slope: infinite where all of the tail sits at that point.
+    """
+    n = len(levels)
+    reach = _lower_reach(row, levels, lower)
+    knots[0], slopes[0] = row[0], 0.0
+    if reach > 0.0:
+        knots[0] = row[0] - reach
+    slopes[1] = levels[0] / reach if reach > 0.0 else 0.0
+    knots[1] = row[0]
+    for j in range(1, n):
+        gap = row[j] - row[j - 1]
+        knots[j + 1] = row[j]
+        slopes[j + 1] = (levels[j] - levels[j - 1]) / gap if gap > 0.0 else 0.0
+    gap = row[n - 1] - row[n - 2]
+    rate = math.log((1.0 - levels[n - 2]) / (1.0 - levels[n - 1]))
+    slopes[n + 1] = rate / gap if gap > 0.0 else np.inf
 
 
 @exact
-def _root(
-    values: Any,
-    i: int,
-    weights: Any,
-    levels: Any,
-    lower: float,
-    passed: Any,
-    wanted: float,
-    low: float,
-    below: float,
-    high: float,
-    above: float,
-) -> Any:
-    """Return the time between two knots at which the mean level is the wanted one.
+def _mean_at(t: float, upto: float, knots: Any, slopes: Any, heights: Any, weights: Any) -> Any:
+    """Return the mean level at a time, where the knots up to a time are passed, and the slope.
 
-    The Illinois variant of the rule of false position: a few steps where bisection takes forty.
+    Then where this piece begins and ends, and whether it is straight. ``heights`` are the levels of
+    the knots. The other time is the same one, or the one just before it if what comes before a jump
+    is wanted.
     """
-    below, above = below - wanted, above - wanted
-    side = 0
-    for _ in range(MOST_STEPS):
-        if above == below or high - low <= _TOLERANCE * abs(high):
-            break
-        middle = high - above * (high - low) / (above - below)
-        excess = _mean_level(values, i, weights, levels, lower, passed, middle) - wanted
-        if excess > 0.0:
-            high, above = middle, excess
-            below = 0.5 * below if side == 1 else below
-            side = 1
-        elif excess < 0.0:
-            low, below = middle, excess
-            above = 0.5 * above if side == -1 else above
-            side = -1
+    last = len(heights) - 1
+    level, slope, begin, end, is_straight = 0.0, 0.0, -np.inf, np.inf, True
+    for c in range(len(weights)):
+        n = 0
+        for j in range(last + 1):  # all of them: a search would wait for each comparison
+            n += knots[c, j] <= upto
+        if n <= last:
+            end = min(end, knots[c, n])
+        if n == 0:
+            continue
+        begin = max(begin, knots[c, n - 1])
+        steep = slopes[c, n]
+        if n <= last:
+            level += weights[c] * (heights[n - 1] + steep * (t - knots[c, n - 1]))
+            slope += weights[c] * steep
+        elif steep == np.inf:
+            level += weights[c]
         else:
-            return middle
-    return high if above <= -below else low
+            hazard = min(steep * (t - knots[c, last]), _LARGEST_HAZARD)
+            rest = (1.0 - heights[last]) * math.exp(-hazard)
+            level += weights[c] * (1.0 - rest)
+            slope += weights[c] * steep * rest
+            is_straight = False
+    return level, slope, begin, end, is_straight
+
+
+@exact
+def _advance(
+    goal: float,
+    guess: float,
+    final: float,
+    place: Any,
+    knots: Any,
+    slopes: Any,
+    heights: Any,
+    weights: Any,
+) -> Any:
+    """Return the first time from a place on at which the mean level is ``goal``, as a place.
+
+    A place is a time, the level just after it, the slope and the end of the piece that follows, and
+    whether this is straight. The level just after the ``final`` time is at least the goal. The
+    guess is where to look if it is not in the first piece.
+    """
+    t, level, slope, end, is_straight = place
+    if level >= goal:
+        return place
+    low, high, begin = t, final, t  # the wanted time lies in between, and a piece begins at ``low``
+    for _ in range(_MOST_STEPS):
+        if level < goal:
+            found = t + (goal - level) / slope if slope > 0.0 else np.inf
+            if found <= end:
+                if is_straight or found - t <= _TOLERANCE * abs(found):
+                    # The next piece begins at its end.
+                    if found < end:
+                        return found, goal, slope, end, is_straight
+                    t = found
+                    break
+                t = found
+            else:
+                low = end
+                if low >= high:
+                    t = high
+                    break
+                t = guess if low < guess < high else found if found < high else 0.5 * (low + high)
+                guess = np.inf
+        else:
+            found = t - (level - goal) / slope if slope > 0.0 else -np.inf
+            # Where the piece begins, the level may have been the same long before.
+            is_inside = found > begin + _ROUNDING * abs(begin)
+            if is_inside and (is_straight or t - found <= _TOLERANCE * abs(t)):
+                return found, goal, slope, end, is_straight
+            if is_inside:
+                t = found  # below the wanted time, since the piece is concave
+            elif not is_straight and t > begin >= low:
+                t = begin
+            else:
+                # Not after the beginning of this piece: is it a jump there, or before?
+                high = begin
+                if high <= low:
+                    t = low
+                    break
+                level, slope, begin, _, is_straight = _mean_at(
+                    high, np.nextafter(high, -np.inf), knots, slopes, heights, weights
+                )
+                if level < goal:
+                    t = high
+                    break
+                found = high - (level - goal) / slope if slope > 0.0 else -np.inf
+                if found >= begin and is_straight:
+                    t = found
+                    break
+                t = found if found > low else 0.5 * (low + high)
+        level, slope, begin, end, is_straight = _mean_at(t, t, knots, slopes, heights, weights)
+    level, slope, begin, end, is_straight = _mean_at(t, t, knots, slopes, heights, weights)
+    return t, level, slope, end, is_straight
 
 
 @exact
 def mixture_quantiles(
-    values: Any, weights: Any, levels: Any, lower: float, wanted: Any, passed: Any, out: Any
+    values: Any, weights: Any, levels: Any, lower: float, wanted: Any, out: Any
 ) -> None:
     """Write the quantiles of the weighted mean of the candidates' distribution functions.
 
-    Between any two neighbours among all quantiles of a row the mean is linear, so it is inverted
-    without a search, up to the first time at which a candidate is in its exponential tail. A jump
-    of a candidate stays a jump. ``passed`` is room for the number of quantiles that each candidate
-    has up to a time.
+    The mean is a line between any two neighbours among all quantiles of a row, up to the first time
+    at which a candidate is in its exponential tail; from there on it is concave in between. So
+    Newton's method ends in the first straight piece that it meets the level in, and approaches it
+    from below in others. A jump of a candidate stays a jump.
     """
     n_candidates, n_rows, n_levels = values.shape
+    knots = np.empty((n_candidates, n_levels + 1))
+    slopes = np.empty((n_candidates, n_levels + 2))
+    rights, shares = np.empty(len(wanted), np.int64), np.empty(len(wanted))
+    for place in range(len(wanted)):
+        right = 1
+        while right < n_levels - 1 and levels[right] < wanted[place]:
+            right += 1
+        share = (wanted[place] - levels[right - 1]) / (levels[right] - levels[right - 1])
+        rights[place], shares[place] = right, min(max(share, 0.0), 1.0)
+    heights = np.zeros(n_levels + 1)
+    for j in range(n_levels):
+        heights[j + 1] = levels[j]
     for i in range(n_rows):
-        start = np.inf
+        first, final = np.inf, -np.inf
         for c in range(n_candidates):
-            passed[c] = 0
-            start = min(start, values[c, i, 0] - _lower_reach(values[c, i], levels, lower))
-        before_time, before, place = start, 0.0, 0
-        is_straight = True
-        while place < len(wanted):
-            t = np.inf
-            for c in range(n_candidates):
-                if passed[c] < n_levels:
-                    t = min(t, values[c, i, passed[c]])
-            if t == np.inf:
-                break
-            # A candidate that starts in between bends the mean.
-            bends = not is_straight
-            for c in range(n_candidates):
-                if passed[c] == 0:
-                    first = values[c, i, 0] - _lower_reach(values[c, i], levels, lower)
-                    bends = bends or before_time < first < t
-            # The pieces that end at t, before any of their quantiles is passed.
-            left = _mean_level(values, i, weights, levels, lower, passed, t)
-            while place < len(wanted) and wanted[place] <= left:
-                if not bends:
-                    share = (wanted[place] - before) / (left - before) if left > before else 1.0
-                    share = min(max(share, 0.0), 1.0)
-                    out[i, place] = before_time + (t - before_time) * share
-                else:
-                    out[i, place] = _root(
-                        values,
-                        i,
-                        weights,
-                        levels,
-                        lower,
-                        passed,
-                        wanted[place],
-                        before_time,
-                        before,
-                        t,
-                        left,
-                    )
-                place += 1
-            right, jumps = left, False
-            for c in range(n_candidates):
-                first = passed[c]
-                while passed[c] < n_levels and values[c, i, passed[c]] <= t:
-                    passed[c] += 1
-                if passed[c] == n_levels:
-                    is_straight = False
-                if passed[c] > first + 1 or (first == 0 and passed[c] == 1):
-                    jumps = True
-            if jumps:
-                right = _mean_level(values, i, weights, levels, lower, passed, t)
-            while place < len(wanted) and wanted[place] <= right:
+            _write_pieces(values[c, i], levels, lower, knots[c], slopes[c])
+            first = min(first, knots[c, 0])
+            place = n_levels
+            while place > 0 and knots[c, place] == np.inf:
+                place -= 1
+            final = max(final, knots[c, place])
+        highest, _, _, _, _ = _mean_at(final, final, knots, slopes, heights, weights)
+        t = first
+        level, slope, _, end, is_straight = _mean_at(t, t, knots, slopes, heights, weights)
+        near = t
+        for place in range(len(wanted)):
+            goal = wanted[place]
+            if goal > highest:  # above all candidates' grids
+                for c in range(n_candidates):
+                    own = quantile_of(values[c, i], levels, lower, goal)
+                    t = own if own > t else t  # not of infinite quantiles, which is no number
                 out[i, place] = t
-                place += 1
-            before_time, before = t, right
-        while place < len(wanted):  # levels above those of all candidates' grids
-            highest = -np.inf
+                continue
+            # The mean of the candidates' quantiles moves nearly as the quantile of their mean does.
+            before, near, right = near, 0.0, rights[place]
             for c in range(n_candidates):
-                highest = max(highest, quantile_of(values[c, i], levels, lower, wanted[place]))
-            out[i, place] = highest
-            place += 1
-        for j in range(1, len(wanted)):  # two roots of one piece may differ by rounding
-            out[i, j] = max(out[i, j], out[i, j - 1])
+                left_value, right_value = values[c, i, right - 1], values[c, i, right]
+                near += weights[c] * (left_value + shares[place] * (right_value - left_value))
+            t, level, slope, end, is_straight = _advance(
+                goal,
+                t + (near - before),
+                final,
+                (t, level, slope, end, is_straight),
+                knots,
+                slopes,
+                heights,
+                weights,
+            )
+            out[i, place] = t

@@ -4,16 +4,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from censquant._progress import Bar
 from censquant._rows._cross_fit import NEVER, Folds, depend_on_ensemble, fold_rows
 from censquant._rows._features import (
     check_features,
+    check_is_fitted,
     dense,
     refuse_other_shapes,
     refuse_overflow,
@@ -43,7 +44,7 @@ from censquant.estimators.ensemble._candidates import (
     is_refitted,
     shrunk_weights,
 )
-from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Mixture, predict_mean
+from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Members, Mixture
 from censquant.estimators.ensemble._table import (
     POOL,
     REJECTED,
@@ -80,6 +81,9 @@ _LAST_SEED = 2**31
 _TAIL_RULE = (
     "After the last observed time e, survival falls at least as fast as (e / t) to the power 4/3."
 )
+
+
+_PREPARED: WeakKeyDictionary["Pool", tuple[Members, Floats, Floats]] = WeakKeyDictionary()
 
 
 class Pool(BaseQuantileRegressor):
@@ -264,7 +268,7 @@ class Pool(BaseQuantileRegressor):
             del pooled
             # Copies of a row, which a whole weight stands for, have the same prediction.
             self.oof_rows_, first = np.unique(order[held], return_index=True)
-            self.oof_curve_ = self._in_user_units(values[first])
+            self.oof_curve_ = self._in_user_units(values[first], self._pool_levels())
 
     def _held_out_values(
         self, kept: list[Candidate], mixture: Mixture, held: NDArray[np.intp]
@@ -317,19 +321,34 @@ class Pool(BaseQuantileRegressor):
         """Return the levels of the pool's curves, in the units of right-censored times."""
         return np.union1d(LEVELS, self.time_transform_.levels(self.quantiles_).round(12))
 
-    def _in_user_units(self, values: Floats) -> QuantileCurve:
+    def _in_user_units(self, values: Floats, levels: Floats) -> QuantileCurve:
         """Return the curves behind quantiles at the levels of the pool."""
-        levels = self._pool_levels()
         if self.time_transform_.mirror:
             values, levels = -values[:, ::-1], (1.0 - levels[::-1]).round(12)
         return QuantileCurve.adopt(np.ascontiguousarray(values), levels, self._lowest_time())
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         mirror = self.time_transform_.mirror
-        predictions = [predict_mean(models, features) for models in self.estimators_.values()]
-        values = self._mixture.quantiles(predictions, self._pool_levels())
+        members, levels = self._prepared()
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._mixture.continue_tails(members.predictions(features))
         refuse_overflow(values, features, self._column_names())
-        return self._in_user_units(values).with_reach(ReachRule(self, features), lowest=mirror)
+        values = self._mixture.inverted(values, levels)
+        return self._in_user_units(values, levels).with_reach(
+            ReachRule(self, features), lowest=mirror
+        )
+
+    def _prepared(self) -> tuple[Members, Floats]:
+        """Return the fitted models, ready for questions, and the levels of the pool's curves.
+
+        They are kept beside the estimator, not in it: a prediction changes no attribute, and no
+        copy or file of the estimator holds what follows from its attributes.
+        """
+        known = _PREPARED.get(self)
+        if known is None or known[2] is not self.quantiles_ or not known[0].are(self.estimators_):
+            known = Members(self.estimators_), self._pool_levels(), self.quantiles_
+            _PREPARED[self] = known
+        return known[:2]
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""

@@ -5,11 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from censquant._rows._columns import checked_table
 from censquant._rows._encoder import FrameEncoder, encoder_part, restored_encoder
-from censquant._rows._features import feature_names
+from censquant._rows._features import check_is_fitted, feature_names
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Reader, Writer
 from censquant._typing import Floats

@@ -6,10 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from censquant._frames import pandas_for
-from censquant._rows._features import check_features, dense, feature_names, refuse_overflow
+from censquant._rows._features import (
+    check_features,
+    check_is_fitted,
+    dense,
+    feature_names,
+    refuse_overflow,
+)
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import (
     Array,

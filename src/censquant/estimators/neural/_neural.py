@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from censquant._engine.networks._network import Network
 from censquant._engine.objectives._grid import Powell
@@ -22,6 +21,7 @@ from censquant._engine.training._shard_writer import Scaling, write_shards
 from censquant._engine.training._shards import ShardFolder, StreamSummary
 from censquant._rows._features import (
     check_features,
+    check_is_fitted,
     dense,
     feature_names,
     feature_range,

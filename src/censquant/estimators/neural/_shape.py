@@ -1,26 +1,39 @@
 """ShapeNN: a family of distributions that a network moves, stretches and, where data ask, bends."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._engine._families import FAMILIES
-from censquant._engine.networks._combined import HeadedNetwork, LinearSkip, ShapeHead
-from censquant._engine.networks._dense import DenseNetwork
+from censquant._engine._families import FAMILIES, STANDARD
+from censquant._engine.networks._combined import (
+    SMALLEST_GAP,
+    HeadedNetwork,
+    LinearSkip,
+    ShapeHead,
+)
+from censquant._engine.networks._dense import (
+    ACTIVATIONS,
+    PREDICTION_ROWS,
+    DenseNetwork,
+    small_product,
+)
+from censquant._engine.networks._kernels import shape_networks
 from censquant._engine.objectives._likelihoods import ShapeLikelihood, shape_knots
 from censquant._engine.training._loop import Objective, TrainingConfig, WarmupCosine
 from censquant._engine.training._rows import RowSource
 from censquant._rows._features import dense
+from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number, check_sizes
+from censquant.estimators._base import Answers
 from censquant.estimators.neural._cqrnn import far_times
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.estimators.neural._trained_model import ensemble_distribution
+from censquant.estimators.neural._trained_model import TrainedModel, ensemble_distribution
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, read_target
-from censquant.survival._transform import TimeTransform
+from censquant.survival._transform import LARGEST_LOG, TimeTransform
 
 _TAILS = ("family", "bounded")
 _N_KNOTS = 19
@@ -197,6 +210,15 @@ n_features_in_, feature_names_in_
     def _curve_levels(self) -> NDArray[np.float64]:
         return np.union1d(self.quantiles_, CURVE_QUANTILES)
 
+    @classmethod
+    def _mean_reader(
+        cls, models: Sequence[Any], levels: Floats
+    ) -> Callable[[NDArray[Any]], Answers]:
+        members = [member for model in models for member in model.models_]
+        if len({str(_likeness(member)) for member in members}) > 1:
+            return super()._mean_reader(models, levels)
+        return ShapeReader.of(members, len(models), levels)
+
     def log_likelihood(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return each row's log-likelihood: log-density of an event, log-survival if censored.
 
@@ -223,3 +245,115 @@ n_features_in_, feature_names_in_
             transform.forward(target.time), target.event
         )
         return np.asarray(values + np.where(target.event, transform.log_slope(target.time), 0.0))
+
+
+def _likeness(member: TrainedModel) -> tuple[Any, ...]:
+    """Return what networks that are read side by side have in common."""
+    objective, transform = member.objective, member.time_transform
+    assert isinstance(objective, ShapeLikelihood)
+    return member.network.describe(), objective.base, transform.log, transform.mirror, member.lower
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeReader:
+    """Mean quantiles of fitted estimators at known levels, whose networks have one architecture.
+
+    A quantile is linear in the outputs of a network, so one matrix leads from those to any levels.
+    Arrays without a shape of their own have a row per network.
+    """
+
+    n_models: int  # estimators; each averages its own networks first, in model units
+    center: Floats
+    scale: Floats
+    parameters: Floats
+    skips: Floats
+    shapes: Floats
+    base: tuple[Floats, float]  # gaps between the quantiles of the standard distribution, middle
+    sizes: NDArray[np.int64]
+    activation: int
+    readout: Floats  # shape (n_knots, n_levels)
+    # Largest value, and what leads to times and their logarithms: shape (n_models, 1, 1).
+    caps: Floats
+    factors: Floats
+    offsets: Floats
+    transform: TimeTransform
+    lower: float
+
+    @classmethod
+    def of(cls, members: Sequence[TrainedModel], n_models: int, levels: Floats) -> "ShapeReader":
+        """Return the reader of the networks of several estimators, one estimator after the other."""
+        networks: list[Any] = [member.network for member in members]
+        dense: list[DenseNetwork] = [network.network.network for network in networks]
+        first, each = members[0], members[:: len(members) // n_models]
+        transforms = [member.time_transform for member in each]
+        objectives: list[Any] = [member.objective for member in each]
+        zeros, mirror = np.zeros(dense[0].sizes[0]), first.time_transform.mirror
+        standard = STANDARD[objectives[0].base]
+        places = standard.inverse_survival(1.0 - levels) if mirror else standard.quantile(levels)
+        scales, knots = [member.feature_scale for member in members], networks[0].head.knots
+
+        def column(numbers: Sequence[float]) -> Floats:
+            return np.array(numbers)[:, None, None]
+
+        return cls(
+            n_models,
+            np.stack([zeros if one.center is None else one.center for one in scales]),
+            np.stack([zeros + one.scale for one in scales]),
+            np.stack([network.parameters for network in dense]).astype(np.float64),
+            np.stack([network.network.parameters for network in networks]).astype(np.float64),
+            np.stack([network.parameters for network in networks]).astype(np.float64),
+            (np.diff(knots), float(knots[len(knots) // 2])),
+            np.array(dense[0].sizes, dtype=np.int64),
+            ACTIVATIONS[dense[0].activation],
+            _readout(shape_knots(objectives[0].base, len(knots)), places),
+            column([one.cap for one in objectives]),
+            column([-one.scale if mirror else one.scale for one in transforms]),
+            column([one.center for one in transforms]),
+            first.time_transform,
+            first.lower,
+        )
+
+    def __call__(self, x: NDArray[Any]) -> Answers:
+        """Return the mean quantiles of rows, of right-censored times."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        out = np.empty((len(self.parameters), len(x), len(self.readout)))
+        shape_networks(
+            x,
+            self.center,
+            self.scale,
+            self.parameters,
+            self.skips,
+            self.shapes,
+            self.sizes,
+            self.activation,
+            *self.base,
+            SMALLEST_GAP,
+            PREDICTION_ROWS,
+            small_product(),
+            out,
+        )
+        if len(out) > self.n_models:
+            out = out.reshape(self.n_models, -1, *out.shape[1:]).mean(axis=1)
+        times = (out.reshape(-1, len(self.readout)) @ self.readout).reshape(
+            self.n_models, len(x), -1
+        )
+        np.minimum(times, self.caps, out=times)
+        times *= self.factors
+        times += self.offsets
+        if self.transform.log:
+            np.minimum(times, LARGEST_LOG, out=times)
+            np.exp(times, out=times)
+        if self.lower > -np.inf:
+            np.maximum(times, self.lower, out=times)
+        mean = times[0] if self.n_models == 1 else times.sum(axis=0) / self.n_models
+        return -mean if self.transform.mirror else mean, None
+
+
+def _readout(knots: Floats, places: Floats) -> Floats:
+    """Return the matrix that leads from values at knots to those on the lines through them."""
+    segment = np.clip(np.searchsorted(knots, places, side="right") - 1, 0, len(knots) - 2)
+    share = (places - knots[segment]) / np.diff(knots)[segment]
+    matrix, column = np.zeros((len(knots), len(places))), np.arange(len(places))
+    matrix[segment, column] = 1.0 - share
+    matrix[segment + 1, column] = share
+    return matrix
