@@ -8,7 +8,12 @@ from censquant_bench._datasets import BenchmarkDataset
 from censquant_bench._methods import PEER_METHODS, RECOMMENDED, BenchmarkMethod
 from censquant_bench._suites import Suite
 from censquant_bench.coverage import COVERAGE_DATASETS, COVERAGE_METHODS, COVERAGE_SUITE
-from censquant_bench.field import FIELD_BENCHMARK_DATASETS, FIELD_METHODS, FIELD_SUITE
+from censquant_bench.field import (
+    FIELD_BENCHMARK_DATASETS,
+    FIELD_GROUPS,
+    FIELD_METHODS,
+    FIELD_SUITE,
+)
 from censquant_bench.paper import (
     PAPER_DATASET_GROUPS,
     PAPER_DATASETS,
@@ -19,13 +24,13 @@ from censquant_bench.paper import (
 DATASETS: Mapping[str, BenchmarkDataset] = MappingProxyType(
     {one.name: one for one in (*PAPER_DATASETS, *FIELD_BENCHMARK_DATASETS, *COVERAGE_DATASETS)}
 )
-"""The paper's 26 sets in the order of its table, one more, the field's 17, and the 12 settings of
+"""The paper's 26 sets in the order of its table, one more, the field's 34, and the 12 settings of
 bounds, by name."""
 
 DATASET_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **PAPER_DATASET_GROUPS,
-        "field": tuple(one.name for one in FIELD_BENCHMARK_DATASETS),
+        **FIELD_GROUPS,
         "bounds": tuple(one.name for one in COVERAGE_DATASETS),
     }
 )

@@ -29,6 +29,8 @@ SCORES = (
     "cindex_ipcw",
     "cindex_restricted_mean",
     "isbs",
+    "dcalib",
+    "log_score",
     "pinball",
     "pinball_ipcw",
     "crps",
