@@ -26,7 +26,7 @@ from censquant_bench.datasets import (
     field_folds,
 )
 from censquant_bench.field._published import COX, KAPLAN_MEIER, LEARNERS, PublishedScores
-from censquant_bench.reporting import Comparison, Labels, ranks_figure
+from censquant_bench.reporting import Comparison, ranks_figure
 
 
 class FieldConventions(RunConventions):
@@ -214,10 +214,6 @@ FIELD_COMPARISON = Comparison(
 """What methods are compared with, and how."""
 
 
-def _figure(rows: Any, labels: Labels) -> Any:
-    return ranks_figure([FIELD_COMPARISON], rows, labels)
-
-
 FIELD_SUITE = Suite(
     "field",
     "Estimators as they come on the 34 sets of Burk et al., ranked among their 21 tuned learners.",
@@ -226,7 +222,7 @@ FIELD_SUITE = Suite(
     n_runs={"field": 3},
     conventions=FieldConventions(),
     tables=FIELD_COMPARISON.tables,
-    figure=_figure,
+    figure=functools.partial(ranks_figure, [FIELD_COMPARISON]),
     first_seed=1,
 )
 """The field's comparison; a run is one of its iterations."""

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from censquant.cli._tables import Table, TableCell
 from censquant_bench.reporting._figures import new_figure, style, unclutter
 from censquant_bench.reporting._standing import OURS, Published, Standing, standing
 from censquant_bench.reporting._summary import HIGHER_IS_BETTER, Labels, fine, mean_and_error
-from censquant_bench.reporting._tables import Table, TableCell, number, signed
+from censquant_bench.reporting._tables import number, signed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,9 +97,11 @@ class Comparison:
         -------
         standings : dict of (method, metric) to Standing
         """
-        rows, found = self._rows(frame), {}
-        published = self.read()
-        for method in [] if published is None else labels.ordered_methods(rows["method"]):
+        found: dict[tuple[str, str], Standing] = {}
+        if (published := self.read()) is None:
+            return found
+        rows = self._rows(frame)
+        for method in labels.ordered_methods(rows["method"]):
             own = rows[rows["method"] == method]
             for metric in self.metrics:
                 runs = {
@@ -205,15 +208,16 @@ class Comparison:
     def _rank_table(self, standings: Mapping[tuple[str, str], Standing], labels: Labels) -> Table:
         """Mean rank and place of each method in each score."""
         lines = []
+        ranked = [one for one in self.metrics if any(metric == one for _, metric in standings)]
         for method in dict.fromkeys(method for method, _ in standings):
-            own = [standings.get((method, metric)) for metric in self.metrics]
+            own = [standings.get((method, metric)) for metric in ranked]
             counts = {len(one.scores) for one in own if one is not None}
             texts = [labels.method(method), " to ".join(str(count) for count in sorted(counts))]
             texts += ["–" if one is None else _rank_and_place(one) for one in own]
             lines.append(tuple(TableCell(text) for text in texts))
         return Table(
             self._titled("Mean ranks among the published learners"),
-            ("Method", "Data sets", *self.metrics.values()),
+            ("Method", "Data sets", *(self.metrics[metric] for metric in ranked)),
             tuple(lines),
             (_RANK_NOTE, *_missing_notes(standings)),
         )
