@@ -32,7 +32,7 @@ from censquant.estimators.ensemble._candidates import LikelihoodPrior
 from censquant.estimators.ensemble._mixture import Mixture
 from censquant_bench import DATASET_GROUPS, BenchmarkCell, get_dataset, get_method
 from censquant_bench import _cells as cells
-from censquant_bench.field import FIELD_BENCHMARK_DATASETS, FIELD_SUITE
+from censquant_bench.field import FIELD_SUITE
 
 SEEDS = {
     "synthetic": (300, 301, 302),
@@ -123,12 +123,8 @@ def planned(kinds: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, B
     """Give the cells of some kinds of data sets."""
     method = get_method("recommended")
     for kind in kinds:
-        found = (
-            FIELD_BENCHMARK_DATASETS
-            if kind == "field"
-            else [get_dataset(name) for name in DATASET_GROUPS[kind]]
-        )
-        for dataset in found:
+        group = "field-development" if kind == "field" else kind
+        for dataset in map(get_dataset, DATASET_GROUPS[group]):
             if dataset.heavy or (names and dataset.name not in names):
                 continue
             seeds = tuple(

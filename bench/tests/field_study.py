@@ -38,18 +38,18 @@ def made_study(tmp_path, monkeypatch):
         place.parent.mkdir(exist_ok=True)
         folds.to_csv(place, index=False)
     scores = [
-        (task, learner, tuned, number, c, isbs)
+        (task, learner, tuned, number, c, isbs, dcalib)
         for task in ("lung", "uis")
         for number in (1, 2, 3)
-        for learner, tuned, c, isbs in (
-            ("CPH", "harrell_c,isbs", 0.7, 0.15),
-            ("KM", "harrell_c,isbs", 0.5, 0.2),
-            ("ORSF", "harrell_c", 0.72, np.nan),
-            ("ORSF", "isbs", np.nan, 0.14),
-            ("SSVM", "harrell_c", 0.6, np.nan),
+        for learner, tuned, c, isbs, dcalib in (
+            ("CPH", "harrell_c,isbs", 0.7, 0.15, 8.0),
+            ("KM", "harrell_c,isbs", 0.5, 0.2, 7.0),
+            ("ORSF", "harrell_c", 0.72, np.nan, 1.0),
+            ("ORSF", "isbs", np.nan, 0.14, 9.0),
+            ("SSVM", "harrell_c", 0.6, np.nan, np.nan),
         )
     ]
-    columns = ["task", "learner", "tuned_for", "iteration", "harrell_c", "isbs"]
+    columns = ["task", "learner", "tuned_for", "iteration", "harrell_c", "isbs", "dcalib"]
     place = folder.root / "field" / "published_scores.csv"
     pd.DataFrame(scores, columns=columns).to_csv(place, index=False)
     return folder

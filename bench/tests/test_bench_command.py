@@ -184,6 +184,26 @@ def test_data_that_cannot_be_had_are_named_and_the_rest_is_run(tmp_path):
     assert [row["dataset"] for row in rows_of(tmp_path)] == ["weibull"]
 
 
+@pytest.mark.parametrize("text", ["0", "-2", "6-4", "4-", "many", ""])
+def test_runs_are_a_number_or_a_range(text, tmp_path):
+    result = run("bench", *SMALL[:4], f"--seeds={text}", cwd=tmp_path)
+    assert result.code == 2
+    message = (
+        "must be a number of runs, at least 1, or the first and the last run as in 4-6, got "
+        f"{text!r}."
+    )
+    assert message in " ".join(result.err.replace("│", " ").split())
+
+
+def test_a_range_of_runs_is_run(tmp_path):
+    result = run(
+        "bench", "--datasets", "weibull", "--methods", "excl_censor", "--seeds", "113-114",
+        "--jobs", "1", cwd=tmp_path,
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    assert [row["seed"] for row in rows_of(tmp_path)] == [113, 114]
+
+
 def test_the_list_names_suites_sets_and_methods():
     result = run("bench", "--list")
     assert result.code == 0

@@ -35,7 +35,7 @@ def test_every_name_is_loaded_from_its_home():
         importlib.import_module("censquant_bench").nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("part", ["paper", "field", "coverage"])
+@pytest.mark.parametrize("part", ["paper", "field", "comparisons", "coverage"])
 def test_only_the_registry_knows_the_parts(part):
     users = set()
     for path in PACKAGE.rglob("*.py"):

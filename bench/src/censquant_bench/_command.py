@@ -17,7 +17,9 @@ def bench(
     methods: Annotated[
         str | None, typer.Option(help="Methods, with commas between; the suite's own by default.")
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of every cell.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Number of runs of every cell, or runs as in 4-6.")
+    ] = None,
     splits: Annotated[
         str | None, typer.Option(help="random, grouped or both with a comma between.")
     ] = None,
@@ -49,10 +51,27 @@ def bench(
         suite,
         datasets=listed(datasets),
         methods=listed(methods),
-        seeds=seeds,
+        seeds=_runs(seeds),
         splits=listed(splits),
         out=out,
         n_jobs=jobs,
         backend=backend,
         address=address,
+    )
+
+
+def _runs(text: str | None) -> int | range | None:
+    """Return a number of runs, or the runs from one to another."""
+    first, dash, last = (text or "").partition("-")
+    try:
+        if dash and (runs := range(int(first), int(last) + 1)):
+            return runs
+        if text is None or (not dash and int(text) >= 1):
+            return None if text is None else int(text)
+    except ValueError:
+        pass
+    raise typer.BadParameter(
+        f"must be a number of runs, at least 1, or the first and the last run as in 4-6, got "
+        f"{text!r}.",
+        param_hint="--seeds",
     )

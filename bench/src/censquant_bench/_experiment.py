@@ -74,7 +74,7 @@ def run(
     *,
     datasets: Iterable[str | BenchmarkDataset] | None = None,
     methods: Iterable[str | BenchmarkMethod] | None = None,
-    seeds: int | None = None,
+    seeds: int | range | None = None,
     splits: Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     n_jobs: int = -1,

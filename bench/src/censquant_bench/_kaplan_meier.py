@@ -48,6 +48,10 @@ class StepCurve:
         """Return the probability of an event later than each time."""
         return np.tile(self.curve(times), (self.n_rows, 1))
 
+    def cdf(self, times: ArrayLike) -> Floats:
+        """Return the probability that each row's event comes by its own time."""
+        return 1.0 - self.curve(times)
+
     def restricted_mean(self, horizon: float) -> Floats:
         """Return the area under the steps up to a horizon."""
         inside = self.curve.time < horizon

@@ -1,5 +1,6 @@
 """From the names of an experiment to its cells."""
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ def plan(
     *,
     datasets: Iterable[str | BenchmarkDataset] | None = None,
     methods: Iterable[str | BenchmarkMethod] | None = None,
-    seeds: int | None = None,
+    seeds: int | range | None = None,
     splits: Sequence[str] | None = None,
 ) -> tuple[BenchmarkCell, ...]:
     """Return the cells of an experiment.
@@ -31,13 +32,14 @@ def plan(
         One of `SUITES` by name, or one of your own.
     datasets : iterable of str or BenchmarkDataset, optional
         Instead of the suite's own. Beside names, ``"synthetic"``, ``"overlay"``, ``"survival"``,
-        ``"field"``, ``"bounds"`` stand for all sets of a kind, and ``"small"`` for the 14
-        synthetic and 7 survival sets.
+        ``"field"``, ``"bounds"`` stand for all sets of a kind, ``"small"`` for the 14 synthetic and
+        7 survival sets; `DATASET_GROUPS` has all such names.
     methods : iterable of str or BenchmarkMethod, optional
         Instead of the suite's own.
-    seeds : int, optional
-        Runs of every cell, from seed 111 on, as in the paper; in the suite ``field`` from iteration
-        1 on, and no more than a set or a method has.
+    seeds : int or range, optional
+        Number of runs of every cell, from seed 111 on, as in the paper; in comparisons with other
+        published results from their first division on, and no more than a set or a method has. A
+        range names the runs themselves.
     splits : sequence of {"random", "grouped"}, optional
         By default random, and in ``main`` and ``peers`` also grouped where rows repeat.
 
@@ -57,7 +59,7 @@ def plan(
         raise ValueError(
             f"The suite {chosen.name!r} draws pictures and has no cells to plan; call run with it."
         )
-    if seeds is not None:
+    if seeds is not None and not isinstance(seeds, range):
         check_integer("seeds", seeds, minimum=1)
     sets = chosen_datasets(chosen.datasets if datasets is None else datasets)
     ways = chosen_methods(_methods_of(chosen) if methods is None else methods)
@@ -84,16 +86,19 @@ def plan(
     )
     if not cells:
         raise ValueError("There is nothing to run: datasets and methods must name at least one.")
+    if not any(cell.seeds for cell in cells):
+        raise ValueError(f"There is nothing to run: no data set has a run of {seeds}.")
     return cells
 
 
 def _seeds(
-    suite: Suite, dataset: BenchmarkDataset, method: BenchmarkMethod, wanted: int | None
+    suite: Suite, dataset: BenchmarkDataset, method: BenchmarkMethod, wanted: int | range | None
 ) -> tuple[int, ...]:
-    n_runs = wanted or suite.n_runs.get(dataset.kind, _USUAL_RUNS)
-    for limit in (dataset.most_runs, method.most_runs):
-        n_runs = n_runs if limit is None else min(n_runs, limit)
-    return tuple(range(suite.first_seed, suite.first_seed + n_runs))
+    first = suite.first_seed
+    if not isinstance(wanted, range):
+        wanted = range(first, first + (wanted or suite.n_runs.get(dataset.kind, _USUAL_RUNS)))
+    limits = [limit for limit in (dataset.most_runs, method.most_runs) if limit is not None]
+    return tuple(seed for seed in wanted if seed - first < min(limits, default=math.inf))
 
 
 def chosen_suite(wanted: str | Suite) -> Suite:

@@ -7,8 +7,18 @@ from censquant._validation import look_up
 from censquant_bench._datasets import BenchmarkDataset
 from censquant_bench._methods import PEER_METHODS, RECOMMENDED, BenchmarkMethod
 from censquant_bench._suites import Suite
+from censquant_bench.comparisons import (
+    COMPARISON_DATASETS,
+    COMPARISON_GROUPS,
+    COMPARISON_SUITES,
+)
 from censquant_bench.coverage import COVERAGE_DATASETS, COVERAGE_METHODS, COVERAGE_SUITE
-from censquant_bench.field import FIELD_BENCHMARK_DATASETS, FIELD_METHODS, FIELD_SUITE
+from censquant_bench.field import (
+    FIELD_BENCHMARK_DATASETS,
+    FIELD_GROUPS,
+    FIELD_METHODS,
+    FIELD_SUITE,
+)
 from censquant_bench.paper import (
     PAPER_DATASET_GROUPS,
     PAPER_DATASETS,
@@ -17,15 +27,24 @@ from censquant_bench.paper import (
 )
 
 DATASETS: Mapping[str, BenchmarkDataset] = MappingProxyType(
-    {one.name: one for one in (*PAPER_DATASETS, *FIELD_BENCHMARK_DATASETS, *COVERAGE_DATASETS)}
+    {
+        one.name: one
+        for one in (
+            *PAPER_DATASETS,
+            *FIELD_BENCHMARK_DATASETS,
+            *COMPARISON_DATASETS,
+            *COVERAGE_DATASETS,
+        )
+    }
 )
-"""The paper's 26 sets in the order of its table, one more, the field's 17, and the 12 settings of
-bounds, by name."""
+"""The paper's 26 sets in the order of its table, one more, the field's 34, those of
+other published comparisons, and the 12 settings of bounds, by name."""
 
 DATASET_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **PAPER_DATASET_GROUPS,
-        "field": tuple(one.name for one in FIELD_BENCHMARK_DATASETS),
+        **FIELD_GROUPS,
+        **COMPARISON_GROUPS,
         "bounds": tuple(one.name for one in COVERAGE_DATASETS),
     }
 )
@@ -47,7 +66,7 @@ METHODS: Mapping[str, BenchmarkMethod] = MappingProxyType(
 estimators as they come, calibrated bounds, and peers, by name."""
 
 SUITES: Mapping[str, Suite] = MappingProxyType(
-    {one.name: one for one in (*PAPER_SUITES, FIELD_SUITE, COVERAGE_SUITE)}
+    {one.name: one for one in (*PAPER_SUITES, FIELD_SUITE, *COMPARISON_SUITES, COVERAGE_SUITE)}
 )
 """All experiments by name."""
 

@@ -41,7 +41,7 @@ def run_bench(
     *,
     datasets: Sequence[str] | None,
     methods: Sequence[str] | None,
-    seeds: int | None,
+    seeds: int | range | None,
     splits: Sequence[str] | None,
     out: Path,
     n_jobs: int,

@@ -38,6 +38,23 @@ COUNTED = {
     "field_uis": (575, 12, 111, None),
     "field_wa_churn": (7032, 18, 5163, None),
     "field_whas": (481, 9, 232, None),
+    "field_aids.id": (467, 5, 279, None),
+    "field_bladder0": (397, 3, 191, None),
+    "field_channing": (458, 2, 282, None),
+    "field_check_times": (13626, 22, 103, None),
+    "field_child": (26574, 4, 20958, None),
+    "field_dataFTR": (2206, 2, 1906, None),
+    "field_dataSTR": (546, 4, 445, None),
+    "field_flchain": (4000, 7, 2918, None),
+    "field_grace": (1000, 6, 676, None),
+    "field_hdfail": (52410, 5, 49529, None),
+    "field_liver": (488, 2, 196, None),
+    "field_mgus": (176, 7, 11, None),
+    "field_nwtco": (4028, 3, 3457, None),
+    "field_ova": (358, 5, 92, None),
+    "field_tumor": (776, 7, 401, None),
+    "field_veteran": (137, 6, 9, None),
+    "field_wbc1": (190, 2, 81, None),
 }
 INFOS = [entry.info for entry in ENTRIES]
 FILES = {file.path: file for info in INFOS for file in info.files}

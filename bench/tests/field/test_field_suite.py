@@ -24,11 +24,7 @@ from censquant_bench import (
     run_plan,
 )
 from censquant_bench.datasets import fetch_field, field_folds
-from censquant_bench.field import (
-    FIELD_METHODS,
-    FIELD_SUITE,
-    field_tables,
-)
+from censquant_bench.field import FIELD_COMPARISON, FIELD_METHODS, FIELD_SUITE
 from censquant_bench.reporting import Labels
 from data_folder import Folder
 from field_study import made_study
@@ -75,11 +71,30 @@ def test_a_set_is_read_anew_in_another_folder(study, monkeypatch, tmp_path):
 
 def test_runs_are_iterations_and_no_more_than_a_set_has():
     of = {cell.dataset.name: cell.seeds for cell in plan("field", methods=["kaplan_meier"])}
-    assert len(of) == 17
+    assert len(of) == 34
     assert set(of.values()) == {(1, 2, 3)}
     cells = plan("field", methods=["kaplan_meier"], seeds=40)
     runs = {cell.dataset.name: cell.seeds[-1] for cell in cells}
     assert (runs["field_support"], runs["field_gbsg"], runs["field_lung"]) == (3, 15, 30)
+
+
+def test_a_range_names_the_iterations_themselves():
+    wanted = {"datasets": ["field_lung", "field_colrec"], "methods": ["kaplan_meier"]}
+    assert [cell.seeds for cell in plan("field", seeds=range(4, 7), **wanted)] == [(4, 5, 6), ()]
+    wanted["datasets"] = ["field_colrec"]
+    message = "There is nothing to run: no data set has a run of range(4, 7)."
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        plan("field", seeds=range(4, 7), **wanted)
+
+
+def test_sets_of_development_and_confirmation_are_all_sets():
+    parts = [
+        {cell.dataset.name for cell in plan("field", datasets=[group], methods=["kaplan_meier"])}
+        for group in ("field-development", "field-confirmation", "field")
+    ]
+    assert [len(part) for part in parts] == [17, 17, 34]
+    assert parts[0] | parts[1] == parts[2]
+    assert "field_veteran" in parts[1]
 
 
 def test_an_iteration_that_does_not_exist_is_named(study):
@@ -94,14 +109,14 @@ def test_an_iteration_that_does_not_exist_is_named(study):
 def test_the_group_stands_for_all_sets_of_the_field():
     cells = plan("field", datasets=["field"], methods=["kaplan_meier"])
     assert {cell.dataset.kind for cell in cells} == {"field"}
-    assert len(cells) == 17
+    assert len(cells) == 34
 
 
 def test_rows_have_the_studys_scores_beside_the_usual_ones(study):
     cells = plan("field", datasets=["field_lung"], methods=["lognormal_default"], seeds=1)
     (row,) = run_plan(cells, n_jobs=1)
     assert row["error"] == ""
-    for score in ("cindex_restricted_mean", "isbs", "cindex", "pinball", "fit_seconds"):
+    for score in ("cindex_restricted_mean", "isbs", "dcalib", "log_score", "cindex", "pinball"):
         assert math.isfinite(row[score]), score
     data = get_dataset("field_lung").train_test(1)
     model = get_method("lognormal_default").build(get_dataset("field_lung"), {}, 1)
@@ -185,8 +200,8 @@ def test_the_tables_compare_with_the_published_learners(study):
     assert by_set[0][5:9] == ["4.5", "0.720 (ORSF)", "0.700", "0.500"]
     assert texts(titled(tables, "ISBS by"))[0][5:8] == ["0.1400 (ORSF)", "0.1500", "0.2000"]
     ranks = {row[0]: row[1:] for row in texts(titled(tables, "Mean ranks"))}
-    assert ranks["Kaplan-Meier"][:2] == ["2", "4.5 (4 of 5)"]
-    assert ranks["Kaplan-Meier"][3].endswith("of 4)")
+    assert ranks["Kaplan-Meier"][:2] == ["2", "4.5 (4 of 5; 4.5 to 4.5)"]
+    assert ranks["Kaplan-Meier"][3] == "3.0 (3 of 4; 3.0 to 3.0)"
     learners = texts(titled(tables, "All learners and LogNormalNN()"))
     assert {row[0] for row in learners} == {
         "Kaplan-Meier (KM)", "Cox (CPH)", "oblique forest (ORSF)", "survival SVM (SSVM)",
@@ -194,10 +209,11 @@ def test_the_tables_compare_with_the_published_learners(study):
     }  # fmt: skip
     assert {row[0]: row[3] for row in learners}["survival SVM (SSVM)"] == "–"
     tests = texts(titled(tables, "Against Cox"))
-    assert [row[:2] for row in tests[:3]] == [
+    assert [row[:2] for row in tests[:4]] == [
         ["Kaplan-Meier", "C"],
         ["Kaplan-Meier", "C of the median"],
         ["Kaplan-Meier", "ISBS"],
+        ["Kaplan-Meier", "D-calibration"],
     ]
     assert tests[0][3:7] == ["2.0", "−2.50", "3.95", "0 of 2"]
     assert "No published score is missing" in report.to_markdown()
@@ -217,19 +233,20 @@ def test_the_best_score_is_bold_and_missing_ones_are_counted(study):
     frame = pd.concat(
         rows_of(name, cindex_restricted_mean=0.8, isbs=0.3) for name in ("field_lung", "field_uis")
     )
-    tables = field_tables(frame, Labels())
+    tables = FIELD_COMPARISON.tables(frame, Labels())
     assert titled(tables, "C by").rows[0][3].bold
     assert not titled(tables, "ISBS by").rows[0][3].bold
     assert texts(titled(tables, "C by"))[1][8] == "–"
     notes = " ".join(titled(tables, "Mean ranks").notes)
-    assert "Published scores missing on these sets and iterations: 1; a learner is ranked" in notes
+    assert "Published scores missing on these sets and runs: 1; a learner is ranked" in notes
 
 
 def test_without_published_scores_ours_are_shown_alone(study):
     (study.root / "field" / "published_scores.csv").unlink()
     frame = rows_of("field_lung", cindex_restricted_mean=0.8, isbs=0.3)
     tables = FIELD_SUITE.report_tables(frame, Labels())
-    assert [table.title for table in tables] == ["C by data set", "ISBS by data set"]
+    titles = ["C by data set", "ISBS by data set", "D-calibration by data set"]
+    assert [table.title for table in tables] == titles
     assert texts(tables[0])[0][3:] == ["0.800", "0.600", "–", "–", "–", "–", "0.1"]
     assert any("so nothing is compared" in note for note in tables[0].notes)
 
@@ -241,6 +258,6 @@ def test_sets_of_a_users_own_have_no_rank(study):
             rows_of("mine", cindex_restricted_mean=0.8, isbs=0.3),
         ]
     )
-    by_set = texts(titled(field_tables(frame, Labels()), "C by"))
+    by_set = texts(titled(FIELD_COMPARISON.tables(frame, Labels()), "C by"))
     assert by_set[0][5] == "1.0"
     assert by_set[1][5:9] == ["–"] * 4

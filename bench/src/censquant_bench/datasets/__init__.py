@@ -19,6 +19,7 @@ from censquant_bench.datasets._field import (
     field_folds,
     field_scores,
 )
+from censquant_bench.datasets._field_info import FIELD_CONFIRMATION, FIELD_DEVELOPMENT
 from censquant_bench.datasets._observed import OBSERVED, fetch_housing, fetch_protein, fetch_wine
 
 ENTRIES = (*CBIOPORTAL, *OBSERVED, *FIELD, *DIGITS)
@@ -26,7 +27,9 @@ ENTRIES = (*CBIOPORTAL, *OBSERVED, *FIELD, *DIGITS)
 
 __all__ = [
     "ENTRIES",
+    "FIELD_CONFIRMATION",
     "FIELD_DATASETS",
+    "FIELD_DEVELOPMENT",
     "censor_administrative",
     "censor_by_feature",
     "censor_exponential",

@@ -1,4 +1,4 @@
-"""Half of the data sets of a neutral comparison of survival learners, and what it published."""
+"""The data sets of a neutral comparison of survival learners, and what it published."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ def fetch_field(name: str, *, return_X_y: Literal[False], as_frame: bool = ...) 
 def fetch_field(
     name: str, *, return_X_y: bool = True, as_frame: bool = True
 ) -> tuple[Any, NDArray[np.void]] | RealData:
-    """One of 17 survival sets on which Burk et al. compared 21 tuned learners.
+    """One of 34 survival sets on which Burk et al. compared 21 tuned learners.
 
-    The study [1]_ has 34 sets; the others are left out so that no method of this package is
-    developed on all of them. Rows with a missing value were removed by the study. `field_folds`
-    has its divisions, `field_scores` its results; the suite ``field`` of the benchmark runs its
-    protocol.
+    Methods of this package are developed on 17 of them (`FIELD_DEVELOPMENT`); the others
+    (`FIELD_CONFIRMATION`) are scored with what is finished, so that the study [1]_
+    has sets on which no choice depends. Rows with a missing value were removed by the study.
+    `field_folds` has its divisions, `field_scores` its results; the suite ``field`` of the
+    benchmark runs its protocol.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def fetch_field(
     >>> from censquant_bench.datasets import FIELD_DATASETS
     >>> info = describe("field_lung")
     >>> len(FIELD_DATASETS), info.n_samples, info.n_features
-    (17, 167, 8)
+    (34, 167, 8)
     """
     info = look_up("field data set", name, FIELD_INFOS)
     table = MixedTable.read(locate(info.files[0]))
@@ -115,7 +116,9 @@ def field_folds(name: str) -> Any:
     ValueError: There is no field data set 'long'; did you mean lung?
     """
     look_up("field data set", name, FIELD_INFOS)
-    return _csv(f"field/folds/{name}.csv", f"resamplings/repeated_cv/{name}.csv of {_SOURCE}")
+    return table_in_folder(
+        f"field/folds/{name}.csv", f"resamplings/repeated_cv/{name}.csv of {_SOURCE}"
+    )
 
 
 def field_scores() -> Any:
@@ -128,8 +131,9 @@ def field_scores() -> Any:
     -------
     scores : DataFrame
         Columns ``task`` (a name of `FIELD_DATASETS`), ``learner``, ``tuned_for`` (``harrell_c``,
-        ``isbs`` or both with a comma between), ``iteration``, ``harrell_c`` and ``isbs``; a score
-        that the learner was not tuned for is missing.
+        ``isbs`` or both with a comma between), ``iteration``, ``harrell_c``, ``isbs`` and
+        ``dcalib`` (the statistic of D-calibration); a score that the learner was not tuned for, or
+        has no distribution for, is missing.
 
     Examples
     --------
@@ -137,10 +141,10 @@ def field_scores() -> Any:
     >>> field_scores.__name__
     'field_scores'
     """
-    return _csv("field/published_scores.csv", f"the results of {_SOURCE}")
+    return table_in_folder("field/published_scores.csv", f"the results of {_SOURCE}")
 
 
-def _from_folder(path: str, source: str) -> Path:
+def from_folder(path: str, source: str) -> Path:
     """Return the place of a file that is looked for in the user's folder alone."""
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder and (own := Path(folder).expanduser() / path).is_file():
@@ -152,8 +156,9 @@ def _from_folder(path: str, source: str) -> Path:
     )
 
 
-def _csv(path: str, source: str) -> Any:
-    return pandas_for_frames().read_csv(_from_folder(path, source))
+def table_in_folder(path: str, source: str) -> Any:
+    """Return a CSV file that is looked for in the user's folder alone, as a DataFrame."""
+    return pandas_for_frames().read_csv(from_folder(path, source))
 
 
 def _loader(name: str) -> Callable[..., Any]:

@@ -34,7 +34,7 @@ def _info(
     )
 
 
-FIELD_INFOS = {
+_DEVELOPMENT = {
     "CarpenterFdaData": _info(
         "CarpenterFdaData",
         (408, 25),
@@ -233,4 +233,208 @@ FIELD_INFOS = {
         "rows of the catalogue's set whas.",
     ),
 }
-"""Facts of each set by the study's own name."""
+
+_CONFIRMATION = {
+    "aids.id": _info(
+        "aids.id",
+        (467, 5),
+        279,
+        46130,
+        "JM",
+        "GPL (>= 2)",
+        "b006b6abde484d98758aafeef82ab1893fdc313c30e22e7c01b34cff5b80149f",
+        20_803,
+        "Survival in months of 467 patients with HIV in a trial of two drugs (didanosine and "
+        "zalcitabine).",
+    ),
+    "bladder0": _info(
+        "bladder0",
+        (397, 3),
+        191,
+        46172,
+        "frailtyHL",
+        "Unlimited",
+        "3bd218435a1a738c6121b9d66f2b0b0fe547c03899951e11c9a3650689ff1ee9",
+        5630,
+        "Days until recurrence of 397 patients with bladder cancer of several centres.",
+    ),
+    "channing": _info(
+        "channing",
+        (458, 2),
+        282,
+        46154,
+        "KMsurv",
+        "GPL (>= 3)",
+        "f90365bc948fd665cc048a2a4bbbc90ac1c5c3c1979a47dfc4b46d53b299b914",
+        5278,
+        "Months in a retirement centre (Channing House) until death of 458 residents. 15 rows "
+        "are copies of others.",
+    ),
+    "check_times": _info(
+        "check_times",
+        (13_626, 22),
+        103,
+        47177,
+        "modeldata",
+        "MIT",
+        "121cadef195479df674273f9c378d4e96589af9fc927e913ad5ece088ad296e9",
+        925_453,
+        "Seconds that checks of 13626 R packages took, under 1 % of them censored.",
+        commit=_CATS,
+    ),
+    "child": _info(
+        "child",
+        (26_574, 4),
+        20_958,
+        46147,
+        "eha",
+        "GPL (>= 2)",
+        "5c79192031f7e30adba8b4a3e22dedbc8be1d73a8fe5e01bed735abe78e69c55",
+        782_056,
+        "Survival in years, up to the age of 15, of 26574 children born in Skellefteå in the "
+        "nineteenth century. 4741 rows are copies of others.",
+    ),
+    "dataFTR": _info(
+        "dataFTR",
+        (2206, 2),
+        1_906,
+        46149,
+        "RISCA",
+        "GPL (>= 2)",
+        "0ecf724f7c1bbad32d12e2f0ce19ed48de210e504f8b77e03d41b8403ee84f35",
+        23_104,
+        "Days until return to dialysis or death of 2206 patients after a first kidney "
+        "transplant. 202 rows are copies of others.",
+    ),
+    "dataSTR": _info(
+        "dataSTR",
+        (546, 4),
+        445,
+        46150,
+        "RISCA",
+        "GPL (>= 2)",
+        "43ad8df192833dd005fd3e62161916320d85ab60fbac3eaec9bb1085e7ed55ef",
+        14_848,
+        "Years until return to dialysis or death of 546 patients after a second kidney "
+        "transplant. 3 rows are copies of others.",
+    ),
+    "flchain": _info(
+        "flchain",
+        (4000, 7),
+        2_918,
+        46161,
+        "survival",
+        "LGPL (>= 2)",
+        "d363d46fc2a1054e7431cc4f95d034f78c86b312d24945e0c5be8b965644894e",
+        123_944,
+        "Survival in days of 4000 residents of Olmsted County, by their free light chains.",
+    ),
+    "grace": _info(
+        "grace",
+        (1000, 6),
+        676,
+        46168,
+        "mlr3proba",
+        "LGPL-3",
+        "4e63ceb543e5de2ccc6673608ed3433f5a12664d8975ac30205aa635911dd501",
+        21_357,
+        "Survival in days, up to half a year, of 1000 patients of the Global Registry of "
+        "Acute Coronary Events.",
+    ),
+    "hdfail": _info(
+        "hdfail",
+        (52_410, 5),
+        49_529,
+        46167,
+        "frailtySurv",
+        "LGPL-2",
+        "d1147df0e9e14dbc82ca665195fddccd000db9633a8f9f973911b367e121242a",
+        1_685_594,
+        "Failures of 52410 hard drives, 95 % of them censored; the unit of time is not "
+        "stated. 37213 rows are copies of others.",
+    ),
+    "liver": _info(
+        "liver",
+        (488, 2),
+        196,
+        46160,
+        "joineR",
+        "GPL-3",
+        "ffa318bcae6f9fcaac8d34cb77fa42bf98beb59999422726a8469b473eea8d61",
+        11_796,
+        "Survival in years of 488 patients with cirrhosis of the liver in a trial of prednisone.",
+    ),
+    "mgus": _info(
+        "mgus",
+        (176, 7),
+        11,
+        46163,
+        "survival",
+        "LGPL (>= 2)",
+        "2da917ccfd2b33bb02bdca52b4308ef79eab3d3f6ececdd074b96c777ff12917",
+        6203,
+        "Survival in days of 176 patients with monoclonal gammopathy of undetermined significance.",
+    ),
+    "nwtco": _info(
+        "nwtco",
+        (4028, 3),
+        3_457,
+        46165,
+        "survival",
+        "LGPL (>= 2)",
+        "1909f9c57eecea73ceb80f0404f8838fc19874b83a6a7d4beca6adbebe2a4d1f",
+        54_986,
+        "Days until relapse of 4028 children with Wilms' tumour. 6 rows are copies of others.",
+    ),
+    "ova": _info(
+        "ova",
+        (358, 5),
+        92,
+        46151,
+        "dynpred",
+        "GPL (>= 2)",
+        "1466d3796adac5732207350dccfed7860bd36c592a4d0ea72b16258e7a6a7967",
+        14_932,
+        "Survival in years of 358 patients with advanced ovarian cancer in two trials.",
+    ),
+    "tumor": _info(
+        "tumor",
+        (776, 7),
+        401,
+        46171,
+        "pammtools",
+        "MIT",
+        "10b2fe70e9c93c40ceedc37a58b7251577ee030846affb7182bca6420fd613ca",
+        16_616,
+        "Survival in days of 776 patients after an operation of a tumour of the stomach area. "
+        "One row is a copy of another.",
+    ),
+    "veteran": _info(
+        "veteran",
+        (137, 6),
+        9,
+        46166,
+        "survival",
+        "LGPL (>= 2)",
+        "7edfa772e3b2ed36e4f4488ff8066d3c312ed68b5d5d943e8051ba70b5d85b14",
+        3584,
+        "Survival in days of 137 veterans with lung cancer in a trial of two treatments.",
+    ),
+    "wbc1": _info(
+        "wbc1",
+        (190, 2),
+        81,
+        46152,
+        "dynpred",
+        "GPL (>= 2)",
+        "8fc18050c9b0f8e102dc1d28d98d2b70dcd4ea99275bc61079cd4fe1cc31307d",
+        5135,
+        "Survival in years of 190 patients with chronic myeloid leukaemia.",
+    ),
+}
+
+FIELD_INFOS = {**_DEVELOPMENT, **_CONFIRMATION}
+"""Facts of each set by the study's own name: those developed on first, then the others."""
+
+FIELD_DEVELOPMENT, FIELD_CONFIRMATION = tuple(_DEVELOPMENT), tuple(_CONFIRMATION)
+"""Names of the sets that methods here may be developed on, and of those that only confirm."""

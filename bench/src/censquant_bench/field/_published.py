@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,15 +38,20 @@ LEARNERS = {
 }
 """Titles of the study's learners."""
 
-PUBLISHED_METRICS = {"cindex_restricted_mean": "harrell_c", "cindex": "harrell_c", "isbs": "isbs"}
-"""The study's name of each score of ours."""
+PUBLISHED_METRICS = {
+    "cindex_restricted_mean": ("harrell_c", "harrell_c"),
+    "cindex": ("harrell_c", "harrell_c"),
+    "isbs": ("isbs", "isbs"),
+    "dcalib": ("dcalib", "isbs"),
+}
+"""The study's name of each score of ours, and of the score that learners were tuned for."""
 
 _PREFIX = "field_"
 
 
 @dataclass(frozen=True, eq=False)
 class PublishedScores:
-    """The study's scores, each of the tuning for it.
+    """The study's scores, each of the tuning for it; D-calibration of the tuning for ISBS.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ class PublishedScores:
         except FileNotFoundError:
             return None
 
-    def means(self, dataset: str, metric: str, iterations: Iterable[int]) -> Series:
+    def means(self, dataset: str, metric: str, runs: Iterable[int]) -> Series:
         """Return each learner's mean over the iterations, without learners that lack one of them.
 
         Parameters
@@ -83,18 +87,18 @@ class PublishedScores:
             Name in the rows of the benchmark.
         metric : str
             Name in the rows of the benchmark.
-        iterations : iterable of int
-            Those that our own mean is of.
+        runs : iterable of int
+            Iterations: those that our own mean is of.
 
         Returns
         -------
         means : Series
             By learner; empty for sets that the study does not have.
         """
-        theirs, wanted = PUBLISHED_METRICS[metric], sorted(set(iterations))
+        (theirs, tuning), wanted = PUBLISHED_METRICS[metric], sorted(set(runs))
         scores = self.table[
             (self.table["task"] == dataset.removeprefix(_PREFIX))
-            & self.table["tuned_for"].str.split(",").map(lambda names: theirs in names)
+            & self.table["tuned_for"].str.split(",").map(lambda names: tuning in names)
             & self.table["iteration"].isin(wanted)
         ]
         wide = scores.pivot(index="learner", columns="iteration", values=theirs)
@@ -102,19 +106,7 @@ class PublishedScores:
 
     def learners(self, metric: str) -> list[str]:
         """Return the learners that were tuned for a score, in the order of their titles."""
-        theirs = PUBLISHED_METRICS[metric]
-        known = set(self.table.loc[self.table[theirs].notna(), "learner"])
+        theirs, tuning = PUBLISHED_METRICS[metric]
+        tuned = self.table["tuned_for"].str.split(",").map(lambda names: tuning in names)
+        known = set(self.table.loc[tuned & self.table[theirs].notna(), "learner"])
         return [name for name in LEARNERS if name in known] + sorted(known - set(LEARNERS))
-
-
-def value_of(means: Series, learner: str) -> float:
-    """Return a learner's mean; NaN where it has none.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from censquant_bench.field._published import value_of
-    >>> value_of(pd.Series({"CPH": 0.6}), "KM")
-    nan
-    """
-    return float(means.get(learner, math.nan))

@@ -11,23 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant import datasets as data
-from censquant import estimators, metrics
-from censquant.estimators import adapt
+from censquant import estimators
 from censquant_bench._conventions import RunConventions
+from censquant_bench._curve_scores import scores_of_curves
 from censquant_bench._datasets import NINE_LEVELS, BenchmarkDataset, TrainTestData
 from censquant_bench._kaplan_meier import KaplanMeierBaseline
 from censquant_bench._methods import RECOMMENDED, BenchmarkMethod
 from censquant_bench._suites import Suite
-from censquant_bench.datasets import FIELD_DATASETS, fetch_field, field_folds
-from censquant_bench.field._isbs import evaluation_times, integrated_survival_brier
-from censquant_bench.field._tables import field_tables
+from censquant_bench.datasets import (
+    FIELD_CONFIRMATION,
+    FIELD_DATASETS,
+    FIELD_DEVELOPMENT,
+    fetch_field,
+    field_folds,
+)
+from censquant_bench.field._published import COX, KAPLAN_MEIER, LEARNERS, PublishedScores
+from censquant_bench.reporting import Comparison, ranks_figure
 
 
 class FieldConventions(RunConventions):
-    """Scores each fit by the study's two measures as well.
+    """Scores each fit by the study's measures as well.
 
     ``cindex_restricted_mean`` is Harrell's C of the area under each predicted survival curve up to
-    the last evaluation time, ``isbs`` the integrated survival Brier score.
+    the last evaluation time, ``isbs`` the integrated survival Brier score, ``dcalib`` the
+    statistic of D-calibration; ``log_score``, which the study does not have, needs no model of the
+    censoring.
 
     Examples
     --------
@@ -56,15 +64,7 @@ class FieldConventions(RunConventions):
         -------
         scores : dict of str to float
         """
-        curves = (model if hasattr(model, "predict_curve") else adapt(model)).predict_curve(X_test)
-        times = evaluation_times(data.y_test["time"])
-        mean = curves.restricted_mean(times[-1])
-        return {
-            "cindex_restricted_mean": metrics.concordance_index(data.y_test, mean),
-            "isbs": integrated_survival_brier(
-                data.y_test, curves.survival(times), times, y_train=data.y
-            ),
-        }
+        return scores_of_curves(model, X_test, data)
 
 
 _README = {
@@ -115,8 +115,11 @@ FIELD_METHODS = (
 """Estimators as they come, and the Kaplan-Meier curve."""
 
 
-_FEW = {"colrec": 3, "support": 3}
-_LARGE = ("aids2", "cat_adoption", "gbsg", "metabric", "nafld1", "rdata", "wa_churn")
+_FEW = ("check_times", "child", "colrec", "hdfail", "support")
+_LARGE = (
+    *("aids2", "cat_adoption", "flchain", "gbsg", "metabric", "nafld1", "nwtco", "rdata"),
+    "wa_churn",
+)
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ def _rows(
 
 def _field(name: str) -> BenchmarkDataset:
     info = data.describe(f"field_{name}")
-    most_runs = _FEW.get(name, 15 if name in _LARGE else 30)
+    most_runs = 3 if name in _FEW else 15 if name in _LARGE else 30
     return BenchmarkDataset(
         info.name, info.title, "field", NINE_LEVELS, FieldDraw(name), most_runs=most_runs
     )
@@ -172,14 +175,54 @@ FIELD_BENCHMARK_DATASETS = tuple(_field(name) for name in FIELD_DATASETS)
 """The study's sets; their runs are its iterations."""
 
 
+def _names(part: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"field_{name}" for name in part)
+
+
+FIELD_GROUPS = {
+    "field": _names(FIELD_DATASETS),
+    "field-development": _names(FIELD_DEVELOPMENT),
+    "field-confirmation": _names(FIELD_CONFIRMATION),
+}
+"""All sets of the study, those that methods are developed on, and those that only confirm."""
+
+FIELD_COMPARISON = Comparison(
+    {
+        "cindex_restricted_mean": "C",
+        "cindex": "C of the median",
+        "isbs": "ISBS",
+        "dcalib": "D-calibration",
+    },
+    PublishedScores.read,
+    {COX: "Cox", KAPLAN_MEIER: "Kaplan-Meier"},
+    (
+        "C: Harrell's C of the restricted mean, up to the last evaluation time. ISBS: integrated "
+        "survival Brier score at the distinct test times up to the first by which more than 80 % "
+        "are no longer at risk, weighted by the censoring curve of the training rows. "
+        "D-calibration: chi-squared statistic in ten bins.",
+        "Published scores are of Burk et al. (2026): learners tuned by nested resampling for the "
+        "score shown, for ISBS in the table of D-calibration, means over the same iterations. "
+        "Bold: better than all of them.",
+    ),
+    "field/published_scores.csv is not in the folder that CENSQUANT_DATA names, so nothing is "
+    "compared.",
+    LEARNERS,
+    runs="Iterations",
+    digits={"isbs": 4, "dcalib": 2},
+    beside={"cindex_restricted_mean": ("cindex",)},
+)
+"""What methods are compared with, and how."""
+
+
 FIELD_SUITE = Suite(
     "field",
-    "Estimators as they come on 17 sets of Burk et al., ranked among their 21 tuned learners.",
+    "Estimators as they come on the 34 sets of Burk et al., ranked among their 21 tuned learners.",
     tuple(dataset.name for dataset in FIELD_BENCHMARK_DATASETS),
     (RECOMMENDED.name, *(method.name for method in FIELD_METHODS)),
     n_runs={"field": 3},
     conventions=FieldConventions(),
-    tables=field_tables,
+    tables=FIELD_COMPARISON.tables,
+    figure=functools.partial(ranks_figure, [FIELD_COMPARISON]),
     first_seed=1,
 )
 """The field's comparison; a run is one of its iterations."""

@@ -1,6 +1,7 @@
 """From the rows of a benchmark to tables and figures: the parts that reports are made of."""
 
 from censquant.cli._tables import Table, TableCell
+from censquant_bench.reporting._comparison import Comparison, ranks_figure
 from censquant_bench.reporting._figures import (
     new_figure,
     readable_log,
@@ -18,6 +19,7 @@ from censquant_bench.reporting._paired import (
 from censquant_bench.reporting._report import write_report
 from censquant_bench.reporting._score_tables import failed_table, score_tables
 from censquant_bench.reporting._speed import TrainingTime, speed_table, training_time
+from censquant_bench.reporting._standing import Published, Standing, critical_difference, standing
 from censquant_bench.reporting._summary import (
     HIGHER_IS_BETTER,
     SCORES,
@@ -44,12 +46,16 @@ __all__ = [
     "HIGHER_IS_BETTER",
     "INTERVAL_NOTE",
     "SCORES",
+    "Comparison",
     "Labels",
     "PairedDifference",
+    "Published",
+    "Standing",
     "Table",
     "TableCell",
     "TrainingTime",
     "best_in_print",
+    "critical_difference",
     "escape_markdown",
     "failed_table",
     "fine",
@@ -60,6 +66,7 @@ __all__ = [
     "paired_difference",
     "plus_minus",
     "random_split",
+    "ranks_figure",
     "readable_log",
     "render",
     "runs_note",
@@ -67,6 +74,7 @@ __all__ = [
     "shared_legend",
     "signed",
     "speed_table",
+    "standing",
     "style",
     "summarize",
     "t_quantile",

@@ -29,6 +29,15 @@ SCORES = (
     "cindex_ipcw",
     "cindex_restricted_mean",
     "isbs",
+    "dcalib",
+    "log_score",
+    "eval_c",
+    "eval_mae",
+    "eval_ibs",
+    "eval_dcalib",
+    "hazardous_ibs",
+    "eval_km_calibration",
+    "eval_x_calibration",
     "pinball",
     "pinball_ipcw",
     "crps",
@@ -40,7 +49,7 @@ SCORES = (
 )
 """Columns with one number per run that says how good the predictions were."""
 
-HIGHER_IS_BETTER = frozenset({"cindex", "cindex_ipcw", "cindex_restricted_mean"})
+HIGHER_IS_BETTER = frozenset({"cindex", "cindex_ipcw", "cindex_restricted_mean", "eval_c"})
 """Scores where more is better; of all others that are ranked, less is better."""
 
 

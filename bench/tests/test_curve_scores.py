@@ -1,5 +1,7 @@
-"""The study's Brier score: its times, its weights, and its published values."""
+"""Scores of predicted curves: their definitions, and published values of them."""
 
+import itertools
+import math
 import os
 import re
 from pathlib import Path
@@ -9,20 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from censquant.metrics import integrated_brier_score
+from censquant.metrics import d_calibration, integrated_brier_score
+from censquant.quantiles import QuantileCurve
 from censquant.survival import kaplan_meier
 from censquant_bench import KaplanMeierBaseline, get_dataset
-from censquant_bench.datasets import field_scores
-from censquant_bench.field import (
-    FieldConventions,
+from censquant_bench._curve_scores import (
+    d_calibration_statistic,
     evaluation_times,
     integrated_survival_brier,
+    log_score_in_cells,
 )
+from censquant_bench.datasets import field_scores
+from censquant_bench.field import FieldConventions
 
 DATA = Path(os.environ.get("CENSQUANT_DATA", ""), "field")
 # Small and large, with ties, with few events, and of floats that R rounded otherwise.
 COMPARED = [(name, 1) for name in ("lung", "e1684", "kidtran", "gbsg", "cat_adoption", "support")]
-COMPARED += [("lung", 30), ("rdata", 15)]
+COMPARED += [("lung", 30), ("rdata", 15), ("CarpenterFdaData", 4), ("veteran", 1)]
+# The study's program has other statistics where the predicted curve ends before a test row.
+CALIBRATED = {("e1684", 1), ("kidtran", 1), ("rdata", 15), ("support", 1), ("CarpenterFdaData", 4)}
 
 times = st.lists(st.integers(1, 12), min_size=2, max_size=30)
 
@@ -121,3 +128,51 @@ def test_kaplan_meier_scores_as_published(name, iteration):
     expected = field_scores().query(wanted)
     assert found["isbs"] == pytest.approx(expected["isbs"].item(), abs=1e-5)
     assert found["cindex_restricted_mean"] == expected["harrell_c"].item() == 0.5
+    if (name, iteration) in CALIBRATED:
+        assert found["dcalib"] == pytest.approx(expected["dcalib"].item(), abs=1e-4)
+
+
+def made_curves(seed, n=60):
+    """Target with ties and censoring, and curves of quantiles that have little to do with it."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(1, 12, n).astype(float), rng.random(n) < 0.6
+    values = np.sort(rng.uniform(0, 14, (n, 9)), axis=1)
+    return y, QuantileCurve(values, np.arange(1, 10) / 10, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_statistic_is_that_of_the_library(seed):
+    y, curves = made_curves(seed)
+    values, taus = curves.values, curves.taus
+    found = d_calibration_statistic(y, QuantileCurve(values, taus).cdf(y[0]))
+    assert found == pytest.approx(d_calibration(y, values, taus).statistic, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_log_score_is_its_definition(seed):
+    y, curves = made_curves(seed)
+    train, _ = made_curves(seed + 10)
+    ends = np.unique(np.quantile(train[0][train[1]], np.arange(1, 40) / 40))
+    ends = [-np.inf, *ends, np.inf]
+    total = 0.0
+    for row, (time, event) in enumerate(zip(*y, strict=True)):
+        alive = {t: float(curves.survival([t])[row, 0]) for t in [*ends[1:-1], time]}
+        alive |= {-np.inf: 1.0, np.inf: 0.0}
+        low, high = next(pair for pair in itertools.pairwise(ends) if pair[0] < time <= pair[1])
+        given = alive[low] - alive[high] if event else alive[time]
+        total -= math.log(max(given, 1e-4))
+    found = log_score_in_cells(y, curves, y_train=train)
+    assert found == pytest.approx(total / len(y[0]), rel=1e-12)
+
+
+def test_the_truth_has_a_better_log_score_than_an_error():
+    rng = np.random.default_rng(0)
+    event_time, censoring = rng.exponential(1.0, 4000), rng.exponential(1.0, 4000)
+    y = np.minimum(event_time, censoring), event_time <= censoring
+    levels = np.arange(1, 100) / 100
+    true = np.tile(-np.log1p(-levels), (4000, 1))
+    scores = [
+        log_score_in_cells(y, QuantileCurve(scale * true, levels, 0.0), y_train=y)
+        for scale in (1.0, 0.8, 1.25)
+    ]
+    assert scores[0] < min(scores[1:])
