@@ -79,6 +79,10 @@ def report(
     target: options.TargetOptions,
     resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 100,
     seed: options.Seed = 0,
+    panel_limit: Annotated[
+        float,
+        typer.Option(metavar="MB", help="Largest page that holds the model and its what-if panel."),
+    ] = 2.0,
     text: options.TextFileOptions,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -124,6 +128,7 @@ def report(
             are_training_rows=read.is_training_data,
             n_resamples=resamples,
             random_state=seed,
+            panel_limit=panel_limit,
             overwrite=force,
             progress=progress,
         )

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import math
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from censquant._files import check_place, replacing
+from censquant._validation import check_number
 from censquant.report._facts import ReportFacts, facts_of
 from censquant.report._figures import figures_of
 from censquant.report._numbers import UNKNOWN, percent
@@ -123,10 +125,6 @@ def _environment() -> Any:
     )
 
 
-MOST_BYTES = 2_000_000
-"""Size of a page, which then opens on a phone and passes through mail."""
-
-
 @dataclass(frozen=True, eq=False)
 class WrittenReport:
     """A report that was written; made by `write_report`.
@@ -179,13 +177,14 @@ def write_report(
     are_training_rows: bool = False,
     n_resamples: int = 100,
     random_state: int = 0,
+    panel_limit: float = 2.0,
     overwrite: bool = True,
     progress: Callable[[int, int | None, str], None] | None = None,
 ) -> WrittenReport:
     """Write a report on a model and some rows as one HTML file that needs nothing else.
 
     It holds aggregates, and only those individuals that were asked for. The fitted model runs in
-    the page where it can be exported and the file stays below two megabytes.
+    the page where it can be exported and the file stays below ``panel_limit``.
 
     Parameters
     ----------
@@ -231,6 +230,9 @@ def write_report(
         Draws of the bootstrap behind intervals of scores.
     random_state : int, default 0
         Of resampling and shuffling.
+    panel_limit : float, default 2
+        Megabytes that a page may have with the model in it; a larger one is written without the
+        model and says so. A page of two megabytes opens on a phone and passes through mail.
     overwrite : bool, default True
         Whether an existing file may be replaced.
     progress : callable, optional
@@ -257,6 +259,7 @@ def write_report(
     check_installed()
     place = Path(path)
     check_place(place, overwrite=overwrite)
+    limit = check_number("panel_limit", panel_limit, minimum=0.0)
     steps = _Steps(progress)
     settings = read_settings(
         read_target(y),
@@ -280,7 +283,7 @@ def write_report(
     steps("figures")
     figures = figures_of(study, facts)
     steps("page")
-    content, reason = _within_limit(study, settings, facts, figures)
+    content, reason = _within_limit(study, settings, facts, figures, limit)
     with replacing(place, overwrite=overwrite) as file:
         file.write(content)
     steps.end()
@@ -288,20 +291,23 @@ def write_report(
 
 
 def _within_limit(
-    study: Study, settings: Settings, facts: ReportFacts, figures: dict[str, str]
+    study: Study, settings: Settings, facts: ReportFacts, figures: dict[str, str], limit: float
 ) -> tuple[bytes, str]:
-    """Return the page, and why it is without its panel if it is."""
+    """Return the page, and why it is without its panel if it is; the limit is in megabytes."""
     reason = ""
     try:
         for panel in what_ifs_of(study, settings):
             content = rendered(facts, figures, panel).encode()
-            if len(content) <= MOST_BYTES:
+            if len(content) <= 1e6 * limit:
                 return content, ""
+            # Rounded up, so that the number that is named is enough.
+            size = math.ceil(len(content) / 1e5) / 10
             reason = (
-                f"with its model the page would have {len(content) / 1e6:.1f} MB, and a page must "
-                f"not exceed {MOST_BYTES / 1e6:.0f} MB. A forest holds its training rows; models "
-                "of the methods cox, boosted, shape, lognormal or weibull, also pooled, take tens "
-                "to hundreds of kilobytes."
+                f"with its model the page would have {size:.1f} MB, more than the panel_limit of "
+                f"{limit:g} MB. For a page with the panel pass panel_limit={size:.1f} (in the "
+                f"shell: --panel-limit {size:.1f}), or leave out columns: each level of a category "
+                "and each number adds to a model, and a forest fitted by itself holds its training "
+                "rows."
             )
     except TypeError as error:
         reason = str(error)

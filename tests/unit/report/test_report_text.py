@@ -15,9 +15,8 @@ from censquant import (
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
 )
-from censquant.report import _facts, _write, write_report
+from censquant.report import _facts, write_report
 from censquant.report._numbers import NO_BREAK, percent
-from censquant.report._write import MOST_BYTES
 from report_rows import N_TRAIN, Page, calibrated, calibrated_fleet, machines, new_rows, plain
 
 SHOWN = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -347,7 +346,7 @@ def test_names_inside_the_page_are_unique_and_references_lead_somewhere(clinical
 def test_the_page_holds_the_model_and_controls_for_every_feature(clinical):
     written, text = clinical
     assert written.has_panel
-    assert written.n_bytes == len(text.encode()) < MOST_BYTES
+    assert written.n_bytes == len(text.encode()) < 2_000_000
     panel = json.loads(re.search(r'id="page-panel"[^>]*>(.*?)</script>', text)[1])
     controls = {control["name"]: control for control in panel["controls"]}
     assert list(controls) == ["temp", "load", "site"]
@@ -361,17 +360,24 @@ def test_the_page_holds_the_model_and_controls_for_every_feature(clinical):
     assert model["facts"]["quantiles"] == list(SHOWN)
 
 
-def test_a_model_that_is_too_large_is_left_out_and_the_page_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(_write, "MOST_BYTES", 200_000)
+def test_a_model_that_is_too_large_is_left_out_and_the_page_says_so(tmp_path):
     X, y = new_rows()
     numbers = X[["temp", "load"]]
     forest = CensoredQuantileForest(n_estimators=100, random_state=0).fit(numbers, y)
-    written = write_report(forest, numbers, y, tmp_path / "page.html", n_resamples=2)
-    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page, few = tmp_path / "page.html", {"n_resamples": 2}
+    written = write_report(forest, numbers, y, page, panel_limit=0.2, **few)
+    text = page.read_text(encoding="utf-8")
     assert not written.has_panel
     assert "the page would have" in written.panel_reason
     assert "page-model" not in text
     assert "The panel is left out: with its model the page would have" in Page(text).words
+    # The limit that the sentence names is enough.
+    named = float(re.search(r"pass panel_limit=([\d.]+)", written.panel_reason)[1])
+    written = write_report(forest, numbers, y, page, panel_limit=named, **few)
+    assert written.has_panel
+    assert named - 0.1 <= written.n_bytes / 1e6 <= named
+    with pytest.raises(ValueError, match=r"panel_limit must be"):
+        write_report(forest, numbers, y, page, panel_limit=-1.0, **few)
 
 
 def test_a_model_that_cannot_be_exported_has_a_page_without_the_panel(tmp_path):
@@ -406,12 +412,12 @@ def test_a_censoring_model_that_cannot_be_exported_leaves_a_panel_without_bounds
     )
 
 
-def test_a_page_that_is_too_large_with_bounds_has_a_panel_without_them(tmp_path, monkeypatch):
+def test_a_page_that_is_too_large_with_bounds_has_a_panel_without_them(tmp_path):
     X, y = new_rows()
     X, place = X[["temp", "load"]], tmp_path / "page.html"
     whole = write_report(calibrated_fleet(), X, y, place, n_resamples=2)
-    monkeypatch.setattr(_write, "MOST_BYTES", whole.n_bytes - 1)
-    written = write_report(calibrated_fleet(), X, y, place, n_resamples=2)
+    limit = (whole.n_bytes - 1) / 1e6
+    written = write_report(calibrated_fleet(), X, y, place, n_resamples=2, panel_limit=limit)
     assert written.has_panel
     assert written.n_bytes < whole.n_bytes
     words = Page(place.read_text(encoding="utf-8")).words
