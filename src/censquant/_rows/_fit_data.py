@@ -20,7 +20,9 @@ from censquant.survival import Target, read_target
 from censquant.survival._columns import read_weights
 from censquant.survival._kaplan_meier import default_horizon, read_censoring_times
 
-_MOST_TIMES = 1_000  # default times of survival functions
+MOST_TIMES = 1_000
+"""Default times of survival functions, and steps of hazards inside ensembles, at most."""
+_FEW_TIMES = 100
 _LARGEST_COPIES = 100  # times the number of rows: beyond it, weights scale the loss instead
 _BLOCK_ROWS = 8_192
 
@@ -119,10 +121,13 @@ class FitData:
         """Last time at which enough rows are at risk."""
         return default_horizon(self.target.time, self.weight, left=self.left)
 
-    @property
-    def event_times(self) -> Floats:
-        """Distinct times of events, thinned out if they are many."""
-        return default_times(self.target.time[self.target.event])
+    def event_times(self, *, stands_alone: bool = True) -> Floats:
+        """Return distinct times of events: a few for a member of an ensemble, which has its own.
+
+        One file holds many members.
+        """
+        most = MOST_TIMES if stands_alone else _FEW_TIMES
+        return default_times(self.target.time[self.target.event], most)
 
     @property
     def feature_range(self) -> Floats | None:
@@ -159,12 +164,15 @@ def read_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
     return labels
 
 
-def default_times(event_times: NDArray[np.float64]) -> Floats:
-    """Return the distinct times, at most a thousand of them, spread evenly and with both ends."""
+def default_times(event_times: NDArray[np.float64], most: int = MOST_TIMES) -> Floats:
+    """Return the distinct times, at most so many of them, spread evenly and with both ends."""
     times = np.unique(event_times)
-    if len(times) <= _MOST_TIMES:
-        return times
-    return times[np.linspace(0, len(times) - 1, _MOST_TIMES).round().astype(np.intp)]
+    return times[spread(len(times), most)]
+
+
+def spread(n: int, most: int) -> NDArray[np.intp]:
+    """Return at most so many of ``n`` places, spread evenly and with both ends."""
+    return np.linspace(0, n - 1, min(n, most)).round().astype(np.intp)
 
 
 # An order of rows that depends on their content, not on their position or on units

@@ -492,7 +492,9 @@ class _FoldRun:
     def trees(self, n_rounds: int) -> Trees:
         """Return the trees of the first rounds."""
         parts = zip(*self._blocks, strict=True)
-        return Trees(*(np.concatenate(part)[:n_rounds] for part in parts))
+        feature, cut, value = (np.concatenate(part)[:n_rounds] for part in parts)
+        # Of single precision, so that a page or an exported graph needs half of the room.
+        return Trees(feature, cut, value.astype(np.float32).astype(np.float64))
 
 
 def cross_fit_boosters(

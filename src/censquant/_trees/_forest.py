@@ -222,6 +222,7 @@ class Leaves:
         end = np.append(root[1:], n_nodes)[np.searchsorted(root, place, side="right") - 1]
         inside = (children[place] > place[:, None]) & (children[place] < end[:, None])
         _must("children", inside, "lead to later nodes of the same tree")
+        _must("children", children[place, 0] == place + 1, "have a first child as the next node")
         known = (self.feature >= 0) & (self.feature < len(units.half_reach))
         _must("feature", known, "name known features")
         _must("start", len(start) == len(numbers) + 1, "have one entry per leaf and the end")
@@ -255,6 +256,70 @@ class Leaves:
             curves,
         )
         return curves
+
+
+@dataclass(frozen=True, eq=False)
+class PackedLeaves:
+    """What a file holds of `Leaves`: nodes in the order of a walk that takes first children first.
+
+    Which of them are leaves (``is_leaf``, eight to a byte) then says where all children are. Only
+    the others have a ``feature`` and a ``threshold``; ``size`` counts the rows of each leaf.
+    """
+
+    n_nodes: NDArray[np.int64]
+    is_leaf: NDArray[np.uint8]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float32]
+    size: NDArray[np.int32]
+    codes: NDArray[np.uint16]
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, leaves: Leaves) -> Self:
+        """Pack trees, whose nodes are in this order already."""
+        is_leaf = leaves.children[:, 0] < 0
+        return cls(
+            np.diff(leaves.root, append=len(is_leaf)).astype(np.int64),
+            np.packbits(is_leaf),
+            leaves.feature[~is_leaf],
+            leaves.threshold[~is_leaf],
+            np.diff(leaves.start).astype(np.int32),
+            leaves.codes,
+            leaves.weights,
+        )
+
+    def unpacked(self) -> Leaves:
+        """Return the trees; `Leaves.validate` refuses what is still wrong with them."""
+        counts = (self.n_nodes > 0) & (self.n_nodes <= 8 * len(self.is_leaf))
+        _must("n_nodes", len(counts) > 0 and counts.all(), "count the nodes of trees")
+        end = np.cumsum(self.n_nodes)
+        n = int(end[-1])
+        _must("is_leaf", len(self.is_leaf) == -(-n // 8), "say of each node whether it is a leaf")
+        is_leaf = np.unpackbits(self.is_leaf, count=n).astype(bool)
+        inner = np.flatnonzero(~is_leaf)
+        _must("feature", len(self.feature) == len(self.threshold) == len(inner), "fit the nodes")
+        # How many subtrees are open after each node. The second child of a node comes when as many
+        # are open as before its first child: at the next place after it where one less is.
+        n_open = np.cumsum(np.where(is_leaf, -1, 1))
+        order = np.lexsort((np.arange(n), n_open))
+        key = n_open[order].astype(np.int64) * n + order
+        found = np.searchsorted(key, (n_open[inner] - 1) * n + inner)
+        found = order[np.minimum(found, n - 1)]
+        _must("is_leaf", n_open[found] == n_open[inner] - 1, "describe trees")
+        second = found + 1
+        children = np.repeat(-np.cumsum(is_leaf)[:, None], 2, axis=1)
+        children[inner] = np.column_stack((inner + 1, second))
+        feature, threshold = np.zeros(n, np.int32), np.zeros(n, np.float32)
+        feature[inner], threshold[inner] = self.feature, self.threshold
+        return Leaves(
+            (end - self.n_nodes).astype(np.int32),
+            children.astype(np.int32),
+            feature,
+            threshold,
+            np.concatenate(([0], np.cumsum(self.size, dtype=np.int64))),
+            self.codes,
+            self.weights,
+        )
 
 
 @dataclass(frozen=True)

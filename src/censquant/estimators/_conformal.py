@@ -299,7 +299,7 @@ class ConformalSurvivalRegressor(BaseQuantileRegressor):
         self.follow_up_ = getattr(model, "follow_up_", data.follow_up)
         self.horizon_ = float(getattr(model, "horizon_", data.horizon))
         times = getattr(model, "unique_times_", None)
-        self.unique_times_ = data.event_times if times is None else default_times(times)
+        self.unique_times_ = data.event_times() if times is None else default_times(times)
         self.__dict__.pop("feature_names_in_", None)
         source = model if hasattr(model, "n_features_in_") else getattr(model, "model_", model)
         shape: Any = getattr(data.x, "shape", (len(data), 1))

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from censquant._engine.training._parallel import side_by_side
 from censquant._rows._features import dense
-from censquant._rows._fit_data import FitData
+from censquant._rows._fit_data import MOST_TIMES, FitData, spread
 from censquant._storage._codec import Array, Entry, Fields, Object, Reader, Writer, require
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
@@ -328,6 +328,10 @@ class CoxQuantileRegressor(TabularRegressor):
         self._limits = _limits(self._center, scale, self._feature_range)
         eta = np.clip(z @ fit.coefficients, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
         times, hazard = likelihood.cumulative_hazard(eta)
+        if not self._stands_alone:
+            # An ensemble reads off a few levels, and its file must not grow with the rows.
+            kept = spread(len(times), MOST_TIMES)
+            times, hazard = times[kept], hazard[kept]
         start = min(0.0, float(time[-1]))
         self._pieces = PiecewiseHazard.fit(start, time, event, weight, np.exp(eta))
         self._take_baseline(np.append(start, times), np.append(0.0, hazard))

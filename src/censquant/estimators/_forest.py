@@ -14,6 +14,7 @@ from censquant._trees._forest import (
     FeatureUnits,
     ForestGrowth,
     Leaves,
+    PackedLeaves,
     TimeBins,
     log_rank_scores,
 )
@@ -46,6 +47,25 @@ _STORED: Fields = {
         prefix="",
     ),
     "bins": Object({"times": Array("f8", ("bins",))}, TimeBins, "_bins", prefix=""),
+}
+_ROWS: Fields = {"codes": Array("u2", ("rows",)), "weights": Array("f4", ("weights",))}
+_PACKED: Fields = {
+    "leaves": Object(
+        {
+            "n_nodes": Array("i8", ("trees",)),
+            "is_leaf": Array("u1", ("bytes",)),
+            "feature": Array("i4", ("inner",)),
+            "threshold": Array("f4", ("inner",)),
+            "size": Array("i4", ("leaves",)),
+            **_ROWS,
+        },
+        PackedLeaves,
+        prefix="",
+        says="times and events of the training rows, in groups",
+    )
+}
+# Of files that version 0.1 wrote.
+_UNPACKED: Fields = {
     "leaves": Object(
         {
             "root": Array("i4", ("trees",)),
@@ -53,14 +73,12 @@ _STORED: Fields = {
             "feature": Array("i4", ("nodes",)),
             "threshold": Array("f4", ("nodes",)),
             "start": Array("i8", ("leaves",)),
-            "codes": Array("u2", ("rows",)),
-            "weights": Array("f4", ("weights",)),
+            **_ROWS,
         },
         Leaves,
         "_leaves",
         prefix="",
-        says="times and events of the training rows, in groups",
-    ),
+    )
 }
 _AUTO_ROWS = 50_000  # rows per tree; see bench/scripts/tree_speed.py
 
@@ -257,11 +275,16 @@ class CensoredQuantileForest(TabularRegressor):
 
     def _store(self, writer: Writer) -> None:
         writer.add(_STORED, self)
+        writer.add(_PACKED, {"leaves": PackedLeaves.of(self._leaves)})
         super()._store(writer)
 
     def _restore(self, reader: Reader) -> None:
         super()._restore(reader)
         reader.fill(self, _STORED)
+        if "children" in reader.part.arrays:
+            reader.fill(self, _UNPACKED)
+        else:
+            self._leaves = reader.read(_PACKED)["leaves"].unpacked()
         self._leaves.validate(self._units, self._bins)
 
 

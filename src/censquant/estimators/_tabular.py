@@ -167,7 +167,7 @@ class TabularRegressor(BaseQuantileRegressor):
         self.time_transform_ = TimeTransform(mirror=rows.left)
         self.follow_up_ = rows.follow_up
         self.horizon_ = rows.horizon
-        self.unique_times_ = rows.event_times
+        self.unique_times_ = rows.event_times(stands_alone=self._stands_alone)
         self._feature_range = feature_range(rows.x)
         self._follow_up = None
 

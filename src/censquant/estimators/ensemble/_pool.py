@@ -162,7 +162,7 @@ class Pool(BaseQuantileRegressor):
         self.time_transform_ = TimeTransform(mirror=left)
         self.follow_up_ = rows.follow_up
         self.horizon_ = rows.horizon
-        self.unique_times_ = rows.event_times
+        self.unique_times_ = rows.event_times()
         self._input_shape = rows.x.shape[1:]
 
         named = candidates_for(rows)

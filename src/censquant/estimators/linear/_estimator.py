@@ -337,7 +337,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         self.bandwidth_ = fitter.bandwidth if fitter.method == "wang-wang" else None
         self.time_transform_ = transform
         self.follow_up_, self.horizon_ = used.follow_up, used.horizon
-        self.unique_times_, self._feature_range = used.event_times, used.feature_range
+        self.unique_times_, self._feature_range = used.event_times(), used.feature_range
         self._follow_up = None
         if not used.target.event.all():
             self._follow_up = FollowUp.fit(

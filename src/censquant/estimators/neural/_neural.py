@@ -384,7 +384,7 @@ n_features_in_, feature_names_in_
             feature_range,
             times.follow_up,
             times.horizon,
-            times.event_times,
+            times.event_times(stands_alone=self._stands_alone),
         )
 
     def _fit_rows(

@@ -1,5 +1,8 @@
 """Forests as files: the same bits, and nothing that a walk could leave its arrays by."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -72,7 +75,8 @@ def after_split(arrays):
     return int(np.flatnonzero(arrays["children"][:, 0] < 0)[0])
 
 
-FORGED = {
+# Of a file that version 0.1 wrote, which has all places of children.
+FORGED_UNPACKED = {
     "a walk that goes back": (
         at("children", (0, 1), 0),
         "children",
@@ -98,13 +102,66 @@ FORGED = {
         "children",
         "number the leaves in order",
     ),
-    "an unknown feature": (at("feature", 0, 2), "feature", "name known features"),
-    "a negative feature": (at("feature", 0, -1), "feature", "name known features"),
+    "another order of nodes": (
+        lambda a: {"children": np.where(a["children"] < 0, a["children"], a["children"][:, ::-1])},
+        "children",
+        "have a first child as the next node",
+    ),
     "no first tree": (at("root", 0, 1), "root", "start with the first node and end"),
-    "an unknown time": (at("codes", 0, 60_000), "codes", "refer to its times"),
-    "an event before all times": (at("codes", 0, 1), "codes", "refer to its times"),
     "an empty leaf": (at("start", 1, 0), "start", "give rows to every leaf"),
     "missing rows": (at("start", -1, 7), "start", "cover all rows"),
+}
+
+
+def with_bits(change):
+    """Change of the bits that say which nodes are leaves."""
+
+    def changed(arrays):
+        n = int(arrays["n_nodes"].sum())
+        bits = np.unpackbits(arrays["is_leaf"], count=n)
+        return {"is_leaf": np.packbits(change(bits, arrays))}
+
+    return changed
+
+
+def swapped(bits, arrays):
+    """The last leaf of the first tree and its first split change places."""
+    last = arrays["n_nodes"][0] - 1
+    bits[0], bits[last] = 1, 0
+    return bits
+
+
+FORGED = {
+    "no trees": (lambda a: {"n_nodes": a["n_nodes"][:0]}, "n_nodes", "count the nodes of trees"),
+    "a tree of no nodes": (at("n_nodes", 0, 0), "n_nodes", "count the nodes of trees"),
+    "trees larger than memory": (at("n_nodes", 0, 2**62), "n_nodes", "count the nodes of trees"),
+    "one byte more": (
+        lambda a: {"is_leaf": np.append(a["is_leaf"], np.uint8(0))},
+        "is_leaf",
+        "say of each node whether it is a leaf",
+    ),
+    "one split less": (with_bits(lambda b, a: 0 * b + 1), "feature", "fit the nodes"),
+    "a tree that does not end": (
+        with_bits(lambda b, a: np.sort(b)[::-1]),
+        "is_leaf",
+        "describe trees",
+    ),
+    "a walk into another tree": (
+        with_bits(swapped),
+        "children",
+        "lead to later nodes of the same tree",
+    ),
+    "an unknown feature": (at("feature", 0, 2), "feature", "name known features"),
+    "a negative feature": (at("feature", 0, -1), "feature", "name known features"),
+    "an unknown time": (at("codes", 0, 60_000), "codes", "refer to its times"),
+    "an event before all times": (at("codes", 0, 1), "codes", "refer to its times"),
+    "an empty leaf": (
+        lambda a: {"size": np.append([0, a["size"][:2].sum()], a["size"][2:]).astype("i4")},
+        "start",
+        "give rows to every leaf",
+    ),
+    "a leaf of less than nothing": (at("size", 0, -3), "start", "cover all rows"),
+    "missing rows": (lambda a: {"codes": a["codes"][:-1]}, "start", "cover all rows"),
     "times out of order": (at("times", 0, 99.0), "times", "increase"),
     "no times": (lambda a: {"times": a["times"][:0]}, "times", "hold 1 to 512 times"),
     "a reach of 0": (at("half_reach", 0, 0.0), "half_reach", "hold positive numbers"),
@@ -117,6 +174,21 @@ def test_a_forged_forest_is_refused(path, forge, array, rule):
     _, arrays = read_arrays(path, "model")
     rewrite(path, arrays=forge(arrays))
     refused(path, f"holds a forest whose array {array!r} does not {rule}.")
+
+
+@pytest.mark.parametrize(("forge", "array", "rule"), FORGED_UNPACKED.values(), ids=FORGED_UNPACKED)
+def test_a_forged_forest_of_version_0_1_is_refused(path, forge, array, rule):
+    shutil.copy(Path(__file__).parents[3] / "reference" / "models-0.1" / "forest.safetensors", path)
+    _, arrays = read_arrays(path, "model")
+    rewrite(path, arrays=forge(arrays))
+    refused(path, f"holds a forest whose array {array!r} does not {rule}.")
+
+
+def test_a_stored_forest_takes_four_bytes_per_row_and_tree(path):
+    rng = np.random.default_rng(1)
+    x, time = rng.normal(size=(3_000, 4)), rng.exponential(size=3_000)
+    CensoredQuantileForest(n_estimators=20, random_state=0).fit(x, time).save(path)
+    assert path.stat().st_size < 4.5 * 20 * 3_000
 
 
 @pytest.mark.parametrize(
