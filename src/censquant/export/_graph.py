@@ -123,10 +123,6 @@ class Value:
         """Return the exponential."""
         return self._map("exp")
 
-    def exp2(self) -> Value:
-        """Return the power of two."""
-        return self._map("exp2")
-
     def log(self) -> Value:
         """Return the natural logarithm."""
         return self._map("log")
@@ -199,11 +195,6 @@ class Value:
     def cumsum(self, *, reverse: bool = False) -> Value:
         """Return cumulative sums along the last axis, from its end if reversed."""
         return self.graph.add("cumsum", (self,), self.kind, self.shape, {"reverse": reverse})
-
-    def cumprod(self) -> Value:
-        """Return cumulative products along the second and last axis, from left to right."""
-        length = known_length(self.shape[-1])
-        return self.graph.add("cumprod", (self,), self.kind, self.shape, {"length": length})
 
     def sort(self) -> tuple[Value, Value]:
         """Return the last axis in increasing order, and the place where each value was."""
@@ -514,13 +505,16 @@ def _keep_needed(block: Block, needed: set[int]) -> None:
     block.nodes = kept[::-1]
 
 
-def used_constants(graph: Graph) -> list[int]:
-    """Return the constants that the outputs depend on, or some operation does."""
+def used_constants(graph: Graph, *, of_trees: bool = True) -> list[int]:
+    """Return the constants that the outputs depend on, or some operation does.
+
+    Those ``of_trees`` are nodes of trees.
+    """
     used: dict[int, None] = {}
 
     def visit(block: Block) -> None:
         for node in block.nodes:
-            for value in node.inputs:
+            for value in node.inputs[: None if of_trees or node.operation != "leaves" else 1]:
                 used.setdefault(value.number)
             if node.body is not None:
                 visit(node.body)
@@ -531,10 +525,6 @@ def used_constants(graph: Graph) -> list[int]:
     for value in graph.outputs.values():
         used.setdefault(value.number)
     return [number for number in used if number in graph.constants]
-
-
-# Deeper trees are walked in a loop, shallower ones step by step.
-_DEEPEST_UNROLLED = 10
 
 
 def count_in_table(table: Floats, values: Value, *, strictly: bool = False) -> Value:
@@ -605,32 +595,14 @@ class TreeArrays:
     threshold: NDArray[Any]  # shape (n_nodes,); larger values go to the second child
     children: NDArray[Any]  # shape (n_nodes, 2); places of both children; a leaf is its own child
 
-    @property
-    def depth(self) -> int:
-        """Most splits from a root to a leaf."""
-        depth, waiting = -1, np.unique(self.root)
-        while len(waiting):
-            below = self.children[waiting]
-            waiting = np.unique(below[below != waiting[:, None]])
-            depth += 1
-        return depth
-
     def leaves_of(self, columns: Value) -> Value:
-        """Return the place of the leaf of each row in each tree, of shape (n, n_trees)."""
-        graph = columns.graph
+        """Return the place of the leaf of each row in each tree, of shape (n, n_trees).
 
-        def step(number: Any, node: Value) -> list[Value]:
-            own = columns.take_along(graph.lookup(self.feature.astype(np.int64), node))
-            right = own > graph.lookup(self.threshold.astype(np.float64), node)
-            child = node * 2 + right.as_integer()
-            return [graph.lookup(self.children.ravel().astype(np.int64), child)]
-
-        node, depth = graph.repeated(self.root.astype(np.int64), columns), self.depth
-        if depth > _DEEPEST_UNROLLED:
-            return graph.loop(depth, [node], step)[0]
-        for _ in range(depth):
-            (node,) = step(None, node)
-        return node
+        Columns and thresholds are numbers of single precision.
+        """
+        arrays = (self.root, self.feature, self.threshold, self.children)
+        inputs = (columns, *(columns.graph.constant(array) for array in arrays))
+        return columns.graph.add("leaves", inputs, INTEGER, (columns.shape[0], len(self.root)))
 
 
 def _steps(length: int) -> list[int]:

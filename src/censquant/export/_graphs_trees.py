@@ -178,7 +178,8 @@ def beran_graph(
     at_risk = both.cumsum(reverse=True)
     any_event = events > 0.0
     factor = any_event.where(1.0 - events / any_event.where(at_risk, 1.0), 1.0)
-    survival = factor.cumprod()
+    # A product, whose rounding is far below that of the levels.
+    survival = factor.log().cumsum().exp()
     left = survival.columns([n_slots - 1])
     level = 1.0 - left
 

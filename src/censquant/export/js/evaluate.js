@@ -224,6 +224,25 @@
     return [out];
   }
 
+  function leaves([columns, root, feature, threshold, children]) {
+    const [n, width] = columns.shape;
+    const trees = root.data.length;
+    const out = array([n, trees]);
+    for (let row = 0; row < n; row++) {
+      for (let tree = 0; tree < trees; tree++) {
+        let node = root.data[tree];
+        for (let child = node, before = -1; child !== before;) {
+          before = node;
+          const right = columns.data[row * width + feature.data[node]] > threshold.data[node];
+          child = children.data[2 * node + (right ? 1 : 0)];
+          node = child;
+        }
+        out.data[row * trees + tree] = node;
+      }
+    }
+    return [out];
+  }
+
   function leafSums([leaf, start, codes, weights, scales], { n_codes }) {
     const [n, trees] = leaf.shape;
     const out = array([n, n_codes]);
@@ -266,7 +285,6 @@
     not: map((a) => !a),
     neg: map((a) => -a),
     exp: map(Math.exp),
-    exp2: map((a) => 2 ** a),
     log: map(Math.log),
     floor: map(Math.floor),
     abs: map(Math.abs),
@@ -284,10 +302,10 @@
     highest: reduce(Math.max, -Infinity),
     lowest: reduce(Math.min, Infinity),
     cumsum: cumulate((a, b) => a + b),
-    cumprod: cumulate((a, b) => a * b),
     sort,
     reshape: ([a], { lengths }) => [array([a.shape[0], ...lengths], a.data)],
     repeat,
+    leaves,
     leaf_sums: leafSums,
     position,
   };
