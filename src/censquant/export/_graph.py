@@ -404,11 +404,13 @@ class Graph:
         step: Callable[..., Sequence[Value]],
         *,
         going: Callable[..., Value] | None = None,
+        only_if: Value | None = None,
     ) -> list[Value]:
         """Return values after ``count`` steps, each of which replaces them.
 
         ``step(number, *values)`` returns the new values, of the same shapes. With ``going`` the
-        loop ends as soon as the flag ``going(*values)`` is not set in any place.
+        loop ends as soon as the flag ``going(*values)`` is not set in any place; without the flag
+        ``only_if`` in any place it does not begin.
         """
         body = Block()
         number = self._new(INTEGER, ())
@@ -422,8 +424,9 @@ class Graph:
         finally:
             self._blocks.pop()
         kinds = [(value.kind, value.shape) for value in initial]
-        options = {"count": count, "ends": going is not None}
-        return list(self.add_many("loop", tuple(initial), kinds, options, body))
+        options = {"count": count, "ends": going is not None, "may_skip": only_if is not None}
+        inputs = tuple(initial) if only_if is None else (*initial, only_if)
+        return list(self.add_many("loop", inputs, kinds, options, body))
 
     # Rows that cannot be predicted
 
@@ -527,9 +530,17 @@ def used_constants(graph: Graph, *, of_trees: bool = True) -> list[int]:
     return [number for number in used if number in graph.constants]
 
 
+# Entries of a table that are compared with each row at once: a search has six times the operations.
+_MOST_COMPARED = 2_048
+
+
 def count_in_table(table: Floats, values: Value, *, strictly: bool = False) -> Value:
     """Return how many entries of an increasing table are at most, or below, each value."""
     graph, length = values.graph, table.shape[-1]
+    if table.ndim == 2 and 0 < table.size <= _MOST_COMPARED:
+        each = values.reshape(len(table), 1)
+        passed = (each > table) if strictly else (each >= table)
+        return passed.as_float().sum().reshape(len(table)).as_integer()
     steps = _steps(length)
     width = 2 * steps[0] - 1 if steps else 0
     padded = np.full((*table.shape[:-1], width), np.inf)

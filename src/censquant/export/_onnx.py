@@ -361,6 +361,7 @@ class GraphNodes:
         inputs: Sequence[str],
         outputs: Sequence[str],
         types: Sequence[int] = (),
+        begins: str | None = None,
     ) -> list[str]:
         """Add a loop; the first output of the body is the flag that says whether to go on."""
         onnx = onnx_package()
@@ -380,7 +381,7 @@ class GraphNodes:
             value_info=body.shapes,
         )
         names = [outer.fresh("after") for _ in outputs[1:]]
-        outer.add("Loop", count, self._yes, *initial, outputs=names, body=graph)
+        outer.add("Loop", count, begins or self._yes, *initial, outputs=names, body=graph)
         return names
 
     def _write_block(self, block: Block, nodes: NodeList) -> None:
@@ -401,6 +402,9 @@ class GraphNodes:
 
     def _write_loop(self, node: Node, inputs: list[str], nodes: NodeList) -> list[str]:
         assert node.body is not None
+        begins, kinds = self._yes, [self._types[value.kind] for value in node.outputs]
+        if node.options["may_skip"]:
+            begins = self._any(inputs.pop(), nodes)
         body, number, going = self._body("loop")
         carried = [body.fresh("carried") for _ in inputs]
         for value, name in zip(node.body.inputs, [number, *carried], strict=True):
@@ -409,8 +413,7 @@ class GraphNodes:
         results = [self._names[value.number] for value in node.body.outputs]
         ahead = going
         if node.options["ends"]:
-            flags = body.add("Cast", results.pop(), to=self._types[INTEGER])
-            ahead = body.add("Cast", body.add("ReduceMax", flags, keepdims=0), to=self._types[FLAG])
+            ahead = self._any(results.pop(), body)
         return self._loop(
             nodes,
             nodes.integer(node.options["count"]),
@@ -418,8 +421,14 @@ class GraphNodes:
             body,
             [number, going, *carried],
             [ahead, *results],
-            [self._types[value.kind] for value in node.inputs],
+            kinds,
+            begins,
         )
+
+    def _any(self, flags: str, nodes: NodeList) -> str:
+        """Return whether a flag is set in any place."""
+        numbers = nodes.add("Cast", flags, to=self._types[INTEGER])
+        return nodes.add("Cast", nodes.add("ReduceMax", numbers, keepdims=0), to=self._types[FLAG])
 
     def _write_leaves(self, node: Node, columns: str, nodes: NodeList) -> str:
         """Walk by the operator that runtimes have for trees: the sum over one tree is its leaf."""

@@ -312,7 +312,11 @@
 
   function loop(node, inputs, values) {
     let carried = inputs;
-    const { count, ends } = node.options;
+    const { count, ends, may_skip: maySkip } = node.options;
+    if (maySkip) {
+      carried = inputs.slice(0, -1);
+      if (!inputs[inputs.length - 1].data.some(Boolean)) return carried;
+    }
     for (let number = 0; number < count; number++) {
       const own = [array([], Float64Array.of(number)), ...carried];
       node.body.inputs.forEach((id, k) => { values[id] = own[k]; });
