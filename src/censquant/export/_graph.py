@@ -165,6 +165,13 @@ class Value:
             "matmul", (self, constant), FLOAT, (*self.shape[:-1], constant.shape[-1])
         )
 
+    def matmul_each(self, matrices: ArrayLike) -> Value:
+        """Return the products of (n, k, p) with k constant matrices, of shape (n, k, q)."""
+        constant = self.graph.constant(np.asarray(matrices, dtype=np.float64))
+        return self.graph.add(
+            "matmul_each", (self, constant), FLOAT, (*self.shape[:-1], constant.shape[-1])
+        )
+
     def columns(self, places: ArrayLike) -> Value:
         """Return some places of the last axis, in any order."""
         index = self.graph.constant(np.asarray(places, dtype=np.int64))

@@ -26,9 +26,10 @@ from censquant._typing import Floats
 from censquant.export._graph import Value, mean_of
 from censquant.export._graphs_curves import FormulaCurve, GraphCurve, GridCurve
 from censquant.export._graphs_distributions import UnitDistribution, distribution_graph
-from censquant.survival._transform import TimeTransform
+from censquant.survival._transform import LARGEST_LOG, TimeTransform
 
 if TYPE_CHECKING:
+    from censquant.estimators.neural._shape import ShapeReader
     from censquant.estimators.neural._trained_model import TrainedModel
 
 _NORMAL_TAIL = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)
@@ -94,11 +95,17 @@ def _increasing(head: IncreasingHead, raw: Value, parameters: Any) -> Value:
 
 @_head_graph.register
 def _shaped(head: ShapeHead, raw: Value, parameters: Any) -> Value:
-    graph, n_gaps, centre = raw.graph, head.n_outputs - 1, head.n_outputs // 2
+    knots = np.asarray(head.knots)
+    return _shapes(raw, np.asarray(parameters, dtype=np.float64), knots)
+
+
+def _shapes(raw: Value, shapes: Floats, knots: Floats) -> Value:
+    """Return the quantiles of a ``ShapeHead``, or of one per network."""
+    graph, n_gaps, centre = raw.graph, len(knots) - 1, len(knots) // 2
     scale = raw.columns([1]) + SOFTPLUS_ONE
-    own = raw.columns(np.arange(2, 2 + n_gaps)) + np.asarray(parameters, dtype=np.float64)
-    gaps = (_softplus(scale + own) + SMALLEST_GAP) * np.diff(np.asarray(head.knots))
-    middle = raw.columns([0]) + head.knots[centre]
+    own = raw.columns(np.arange(2, 2 + n_gaps)) + shapes
+    gaps = (_softplus(scale + own) + SMALLEST_GAP) * np.diff(knots)
+    middle = raw.columns([0]) + float(knots[centre])
     parts = [middle]
     if centre > 0:
         below = gaps.columns(np.arange(centre)).cumsum(reverse=True)
@@ -161,6 +168,35 @@ _ACTIVATIONS = {"relu": _relu, "gelu": _gelu, "silu": _silu, "tanh": _tanh}
 
 def _single(number: float) -> float:
     return float(np.float32(number))
+
+
+def shapes_graph(reader: "ShapeReader", x: Value) -> Value:
+    """Return what a reader of several networks does, side by side, in a graph."""
+    n_networks, n_features = reader.center.shape
+    scaled = (x.reshape(1, n_features) - reader.center) / reader.scale
+    raw, offset, last = scaled, 0, len(reader.sizes) - 2
+    for layer, (n_in, n_out) in enumerate(pairwise(reader.sizes.tolist())):
+        middle, end = offset + n_in * n_out, offset + (n_in + 1) * n_out
+        weights = reader.parameters[:, offset:middle].reshape(n_networks, n_in, n_out)
+        raw = raw.matmul_each(weights) + reader.parameters[:, middle:end]
+        raw = raw if layer == last else _ACTIVATIONS[reader.activation](raw)
+        offset = end
+    trend = np.zeros((n_networks, n_features, n_out))
+    trend[:, :, 0] = reader.skips
+    quantiles = _shapes(raw + scaled.matmul_each(trend), reader.shapes, reader.knots)
+    n_models = reader.n_models
+    if n_networks > n_models:
+        shape = (n_models, n_networks // n_models, len(reader.knots))
+        quantiles = quantiles.reshape(*shape).sum(axis=-2) / float(shape[1])
+        quantiles = quantiles.reshape(n_models, len(reader.knots))
+    times = quantiles.matmul(reader.readout).minimum(reader.caps[:, 0])
+    times = times * reader.factors[:, 0] + reader.offsets[:, 0]
+    if reader.transform.log:
+        times = times.minimum(LARGEST_LOG).exp()
+    if reader.lower > -np.inf:
+        times = times.maximum(reader.lower)
+    mean = (times.sum(axis=-2) / float(n_models)).reshape(reader.readout.shape[1])
+    return -mean if reader.transform.mirror else mean
 
 
 CurveGraph = tuple[GraphCurve, Value]

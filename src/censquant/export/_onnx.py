@@ -170,6 +170,13 @@ def _repeat(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
     return [nodes.add("Expand", row, shape)]
 
 
+def _matmul_each(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
+    value, matrices = inputs
+    first = nodes.add("Transpose", value, perm=[1, 0, 2])
+    product = nodes.add("MatMul", first, matrices)
+    return [nodes.add("Transpose", product, perm=[1, 0, 2])]
+
+
 def _position(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
     column = nodes.add("Gather", *inputs, nodes.integers([node.options["column"]]), axis=1)
     levels = node.options["levels"]
@@ -211,6 +218,7 @@ SIMPLE: dict[str, Make] = {
     "reshape": _reshape,
     "repeat": _repeat,
     "position": _position,
+    "matmul_each": _matmul_each,
 }
 """How each operation is written; loops and sums over leaves need more than a node."""
 
@@ -221,7 +229,7 @@ OPSET = 18
 _ML_OPSET, _IR_VERSION = 2, 8
 # Rows that are computed at a time, which bounds the memory; as many as predictions in Python.
 _BLOCK_ROWS = 1_024
-# Codes in the leaves of one row that are added at once: memory is so many times that of the rows.
+# Codes in the leaves of a usual row that are added at once: memory is so many times that of rows.
 _MOST_CODES = 4_096
 
 
@@ -469,8 +477,8 @@ class GraphNodes:
         n_rows = nodes.add("Shape", leaf, start=0, end=1)
         size = nodes.add("Mul", n_rows, nodes.integers([n_codes]))
         zeros = nodes.add("ConstantOfShape", size, value=_filled(0.0))
-        most = int(np.diff(self._graph.constants[node.inputs[1].number]).max())
-        if n_trees * most <= _MOST_CODES:
+        size_of_leaf = np.diff(self._graph.constants[node.inputs[1].number]).mean()
+        if n_trees * size_of_leaf <= _MOST_CODES:
             flat = nodes.add("Reshape", leaf, nodes.integers([-1]))
             sums = self._added_codes(node, [flat, *inputs[1:]], zeros, n_trees, nodes)
         else:

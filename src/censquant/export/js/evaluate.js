@@ -140,6 +140,21 @@
     return [out];
   }
 
+  function matmulEach([a, matrices]) {
+    const [k, inner, width] = matrices.shape;
+    const out = array([a.shape[0], k, width]);
+    for (let row = 0; row < a.shape[0] * k; row++) {
+      const own = (row % k) * inner * width;
+      for (let i = 0; i < inner; i++) {
+        const x = a.data[row * inner + i];
+        for (let j = 0; j < width; j++) {
+          out.data[row * width + j] += x * matrices.data[own + i * width + j];
+        }
+      }
+    }
+    return [out];
+  }
+
   function columns([a, index]) {
     const length = a.shape[a.shape.length - 1];
     const width = index.data.length;
@@ -294,6 +309,7 @@
     as_float: ([a]) => [a],
     where,
     matmul,
+    matmul_each: matmulEach,
     columns,
     take_along: takeAlong,
     lookup,
