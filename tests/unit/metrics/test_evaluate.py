@@ -140,7 +140,7 @@ def test_verbose_shows_a_bar_on_stderr_alone(capsys):
     evaluate(quantiles, y, None, y, taus=TAUS, n_resamples=2, verbose=1)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert re.search(r"evaluation.*(\d+)/\1 scores", " ".join(captured.err.split()))
+    assert re.search(r"evaluation.*(\d+)/\1 draws", " ".join(captured.err.split()))
 
 
 def test_the_same_seed_gives_the_same_table():
