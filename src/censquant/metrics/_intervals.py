@@ -206,9 +206,11 @@ class Draws:
     @cached_property
     def counts(self) -> Floats:
         """How often each row was drawn, shape ``(n_rows, n_draws)``."""
-        n_rows = self.rows.shape[1]
-        counts = [np.bincount(rows, minlength=n_rows) for rows in self.rows]
-        return np.stack(counts, axis=1).astype(np.float64)
+        n_draws, n_rows = self.rows.shape
+        counts = np.empty((n_rows, n_draws))
+        for draw, rows in enumerate(self.rows):
+            counts[:, draw] = np.bincount(rows, minlength=n_rows)
+        return counts
 
 
 class Scored(NamedTuple):
