@@ -372,7 +372,7 @@ def test_a_model_that_is_too_large_is_left_out_and_the_page_says_so(tmp_path):
     numbers = X[["temp", "load"]]
     forest = CensoredQuantileForest(n_estimators=100, random_state=0).fit(numbers, y)
     page, few = tmp_path / "page.html", {"n_resamples": 2}
-    written = write_report(forest, numbers, y, page, panel_limit=0.2, **few)
+    written = write_report(forest, numbers, y, page, panel_limit=0.1, **few)
     text = page.read_text(encoding="utf-8")
     assert not written.has_panel
     assert "the page would have" in written.panel_reason
