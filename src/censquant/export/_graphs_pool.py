@@ -82,8 +82,8 @@ def mixture_graph(mixture: "Mixture", answers: Sequence[AnswerGraph], wanted: Fl
     kept = np.flatnonzero(mixture.weights > 0)
     weights = mixture.weights[kept]
     bounds = mixture.bounds
-    limited = [GridCurve(continued[k], LEVELS, bounds.lower).limited(bounds.tail) for k in kept]
-    stacked = graph.concat([curve.values.reshape(1, len(LEVELS)) for curve in limited], axis=-2)
+    own = graph.concat([continued[k].reshape(1, len(LEVELS)) for k in kept], axis=-2)
+    stacked = GridCurve(own, LEVELS, bounds.lower).limited(bounds.tail).values
     if bounds.low > -np.inf:
         stacked = stacked.maximum(bounds.low)
     return _Inversion(graph, stacked, weights, bounds.lower).quantiles(wanted)
@@ -101,19 +101,31 @@ def _continued(mixture: "Mixture", answers: Sequence[AnswerGraph]) -> list[Value
     for part in parts[1:]:
         total = total + part
     reference = GridCurve(total, LEVELS, mixture.bounds.lower)
-    return [
-        value if answer.end is None else _with_tail(value, *answer.end, reference)
-        for value, answer in zip(values, answers, strict=True)
-    ]
+    ending = [place for place, answer in enumerate(answers) if answer.end is not None]
+    tails = _tails([end for answer in answers if (end := answer.end) is not None], reference)
+    for place, (tail, is_beyond) in zip(ending, tails, strict=True):
+        values[place] = is_beyond.where(tail, values[place])
+    return values
 
 
-def _with_tail(values: Value, end_time: Value, end_level: Value, reference: GridCurve) -> Value:
-    """See ``continue_tails``."""
-    end = end_level.minimum(ALMOST_ONE)
-    passed = reference.levels_of(end_time)
-    p = 1.0 - (1.0 - LEVELS) / (1.0 - end) * (1.0 - passed)
-    beyond = _quantile_of(reference, p.clip(0.0, ALMOST_ONE)).maximum(end_time)
-    return (end < LEVELS).where(beyond, values)
+def _tails(
+    ends: Sequence[tuple[Value, Value]], reference: GridCurve
+) -> list[tuple[Value, Value]]:
+    """Return quantiles past the ends of several candidates, and which levels lie there."""
+    if not ends:
+        return []
+    graph, n, m = reference.values.graph, len(ends), len(LEVELS)
+    times, levels = (graph.concat(list(part)) for part in zip(*ends, strict=True))
+    end = levels.minimum(ALMOST_ONE)
+    alive = 1.0 - reference.levels_of(times)
+    share = (alive / (1.0 - end)).reshape(n, 1)
+    p = (1.0 - share * (1.0 - LEVELS)).clip(0.0, ALMOST_ONE).reshape(n * m)
+    beyond = _quantile_of(reference, p).reshape(n, m).maximum(times.reshape(n, 1)).reshape(n * m)
+    found = []
+    for place in range(n):
+        own = beyond.columns(np.arange(place * m, (place + 1) * m))
+        found.append((own, end.columns([place]) < LEVELS))
+    return found
 
 
 def _quantile_of(curve: GridCurve, p: Value) -> Value:
