@@ -108,9 +108,7 @@ def _continued(mixture: "Mixture", answers: Sequence[AnswerGraph]) -> list[Value
     return values
 
 
-def _tails(
-    ends: Sequence[tuple[Value, Value]], reference: GridCurve
-) -> list[tuple[Value, Value]]:
+def _tails(ends: Sequence[tuple[Value, Value]], reference: GridCurve) -> list[tuple[Value, Value]]:
     """Return quantiles past the ends of several candidates, and which levels lie there."""
     if not ends:
         return []
@@ -265,8 +263,10 @@ class _Pieces:
 
     def at(self, passed: Value) -> "_Pieces":
         """Return the pieces behind some numbers of quantiles."""
-        parts = (part.take_along(passed) for part in (self.base, self.slope, self.anchor))
-        return _Pieces(*parts, self.rest, passed.equals(len(LEVELS)))
+        base, slope, anchor = (
+            part.take_along(passed) for part in (self.base, self.slope, self.anchor)
+        )
+        return _Pieces(base, slope, anchor, self.rest, passed.equals(len(LEVELS)))
 
     def levels(self, times: Value) -> Value:
         """Return the levels of times of shape (n, 1, k)."""

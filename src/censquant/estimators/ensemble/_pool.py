@@ -333,7 +333,9 @@ class Pool(BaseQuantileRegressor):
             values = self._mixture.continue_tails(members.predictions(features))
         refuse_overflow(values, features, self._column_names())
         values = self._mixture.inverted(values, levels)
-        return self._in_user_units(values, levels).with_reach(ReachRule(self, features), lowest=mirror)
+        return self._in_user_units(values, levels).with_reach(
+            ReachRule(self, features), lowest=mirror
+        )
 
     def _prepared(self) -> tuple[Members, Floats]:
         """Return the fitted models, ready for questions, and the levels of the pool's curves.

@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._frames import pandas_for
-from censquant._rows._features import check_features, check_is_fitted, dense, feature_names, refuse_overflow
+from censquant._rows._features import (
+    check_features,
+    check_is_fitted,
+    dense,
+    feature_names,
+    refuse_overflow,
+)
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import (
     Array,
