@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from censquant._compile import exact
 from censquant._typing import Floats
-from censquant.estimators._base import Answers
+from censquant.estimators._reading import MeanReader
 from censquant.quantiles._distribution_curve import TailLimit
 from censquant.quantiles._grid import CURVE_QUANTILES
 
@@ -41,8 +41,9 @@ def predict_mean(models: Sequence[Any], x: NDArray[Any]) -> Prediction:
     return Prediction(*_mean_reader(models)(x))
 
 
-def _mean_reader(models: Sequence[Any]) -> Callable[[NDArray[Any]], Answers]:
-    return type(models[0])._mean_reader(models, LEVELS)
+def _mean_reader(models: Sequence[Any]) -> MeanReader:
+    reader: MeanReader = type(models[0])._mean_reader(models, LEVELS)
+    return reader
 
 
 class Members:
