@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from censquant._compile import exact, fast
+from censquant._compile import exact, exact_part, fast_part
 from censquant._engine._families import standard_loss
 from censquant._typing import Floats
 
@@ -24,7 +24,7 @@ def _gap(values, knots, k):
     return max(float(values[k + 1]) - float(values[k]), _SMALLEST_GAP * step), step
 
 
-@exact
+@exact_part
 def _row(values, y, event, knots, family):
     """Return one row's loss with what its gradient is made of.
 
@@ -58,7 +58,7 @@ def _row(values, y, event, knots, family):
     return loss, segment, place, by_place, neighbour, share
 
 
-@fast
+@fast_part
 def _check_row(values, y, event, level, terms, scale, gradient):
     """Write the gradient of one row's check losses, and return their sum."""
     # In the type of the arrays: a float64 number would widen the loop.

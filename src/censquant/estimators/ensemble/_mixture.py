@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._compile import exact
+from censquant._compile import exact, exact_part
 from censquant._typing import Floats
 from censquant.quantiles._distribution_curve import TailLimit
 from censquant.quantiles._grid import CURVE_QUANTILES
@@ -101,13 +101,13 @@ class Mixture:
 # Compiled arithmetic on rows of quantiles
 
 
-@exact
+@exact_part
 def _lower_reach(row: Any, levels: Any, lower: float) -> Any:
     """Return how far below its first quantile a distribution starts."""
     return min((row[1] - row[0]) * levels[0] / (levels[1] - levels[0]), row[0] - lower)
 
 
-@exact
+@exact_part
 def _piece_level(row: Any, levels: Any, lower: float, n_passed: int, t: float) -> Any:
     """Return F(t) where the number of quantiles at or below t is known."""
     n = len(levels)
@@ -128,7 +128,7 @@ def _piece_level(row: Any, levels: Any, lower: float, n_passed: int, t: float) -
     return below + (levels[n_passed] - below) * (t - row[n_passed - 1]) / gap
 
 
-@exact
+@exact_part
 def level_of(row: Any, levels: Any, lower: float, t: float) -> Any:
     """Return F(t) of the distribution that quantiles on a grid imply.
 
@@ -145,7 +145,7 @@ def level_of(row: Any, levels: Any, lower: float, t: float) -> Any:
     return _piece_level(row, levels, lower, low, t)
 
 
-@exact
+@exact_part
 def quantile_of(row: Any, levels: Any, lower: float, p: float) -> Any:
     """Return the quantile at any level of the distribution that quantiles on a grid imply."""
     n = len(levels)
@@ -189,7 +189,7 @@ def survival_on_grid(values: Any, levels: Any, lower: float, grid: Any, out: Any
             out[i, g] = 1.0 - level_of(values[i], levels, lower, grid[g])
 
 
-@exact
+@exact_part
 def _mean_level(
     values: Any, i: int, weights: Any, levels: Any, lower: float, passed: Any, t: float
 ) -> Any:
@@ -200,7 +200,7 @@ def _mean_level(
     return total
 
 
-@exact
+@exact_part
 def _root(
     values: Any,
     i: int,
