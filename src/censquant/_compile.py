@@ -11,7 +11,6 @@ the function and of all functions it calls. Else the function is compiled anew.
 """
 
 import hashlib
-import inspect
 import os
 import pickle
 import secrets
@@ -24,7 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import llvmlite
@@ -214,11 +213,12 @@ def _source_digest(function: Any) -> bytes:
         digests.add(
             vars(current).get("_source_digest") or _file_digest(current.__code__.co_filename)
         )
-        for name, value in _values_outside(current):
-            value = getattr(value, "py_func", value)
+        for name, outside in _values_outside(current):
+            value = getattr(outside, "py_func", outside)
+            of_numba = str(getattr(value, "__module__", "")).startswith(("numba.", "numpy."))
             if not isinstance(value, FunctionType):
                 constants.add(f"{current.__module__}.{name}: {_constant(value)}")
-            elif not value.__module__.startswith(("numba.", "numpy.")) and value not in seen:
+            elif value not in seen and not of_numba:
                 seen.add(value)
                 waiting.append(value)
     parts = [*sorted(digests), *(text.encode() for text in sorted(constants))]
@@ -227,9 +227,16 @@ def _source_digest(function: Any) -> bytes:
 
 def _values_outside(function: Any) -> Iterator[tuple[str, Any]]:
     """Yield the values from outside that a function uses, by their names."""
-    outside = inspect.getclosurevars(function)
-    yield from outside.nonlocals.items()
-    yield from outside.globals.items()
+    yield "defaults", function.__defaults__
+    cells = function.__closure__ or ()
+    yield from zip(function.__code__.co_freevars, [c.cell_contents for c in cells], strict=True)
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+        for name in code.co_names:
+            if name in function.__globals__:
+                yield name, function.__globals__[name]
 
 
 def _constant(value: Any) -> str:
@@ -240,8 +247,13 @@ def _constant(value: Any) -> str:
         return f"({', '.join(_constant(each) for each in value)})"
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
         return repr(value)
-    # Modules and classes: what they hold belongs to a version, or is in the types of arguments.
-    return f"{type(value).__name__} {getattr(value, '__name__', '')}"
+    # Of a module or class, anything may be a constant; what is installed belongs to a version.
+    module = value if isinstance(value, ModuleType) else sys.modules.get(str(value.__module__))
+    name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
+    path = getattr(module, "__file__", None)
+    if path is None or str(getattr(module, "__name__", "")).split(".")[0] in ("numpy", "numba"):
+        return str(name)
+    return f"{name} {_file_digest(path).hex()}"
 
 
 def _read(path: Path, made_of: bytes) -> Any:

@@ -171,12 +171,13 @@ def add(x):
 """
 KERNEL = """
 from censquant._compile import compiled
+import settings
 from parts import CONSTANT, TABLE, add
 
 
 @compiled
 def kernel(pair):
-    return add(pair.first) + CONSTANT + TABLE[0] + 1000 * pair.second
+    return add(pair.first) + CONSTANT + TABLE[0] + settings.FACTOR * pair.second
 """
 CALL = """
 from collections import namedtuple
@@ -195,6 +196,7 @@ print(int(result), compiled.count("kernel"))
 def package(tmp_path):
     """A kernel in one file that calls a function of another; what calls it in a new process."""
     (tmp_path / "parts.py").write_text(PARTS)
+    (tmp_path / "settings.py").write_text("FACTOR = 1000\n")
     (tmp_path / "kernel.py").write_text(KERNEL)
 
     def call(before="", fields="first second", **environment):
@@ -215,13 +217,13 @@ def package(tmp_path):
 def test_a_kernel_is_kept_until_its_source_or_that_of_what_it_calls_changes(package, tmp_path):
     assert package() == (7116, 1)
     assert package() == (7116, 0)
-    parts = tmp_path / "parts.py"
-    for old, new, result in (
-        ("x + 1\n", "x + 2\n", 7117),
-        ("CONSTANT = 10", "CONSTANT = 20", 7127),
-        ("[100.0,", "[300.0,", 7327),
+    for name, old, new, result in (
+        ("parts.py", "x + 1\n", "x + 2\n", 7117),
+        ("parts.py", "CONSTANT = 10", "CONSTANT = 20", 7127),
+        ("settings.py", "1000", "2000", 14127),
     ):
-        parts.write_text(parts.read_text().replace(old, new))
+        file = tmp_path / name
+        file.write_text(file.read_text().replace(old, new))
         assert package() == (result, 1)
         assert package() == (result, 0)
 
