@@ -75,7 +75,8 @@ def part_with(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator for a function that compiled functions call; Python runs it as it is.
 
     It is compiled into what calls it, without the wrapper and the file that a call from Python
-    needs, and that take longer to make than most of these functions.
+    needs, and that take longer to make than most of these functions. Compiled functions call no
+    others than these.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

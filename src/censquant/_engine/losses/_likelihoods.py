@@ -30,7 +30,7 @@ CALIBRATION_SHARPNESS = 1e4
 _LAST_LEVEL = 1.0 - 1e-4
 
 
-@exact
+@exact_part
 def _softplus(raw):
     """Return ``log(1 + exp(raw))`` and its derivative."""
     e = math.exp(-abs(raw))

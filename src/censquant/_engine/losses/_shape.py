@@ -17,7 +17,7 @@ _HIGHEST_LEVEL = 0.999  # at which a row is taken to be censored
 _SMALLEST_GAP = 1e-3  # of the base's own: heads give more, but rounding of huge quantiles less
 
 
-@exact
+@exact_part
 def _gap(values, knots, k):
     """Return the distance between neighbouring quantiles, and that of the base."""
     step = knots[k + 1] - knots[k]
