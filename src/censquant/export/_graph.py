@@ -6,6 +6,7 @@ and into whatever else knows these few operations. This file imports no other pa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -537,45 +538,56 @@ def used_constants(graph: Graph, *, of_trees: bool = True) -> list[int]:
     return [number for number in used if number in graph.constants]
 
 
-# Entries of a table that are compared with each row at once: a search has six times the operations.
-_MOST_COMPARED = 2_048
+# Entries of a table that are compared with each value at once: what a search would take in many
+# operations, each of which costs more than its arithmetic where rows are few.
+_MOST_COMPARED, _MOST_IN_ROWS = 32, 1_024
 
 
 def count_in_table(table: Floats, values: Value, *, strictly: bool = False) -> Value:
-    """Return how many entries of an increasing table are at most, or below, each value."""
+    """Return how many entries of an increasing table are at most, or below, each value.
+
+    A table of two dimensions has one row for each column of the values. A long table has parts:
+    values are compared with the first entry of each, then with all entries of one.
+    """
     graph, length = values.graph, table.shape[-1]
-    if table.ndim == 2 and 0 < table.size <= _MOST_COMPARED:
-        each = values.reshape(len(table), 1)
-        passed = (each > table) if strictly else (each >= table)
-        return passed.as_float().sum().reshape(len(table)).as_integer()
-    steps = _steps(length)
-    width = 2 * steps[0] - 1 if steps else 0
-    padded = np.full((*table.shape[:-1], width), np.inf)
-    padded[..., :length] = table
-    offset = np.arange(len(table)) * width if table.ndim == 2 else np.zeros(1, np.int64)
-    count: Value | None = None
-    for step in steps:
-        place = graph.value(offset + step - 1, "integer")
-        entry = graph.lookup(padded.ravel(), place if count is None else count + place)
-        passed = (entry < values) if strictly else (entry <= values)
-        found = passed.as_integer() * step
-        count = found if count is None else count + found
-    if count is None:
-        return (values.equals(values)).as_integer() * 0
-    return count.minimum(length)
+    if not length:
+        return values.equals(values).as_integer() * 0
+    lengths = [known_length(n) for n in values.shape[1:]]
+    each = values.reshape(*lengths, 1)
+    if length <= _MOST_COMPARED:
+        return _n_passed(table, each, strictly=strictly).reshape(*lengths).as_integer()
+    width = math.isqrt(length - 1) + 1
+    n_parts = -(-length // width)
+    parts = np.full((*table.shape[:-1], n_parts * width), np.inf)
+    parts[..., :length] = table
+    parts = parts.reshape(*table.shape[:-1], n_parts, width)
+    part = _n_passed(parts[..., 1:, 0], each, strictly=strictly).reshape(*lengths).as_integer()
+    place = part + np.arange(len(table)) * n_parts if table.ndim == 2 else part
+    own = graph.lookup(parts.reshape(-1, width), place)
+    inside = _n_passed(own, each, strictly=strictly).reshape(*lengths).as_integer()
+    return (part * width + inside).minimum(length)
+
+
+def _n_passed(table: Any, values: Value, *, strictly: bool) -> Value:
+    """Return how many of the last axis' entries are at most, or below, a value, as numbers."""
+    passed: Value = (values > table) if strictly else (values >= table)
+    return passed.as_float().sum()
 
 
 def count_in_rows(rows: Value, values: Value, *, strictly: bool = False) -> Value:
     """Return how many entries of each increasing row are at most, or below, its values."""
     graph, length = rows.graph, int(rows.shape[-1] or 0)
+    n_values = int(values.shape[-1] or 0)
+    lengths = [int(n or 0) for n in rows.shape[1:-1]]
+    if len(values.shape) == len(rows.shape) and n_values * length <= _MOST_IN_ROWS:
+        each = values.reshape(*(int(n or 0) for n in values.shape[1:]), 1)
+        own = rows.reshape(*lengths, 1, length)
+        return _n_passed(own, each, strictly=strictly).reshape(*lengths, n_values).as_integer()
     steps = _steps(length)
     missing = 2 * steps[0] - 1 - length
     if missing:
-        lengths = tuple(int(n or 0) for n in rows.shape[1:-1])
         room = graph.repeated(np.full((*lengths, missing), np.inf), rows)
         rows = graph.concat([rows, room])
-    n_values = int(values.shape[-1] or 0)
-    lengths = tuple(int(n or 0) for n in rows.shape[1:-1])
     count = graph.repeated(np.zeros((*lengths, n_values), np.int64), rows)
     for step in steps:
         entry = rows.take_along(count + (step - 1))

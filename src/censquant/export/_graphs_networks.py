@@ -40,8 +40,12 @@ _EXPONENTIAL = (
     4.1665795894e-2,
     1.6666665459e-1,
     5.0000001201e-1,
+    1.0,
+    1.0,
 )
 _NORMAL_TAIL = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)
+_NORMAL_DENSITY = 0.3989422804014327
+_SOFTPLUS = (1 / 13, 1 / 11, 1 / 9, 1 / 7, 1 / 5, 1 / 3)
 
 
 @singledispatch
@@ -108,12 +112,10 @@ def _shaped(head: ShapeHead, raw: Value, parameters: Any) -> Value:
     return _shapes(raw, np.asarray(parameters, dtype=np.float64), knots)
 
 
-def _shapes(raw: Value, shapes: Floats, knots: Floats) -> Value:
-    """Return the quantiles of a ``ShapeHead``, or of one per network."""
+def _shapes(raw: Value, shape: Floats, knots: Floats) -> Value:
+    """Return the quantiles of a ``ShapeHead``."""
     graph, n_gaps, centre = raw.graph, len(knots) - 1, len(knots) // 2
-    scale = raw.columns([1]) + SOFTPLUS_ONE
-    own = raw.columns(np.arange(2, 2 + n_gaps)) + shapes
-    gaps = (_softplus(scale + own) + SMALLEST_GAP) * np.diff(knots)
+    gaps = _gaps(raw, shape, n_gaps) * np.diff(knots)
     middle = raw.columns([0]) + float(knots[centre])
     parts = [middle]
     if centre > 0:
@@ -124,9 +126,15 @@ def _shapes(raw: Value, shapes: Floats, knots: Floats) -> Value:
     return graph.concat(parts)
 
 
-def _polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
-    """Return a polynomial by Horner's rule, with coefficients of single precision."""
-    first, second, *others = (_single(c) for c in coefficients)
+def _gaps(raw: Value, shapes: Floats, n_gaps: int) -> Value:
+    """Return the gaps between quantiles, relative to those of the family."""
+    own = raw.columns(np.arange(2, 2 + n_gaps)) + (shapes + SOFTPLUS_ONE)
+    return _softplus(raw.columns([1]) + own) + SMALLEST_GAP
+
+
+def _polynomial(x: Value, coefficients: tuple[float, ...], factor: float = 1.0) -> Value:
+    """Return a polynomial by Horner's rule, with factors times coefficients of single precision."""
+    first, second, *others = (_single(c) * factor for c in coefficients)
     total = x * first + second
     for coefficient in others:
         total = total * x + coefficient
@@ -135,17 +143,16 @@ def _polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
 
 def _exp_minus(z: Value) -> Value:
     """Return ``exp(-z)`` of values that are not negative; see the kernel ``exp_minus``."""
-    z = z.minimum(80.0)
     n = (z * _single(1.4426950408889634) + 0.5).floor()
-    r = n * _single(0.693359375) - z - n * _single(2.12194440e-4)
-    return (_polynomial(r, _EXPONENTIAL) * r * r + r + 1.0) * (n * -math.log(2.0)).exp()
+    r = n * (_single(0.693359375) - _single(2.12194440e-4)) - z
+    return _polynomial(r, _EXPONENTIAL) * (n * -math.log(2.0)).exp()
 
 
 def _softplus(x: Value) -> Value:
     e = _exp_minus(x.abs())
     s = e / (e + 2.0)
     s2 = s * s
-    p = _polynomial(s2, (1 / 13, 1 / 11, 1 / 9, 1 / 7, 1 / 5, 1 / 3))
+    p = _polynomial(s2, _SOFTPLUS)
     return x.maximum(0.0) + s * 2.0 * (p * s2 + 1.0)
 
 
@@ -155,10 +162,11 @@ def _relu(x: Value) -> Value:
 
 def _gelu(x: Value) -> Value:
     size = x.abs()
-    density = _exp_minus(size * 0.5 * size) * _single(0.3989422804014327)
     t = 1.0 / (size * _single(0.2316419) + 1.0)
-    tail = density * _polynomial(t, _NORMAL_TAIL) * t
-    return x * (x > 0.0).where(1.0 - tail, tail)
+    density = _exp_minus(size * size * 0.5)
+    tail = _polynomial(t, _NORMAL_TAIL, _single(_NORMAL_DENSITY)) * t * density
+    # x times the probability below it.
+    return x.maximum(0.0) - size * tail
 
 
 def _silu(x: Value) -> Value:
@@ -179,32 +187,79 @@ def _single(number: float) -> float:
     return float(np.float32(number))
 
 
-def shapes_graph(reader: "ShapeReader", x: Value) -> Value:
-    """Return what a reader of several networks does, side by side, in a graph."""
-    n_networks, n_features = reader.center.shape
-    scaled = (x.reshape(1, n_features) - reader.center) / reader.scale
-    raw, offset, last = scaled, 0, len(reader.sizes) - 2
-    for layer, (n_in, n_out) in enumerate(pairwise(reader.sizes.tolist())):
-        middle, end = offset + n_in * n_out, offset + (n_in + 1) * n_out
-        weights = reader.parameters[:, offset:middle].reshape(n_networks, n_in, n_out)
-        raw = raw.matmul_each(weights) + reader.parameters[:, middle:end]
-        raw = raw if layer == last else _ACTIVATIONS[reader.activation](raw)
-        offset = end
-    trend = np.zeros((n_networks, n_features, n_out))
-    trend[:, :, 0] = reader.skips
-    quantiles = _shapes(raw + scaled.matmul_each(trend), reader.shapes, reader.knots)
-    n_models = reader.n_models
-    if n_networks > n_models:
-        shape = (n_models, n_networks // n_models, len(reader.knots))
-        quantiles = quantiles.reshape(*shape).sum(axis=-2) / float(shape[1])
-        quantiles = quantiles.reshape(n_models, len(reader.knots))
-    times = quantiles.matmul(reader.readout).minimum(reader.caps[:, 0])
-    times = times * reader.factors[:, 0] + reader.offsets[:, 0]
+def shapes_graph(readers: Sequence["ShapeReader"], x: Value) -> list[Value]:
+    """Return what several readers say, in a graph, their networks side by side.
+
+    All networks have the same layers. What is linear is one matrix: the scaling of features with
+    the first layer, and the way from gaps between knots to quantiles.
+    """
+    first = readers[0]
+    center, scale, parameters, skips, shapes = (
+        np.concatenate([getattr(reader, name) for reader in readers])
+        for name in ("center", "scale", "parameters", "skips", "shapes")
+    )
+    n_networks, n_features = center.shape
+    # What is common to the centres is taken off before the product, where it would cost digits.
+    middle = center.mean(axis=0)
+    x, shift = x - middle, (middle - center) / scale
+    activate, offset = _ACTIVATIONS[first.activation], 0
+    layers = list(pairwise(first.sizes.tolist()))
+    raw = x
+    for place, (n_in, n_out) in enumerate(layers):
+        split, end = offset + n_in * n_out, offset + (n_in + 1) * n_out
+        weights = parameters[:, offset:split].reshape(n_networks, n_in, n_out)
+        bias, offset = parameters[:, split:end], end
+        if place == 0:
+            bias = bias + (shift[:, None] @ weights)[:, 0]
+            weights = weights / scale[:, :, None]
+            flat = weights.transpose(1, 0, 2).reshape(n_features, n_networks * n_out)
+            raw = raw.matmul(flat).reshape(n_networks, n_out) + bias
+        else:
+            raw = raw.matmul_each(weights) + bias
+        raw = raw if place == len(layers) - 1 else activate(raw)
+    knots = np.concatenate([np.tile(reader.knots, (len(reader.skips), 1)) for reader in readers])
+    trend = x.matmul((skips / scale).T) + (shift * skips).sum(axis=1)
+    times = _times_at(raw, trend, shapes, knots, _readouts(readers))
+    found, n_levels, begin = [], first.readout.shape[1], 0
+    for reader in readers:
+        n_own, n_each = len(reader.skips), len(reader.skips) // reader.n_models
+        own = times.columns(np.arange(begin * n_levels, (begin + n_own) * n_levels))
+        begin += n_own
+        if n_each > 1:
+            own = own.reshape(reader.n_models, n_each, n_levels).sum(axis=-2) / float(n_each)
+        found.append(_in_user_time(reader, own.reshape(reader.n_models, n_levels)))
+    return found
+
+
+def _readouts(readers: Sequence["ShapeReader"]) -> Floats:
+    """Return the matrix of each network from gaps between knots to quantiles, less the middle."""
+    matrices = []
+    for reader in readers:
+        place, centre = np.arange(len(reader.knots)), len(reader.knots) // 2
+        gap = place[:-1, None]
+        above = (gap >= centre) & (gap < place)
+        below = (gap < centre) & (gap >= place)
+        matrix = (above.astype(np.float64) - below) @ reader.readout
+        matrices += [matrix * np.diff(reader.knots)[:, None]] * len(reader.skips)
+    return np.stack(matrices)
+
+
+def _times_at(raw: Value, trend: Value, shapes: Floats, knots: Floats, readouts: Floats) -> Value:
+    """Return the quantiles of each network in model units, one network after the other."""
+    n_networks, n_knots = knots.shape
+    gaps = _gaps(raw, shapes, n_knots - 1)
+    middle = raw.columns([0]) + (trend + knots[:, n_knots // 2]).reshape(n_networks, 1)
+    return (gaps.matmul_each(readouts) + middle).reshape(n_networks * readouts.shape[-1])
+
+
+def _in_user_time(reader: "ShapeReader", times: Value) -> Value:
+    """Return the mean over models of quantiles in model units, in the user's unit of time."""
+    times = times.minimum(reader.caps[:, 0]) * reader.factors[:, 0] + reader.offsets[:, 0]
     if reader.transform.log:
         times = times.minimum(LARGEST_LOG).exp()
     if reader.lower > -np.inf:
         times = times.maximum(reader.lower)
-    mean = (times.sum(axis=-2) / float(n_models)).reshape(reader.readout.shape[1])
+    mean = (times.sum(axis=-2) / float(reader.n_models)).reshape(reader.readout.shape[1])
     return -mean if reader.transform.mirror else mean
 
 

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from censquant._typing import Floats
-from censquant.export._graph import Graph, Value, count_in_rows, count_in_table, mean_of
+from censquant.export._graph import (
+    Graph,
+    Value,
+    count_in_rows,
+    count_in_table,
+    known_length,
+    mean_of,
+)
 from censquant.export._graphs_curves import GraphCurve, GridCurve
+from censquant.export._graphs_networks import shapes_graph
 from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles._grid import CURVE_QUANTILES
 
@@ -35,10 +43,7 @@ class AnswerGraph:
 def pool_graph(pool: "Pool", x: Value) -> tuple[GraphCurve, Value]:
     """Return the pool's curves and their reach, in a graph."""
     transform, levels = pool.time_transform_, pool._pool_levels()
-    answers = [
-        answer_graph(name, models, x, mirror=transform.mirror)
-        for name, models in pool.estimators_.items()
-    ]
+    answers = _answers(pool, x)
     values = mixture_graph(pool._mixture, answers, levels)
     if transform.mirror:
         values, levels = -values.reversed(), (1.0 - levels[::-1]).round(12)
@@ -47,11 +52,29 @@ def pool_graph(pool: "Pool", x: Value) -> tuple[GraphCurve, Value]:
     return curve, reach_graph(curve, followed, lowest=transform.mirror)
 
 
-def answer_graph(name: str, models: Sequence[Any], x: Value, *, mirror: bool) -> AnswerGraph:
+def _answers(pool: "Pool", x: Value) -> list[AnswerGraph]:
+    """Return what each candidate says; networks of several candidates are computed together."""
+    readers = {
+        name: type(models[0])._mean_reader(models, LEVELS)
+        for name, models in pool.estimators_.items()
+    }
+    alike: dict[Any, list[str]] = {}
+    for name, reader in readers.items():
+        if hasattr(reader, "layers"):
+            alike.setdefault(reader.layers, []).append(name)
+    found: dict[str, AnswerGraph] = {}
+    for names in alike.values():
+        values = shapes_graph([readers[name] for name in names], x)
+        found.update(zip(names, (AnswerGraph(value, None) for value in values), strict=True))
+    mirror = pool.time_transform_.mirror
+    return [
+        found[name] if name in found else _answer_of_models(name, models, x, mirror=mirror)
+        for name, models in pool.estimators_.items()
+    ]
+
+
+def _answer_of_models(name: str, models: Sequence[Any], x: Value, *, mirror: bool) -> AnswerGraph:
     """Return what ``ask`` does, in a graph; a candidate that cannot be exported is named."""
-    reader = type(models[0])._mean_reader(models, LEVELS)
-    if hasattr(reader, "graph_of"):  # networks side by side
-        return AnswerGraph(reader.graph_of(x), None)
     try:
         parts = [_answer_of_one(model, x, mirror=mirror) for model in models]
     except TypeError as error:
@@ -146,9 +169,10 @@ def _quantile_of(curve: GridCurve, p: Value) -> Value:
 class _Inversion:
     """The mean of distribution functions and its inverse; see ``mixture_quantiles``.
 
-    All quantiles of a row in order are the knots between which no candidate passes one of its own.
-    The piece in which a wanted level is reached is found by a search; inside it the mean is a sum
-    of straight lines and exponential tails, inverted by the rule of false position.
+    The knots are the quantiles of all candidates in order, and where their distributions start.
+    Between two of them the mean is a sum of straight lines and exponential tails: a search finds
+    the piece in which a wanted level is reached, and Newton's method the time within. As the piece
+    is concave, it stays before that time.
 
     ``values`` have the shape (n, candidates, levels).
     """
@@ -159,84 +183,85 @@ class _Inversion:
     lower: float
 
     def quantiles(self, wanted: Floats) -> Value:
-        graph, n, m = self.graph, len(self.weights), len(LEVELS)
-        curve, n_knots = GridCurve(self.values, LEVELS, self.lower), n * m
-        knots, place = self.values.reshape(n_knots).sort()
-        owner = graph.lookup(np.repeat(np.arange(n), m), place).reshape(1, n_knots)
-        # How many of its quantiles each candidate has passed behind each knot.
-        passed = owner.equals(np.arange(n)[:, None]).as_float().cumsum()
+        graph, n, k = self.graph, len(self.weights), len(wanted)
+        curve = GridCurve(self.values, LEVELS, self.lower)
         pieces = _Pieces.of(curve)
-        behind = pieces.at(passed.as_integer()).levels(knots.reshape(1, n_knots))
-        behind = self._mean(behind).reshape(n_knots)
+        own = graph.concat([pieces.start, self.values])
+        n_own = known_length(own.shape[-1])
+        n_knots = n * n_own
+        knots, place = own.reshape(n_knots).sort()
+        owner = graph.lookup(np.repeat(np.arange(n), n_own), place).reshape(1, n_knots)
+        # How many of its knots each candidate has passed behind each knot.
+        passed = owner.equals(np.arange(n)[:, None]).as_float().cumsum()
+        behind = self._mean(pieces.levels(passed.as_integer(), knots.reshape(1, n_knots)))
+        behind = behind.reshape(n_knots)
         found = count_in_rows(behind, graph.value(wanted), strictly=True)
-        start = (self.values.columns([0]) - curve.lower_reach()).min(axis=-2).reshape(1)
-        is_first = found.equals(0)
         before = (found - 1).maximum(0)
-        low = is_first.where(start, knots.take_along(before))
-        below = is_first.where(0.0, behind.take_along(before))
-        high = knots.take_along(found.minimum(n_knots - 1))
-        k = len(wanted)
+        low, below = knots.take_along(before), behind.take_along(before)
+        width = knots.take_along(found.minimum(n_knots - 1)) - low
         # The same places for every candidate.
         places = before.reshape(1, k) + graph.repeated(np.zeros((n, 1), np.int64), before)
-        inner = is_first.reshape(1, k).where(0.0, passed.take_along(places)).as_integer()
-        around = pieces.at(inner)
-        above = self._mean(around.levels(high.reshape(1, k))).reshape(k)
-        root = self._root(around, wanted, (low, below - wanted, high, above - wanted))
-        value = (above < wanted).where(high, root)
+        inner = passed.take_along(places).as_integer()
+        slope, rate, rest = pieces.behind(inner, low.reshape(1, k))
+        distance = self._distance(self._mean(slope), rate, rest, (wanted - below, low, width))
         outside = curve.at(wanted).max(axis=-2).reshape(k)
-        return found.equals(n_knots).where(outside, value)
+        return found.equals(n_knots).where(outside, low + distance)
 
     def _mean(self, levels: Value) -> Value:
         return (levels * self.weights[:, None]).sum(axis=-2)
 
-    def _root(
-        self, pieces: "_Pieces", wanted: Floats, ends: tuple[Value, Value, Value, Value]
+    def _distance(
+        self, slope: Value, rate: Value, rest: Value, wanted: tuple[Value, Value, Value]
     ) -> Value:
-        """Return the times between two ends at which the mean level is the wanted one."""
-        k = len(wanted)
+        """Return how far from the beginning of a piece the mean has risen by some level.
 
-        def is_open(low: Value, below: Value, high: Value, above: Value) -> Value:
-            return (above > below) & (high - low > high.abs() * _TOLERANCE)
+        ``wanted`` are this level, and where the piece begins and how long it is.
+        """
+        rise, begin, width = wanted
+        k = known_length(rise.shape[-1])
+        slope = slope.reshape(k)
+        # What candidates in their tails have left, and how fast they lose it.
+        left = rest * self.weights[:, None]
+        lost = left * rate
 
-        def step(
-            number: Value, low: Value, below: Value, high: Value, above: Value, side: Value
-        ) -> list[Value]:
-            going = is_open(low, below, high, above)
-            slope = going.where(above - below, 1.0)
-            middle = high - above * (high - low) / slope
-            excess = self._mean(pieces.levels(middle.reshape(1, k))).reshape(k) - wanted
-            late, early = going & (excess > 0.0), going & (excess < 0.0)
-            met = going & excess.equals(0.0)
-            half_below = late & side.equals(1.0)
-            half_above = early & side.equals(-1.0)
-            new_low = (early | met).where(middle, low)
-            new_high = (late | met).where(middle, high)
-            new_below = early.where(excess, half_below.where(below * 0.5, below))
-            new_above = late.where(excess, half_above.where(above * 0.5, above))
-            new_side = late.where(1.0, early.where(-1.0, side))
-            return [new_low, new_below, new_high, new_above, new_side]
+        def moved(distance: Value | None) -> Value:
+            """Return the next distance; none is the beginning."""
+            missing, steep = rise, slope
+            if distance is None:
+                steep = steep + lost.sum(axis=-2).reshape(k)
+            else:
+                decay = (rate * distance.reshape(1, k) * -1.0).exp()
+                missing = rise - slope * distance - (left - left * decay).sum(axis=-2).reshape(k)
+                steep = steep + (lost * decay).sum(axis=-2).reshape(k)
+            rises = steep > 0.0
+            step = rises.where(missing / rises.where(steep, 1.0), width)
+            return (step if distance is None else distance + step).clip(0.0, width)
 
-        def going(low: Value, below: Value, high: Value, above: Value, side: Value) -> Value:
-            return is_open(low, below, high, above)
+        def step(number: Value, distance: Value, before: Value) -> list[Value]:
+            return [moved(distance), distance]
 
-        side = self.graph.repeated(np.zeros(k), ends[0])
-        low, below, high, above, _ = self.graph.loop(MOST_STEPS, [*ends, side], step, going=going)
-        return (above <= -below).where(high, low)
+        def going(distance: Value, before: Value) -> Value:
+            return (distance - before).abs() > (begin + distance).abs() * _TOLERANCE
+
+        first = moved(None)
+        is_bent = rest.max(axis=-2) > 0.0
+        return self.graph.loop(MOST_STEPS, [first, first], step, going=going, only_if=is_bent)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """Pieces of each candidate's distribution function: those behind 0, 1, ... quantiles, or some.
+    """Pieces of each candidate's distribution function: those behind 0, 1, ... knots.
 
-    All but the last are straight; what the last one, a tail, has left decays from ``rest``. Shapes
-    are (n, candidates, k).
+    The knots are its start and its quantiles. The first piece is 0, the last one a tail, and all
+    others are straight. What is left in the tail decays from ``rest`` at a rate that is its slope.
+    Shapes are (n, candidates, k).
     """
 
     base: Value
     slope: Value
     anchor: Value
     rest: Value
-    is_tail: Value | None = None
+    start: Value
 
     @classmethod
     def of(cls, curve: GridCurve) -> "_Pieces":
@@ -246,31 +271,36 @@ class _Pieces:
         gap = values.columns(np.arange(1, last + 1)) - left
         wide, final = gap > 0.0, gap.columns([last - 1])
         slope = wide.where(np.diff(LEVELS) / wide.where(gap, 1.0), 0.0)
-        reach = curve.lower_reach()
+        reach = curve.lower_reach().maximum(0.0)
         starts, decays = reach > 0.0, final > 0.0
         rise = starts.where(float(LEVELS[0]) / starts.where(reach, 1.0), 0.0)
         hazard = float(np.log((1.0 - LEVELS[-2]) / (1.0 - LEVELS[-1])))
         rate = decays.where(hazard / decays.where(final, 1.0), 0.0)
         rest = decays.where(1.0 - float(LEVELS[-1]), 0.0)
-        lowest = starts.where(float(LEVELS[0]), 0.0)
+        none, start = reach * 0.0, first - reach
         base = wide.where(LEVELS[:-1], LEVELS[1:])
         return cls(
-            graph.concat([lowest, base, 1.0 - rest]),
-            graph.concat([rise, slope, rate]),
-            graph.concat([first, left, values.columns([last])]),
+            graph.concat([none, none, base, 1.0 - rest]),
+            graph.concat([none, rise, slope, rate]),
+            graph.concat([start, start, left, values.columns([last])]),
             rest,
+            start,
         )
 
-    def at(self, passed: Value) -> "_Pieces":
-        """Return the pieces behind some numbers of quantiles."""
-        base, slope, anchor = (
-            part.take_along(passed) for part in (self.base, self.slope, self.anchor)
-        )
-        return _Pieces(base, slope, anchor, self.rest, passed.equals(len(LEVELS)))
+    def levels(self, passed: Value, times: Value) -> Value:
+        """Return the levels of times of shape (n, 1, k), behind so many knots."""
+        distance = (times - self.anchor.take_along(passed)) * self.slope.take_along(passed)
+        tail = 1.0 - (distance * -1.0).exp() * self.rest
+        return self._is_tail(passed).where(tail, self.base.take_along(passed) + distance)
 
-    def levels(self, times: Value) -> Value:
-        """Return the levels of times of shape (n, 1, k)."""
-        assert self.is_tail is not None
-        distance = (times - self.anchor) * self.slope
-        tail = 1.0 - (-distance).exp() * self.rest
-        return self.is_tail.where(tail, (self.base + distance).maximum(0.0))
+    def behind(self, passed: Value, times: Value) -> tuple[Value, Value, Value]:
+        """Return the slopes of straight pieces; rates of tails and what these have left, or 0."""
+        is_tail, slope = self._is_tail(passed), self.slope.take_along(passed)
+        rate = is_tail.where(slope, 0.0)
+        distance = (times - self.anchor.take_along(passed)) * rate
+        rest = is_tail.where((distance * -1.0).exp() * self.rest, 0.0)
+        return slope - rate, rate, rest
+
+    @staticmethod
+    def _is_tail(passed: Value) -> Value:
+        return passed.equals(len(LEVELS) + 1)

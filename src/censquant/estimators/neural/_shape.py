@@ -31,8 +31,6 @@ from censquant.estimators._reading import Answers, MeanReader
 from censquant.estimators.neural._cqrnn import far_times
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._trained_model import TrainedModel, ensemble_distribution
-from censquant.export._graph import Value
-from censquant.export._graphs_networks import shapes_graph
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, read_target
 from censquant.survival._transform import LARGEST_LOG, TimeTransform
@@ -349,9 +347,10 @@ class ShapeReader:
         mean = times[0] if self.n_models == 1 else times.sum(axis=0) / self.n_models
         return -mean if self.transform.mirror else mean, None
 
-    def graph_of(self, x: Value) -> Value:
-        """Return the mean quantiles in a graph."""
-        return shapes_graph(self, x)
+    @property
+    def layers(self) -> tuple[Any, ...]:
+        """What readers have in common whose networks an exported model computes side by side."""
+        return *self.sizes.tolist(), self.activation, *self.readout.shape
 
 
 def _readout(knots: Floats, places: Floats) -> Floats:
