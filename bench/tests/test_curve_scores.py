@@ -28,7 +28,7 @@ DATA = Path(os.environ.get("CENSQUANT_DATA", ""), "field")
 # Small and large, with ties, with few events, and of floats that R rounded otherwise.
 COMPARED = [(name, 1) for name in ("lung", "e1684", "kidtran", "gbsg", "cat_adoption", "support")]
 COMPARED += [("lung", 30), ("rdata", 15), ("CarpenterFdaData", 4), ("veteran", 1)]
-# The study's program has other statistics where the predicted curve ends before a test row.
+# The study's program has other statistics where predicted survival comes near 0.
 CALIBRATED = {("e1684", 1), ("kidtran", 1), ("rdata", 15), ("support", 1), ("CarpenterFdaData", 4)}
 
 times = st.lists(st.integers(1, 12), min_size=2, max_size=30)

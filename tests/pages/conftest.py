@@ -81,6 +81,8 @@ def opened(pages, browser, request):
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda sent: asked.append(sent.url))
         page.goto((pages / name).as_uri())
+        if options.get("java_script_enabled", True):  # the model is unpacked in the background
+            page.wait_for_function("!document.querySelector('.panel') || window.censquantPanel")
         return page
 
     yield open_page

@@ -16,10 +16,7 @@ def answer(page):
     page.evaluate(
         "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
-    return page.evaluate(
-        "() => [censquantPanel.answer, "
-        "JSON.parse(document.getElementById('page-model').textContent).facts.times]"
-    )
+    return page.evaluate("() => [censquantPanel.answer, censquantPanel.model.facts.times]")
 
 
 # Of a model of 137 events: the page holds means of five event times, and round times up to a

@@ -117,7 +117,7 @@ def log_score_in_cells(y: object, curves: Any, *, y_train: object) -> float:
     >>> from censquant_bench._curve_scores import log_score_in_cells
     >>> y = [1.0, 2.0, 3.0], [True, True, True]
     >>> curves = KaplanMeierBaseline().fit(np.zeros((3, 1)), y).predict_curve(np.zeros((3, 1)))
-    >>> round(np.exp(-log_score_in_cells(y, curves, y_train=y)), 6)
+    >>> round(float(np.exp(-log_score_in_cells(y, curves, y_train=y))), 6)
     0.333333
     """
     test, train = read_target(y), read_target(y_train)

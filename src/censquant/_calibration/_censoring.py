@@ -1,6 +1,7 @@
 """The distribution of the censoring time of each row, and events made whole for what it hid."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ _LEVELS: Floats = np.concatenate(
 )
 
 _NO_CHANCE = 1e-12
+
+Factors = tuple[float, ...]
+"""By which hazards of censoring are multiplied."""
+
 # Rows of a block, which bounds the memory.
 _BLOCK_ROWS = 2_048
 
@@ -43,25 +48,36 @@ class CommonCensoring:
         """Return the chance to be uncensored after each time, never below the floor."""
         return np.maximum(self.curve(time), SMALLEST_CENSORING_CHANCE)
 
+    @cached_property
     def _steps(self) -> tuple[Floats, Floats, Floats]:
-        """Return times of censorings, what each adds to the area, and the area before each."""
+        """Times of censorings, what each adds to the area, and the area before each."""
         censored = self.curve.n_events > 0
         rise = self.curve.n_events[censored] / self.curve.n_at_risk[censored]
         rise /= np.maximum(self.curve.survival[censored], SMALLEST_CENSORING_CHANCE)
         return self.curve.time[censored], rise, np.concatenate(([0.0], np.cumsum(rise)))
 
-    def area(self, time: Floats, target: Target) -> Floats:
-        """Return the area at the earlier of the rows' own times and the given ones."""
-        times, _, area = self._steps()
+    def exposures(self, target: Target, limits: Floats, factors: Factors) -> list["Exposure"]:
+        """Return what rows are exposed to up to their limits, with the hazards as they are."""
+        assert factors == (1.0,)
+        times, _, area = self._steps
         # An event leaves before the censorings of its own time.
         passed = [np.searchsorted(times, target.time, side=side) for side in ("left", "right")]
         own = np.where(target.event, *passed)
-        result: Floats = area[np.minimum(own[:, None], np.searchsorted(times, time, side="right"))]
-        return result
+        place = np.repeat(own[:, None], limits.shape[1], axis=1)
+        # A limit at the row's own time or after it is met there.
+        is_earlier = limits < target.time[:, None]
+        place[is_earlier] = np.searchsorted(times, limits[is_earlier], side="right")
+        np.minimum(place, own[:, None], out=place)
+        return [Exposure(self.after(target.time), area[place], self._pieces[1])]
 
-    def pieces(self) -> tuple[Floats, Floats]:
-        """Return centres and widths of the pieces of the area."""
-        times, rise, area = self._steps()
+    def centres(self) -> Floats:
+        """Return the centres of the pieces of the area."""
+        return self._pieces[0]
+
+    @cached_property
+    def _pieces(self) -> tuple[Floats, Floats]:
+        """Centres and widths of the pieces of the area."""
+        times, rise, area = self._steps
         if times.size == 0:
             return np.zeros((1, 1)), np.zeros((1, 1))
         ends = np.unique(np.linspace(0, times.size, _GROUPS + 1).astype(np.intp))
@@ -76,8 +92,10 @@ class CommonCensoring:
         return np.full(self.n_rows, end)
 
     def take(self, rows: Any) -> "CommonCensoring":
-        """Return some of the rows."""
-        return replace(self, n_rows=len(np.arange(self.n_rows)[rows]))
+        """Return some of the rows, which have the same curve and pieces."""
+        taken = replace(self, n_rows=len(np.arange(self.n_rows)[rows]))
+        vars(taken).update(_steps=self._steps, _pieces=self._pieces)
+        return taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,25 +103,35 @@ class ModelledCensoring:
     """Censoring times whose distribution depends on the features."""
 
     curve: QuantileCurve  # predicted by models that have not seen the rows
-    factor: float = 1.0  # of the censoring hazards
 
     def before(self, time: Floats) -> Floats:
         """Return the chance to be uncensored at each time, never below the floor."""
-        share = np.asarray((1.0 - self.curve.cdf(time)) ** self.factor)
-        return np.maximum(share, SMALLEST_CENSORING_CHANCE)
+        return np.maximum(1.0 - self.curve.cdf(time), SMALLEST_CENSORING_CHANCE)
 
     after = before  # the curve is continuous
 
-    def area(self, time: Floats, target: Target) -> Floats:
-        """Return the area at the earlier of the rows' own times and the given ones."""
-        return 1.0 / self.before(np.minimum(time, target.time[:, None])) - 1.0
+    def exposures(self, target: Target, limits: Floats, factors: Factors) -> list["Exposure"]:
+        """Return what rows are exposed to up to their limits, for each factor of the hazards."""
+        until = np.minimum(limits, target.time[:, None])
+        times = target.time[:, None], until, self._ends
+        shares = [1.0 - self.curve.cdf(time) for time in times]
 
-    def pieces(self) -> tuple[Floats, Floats]:
-        """Return centres and widths of the pieces of the area."""
-        start = self.curve.at([1e-6])
-        ends = np.concatenate((start, self.curve.at(_LEVELS)), axis=1)
-        area = 1.0 / self.before(ends)
-        return (ends[:, 1:] + ends[:, :-1]) / 2.0, np.diff(area, axis=1)
+        def exposure(factor: float) -> Exposure:
+            now, then, edges = (
+                np.maximum(share**factor, SMALLEST_CENSORING_CHANCE) for share in shares
+            )
+            return Exposure(now[:, 0], 1.0 / then - 1.0, np.diff(1.0 / edges, axis=1))
+
+        return [exposure(factor) for factor in factors]
+
+    def centres(self) -> Floats:
+        """Return the centres of the pieces of the area."""
+        return (self._ends[:, 1:] + self._ends[:, :-1]) / 2.0
+
+    @cached_property
+    def _ends(self) -> Floats:
+        """Times at which the pieces of the area begin and end."""
+        return np.concatenate((self.curve.at([1e-6]), self.curve.at(_LEVELS)), axis=1)
 
     def followed_until(self, share: float) -> Floats:
         """Return the last time at which at least a share of rows like each one is uncensored."""
@@ -113,9 +141,14 @@ class ModelledCensoring:
         """Return some of the rows."""
         return replace(self, curve=self.curve.take(rows, reach=False))
 
-    def hastened(self, factor: float) -> "ModelledCensoring":
-        """Return the same with all censoring hazards multiplied by a factor."""
-        return replace(self, factor=self.factor * factor)
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """What rows were exposed to: the censoring up to their own times and up to limits."""
+
+    after: Floats  # chance to be uncensored after each row's time
+    until: Floats  # area at the earlier of the row's time and each limit
+    widths: Floats  # of the pieces of the area, in common or for each row
 
 
 CensoringCurves = CommonCensoring | ModelledCensoring
@@ -144,43 +177,71 @@ def chance_before(
     limit gets what the model expects of it, less what it was expected to get while it was under
     observation; the two balance for any model if the censoring curves are right.
     """
-    early = target.time[:, None] <= limits
-    result: Floats = (target.event[:, None] & early) / censoring.before(target.time)[:, None]
-    if model is None:
-        return result
-    for start in range(0, len(target), _BLOCK_ROWS):
-        rows = slice(start, start + _BLOCK_ROWS)
-        result[rows] += _augmentation(
-            target.take(rows),
-            limits[rows],
-            censoring.take(rows),
-            model.take(rows, reach=False),
-            None if entry is None else entry[rows],
-        )
-    return result
+    return chances_before(target, limits, censoring, model, (1.0,), entry=entry)[0]
 
 
-def _augmentation(
+def chances_before(
     target: Target,
     limits: Floats,
     censoring: CensoringCurves,
-    model: QuantileCurve,
+    model: QuantileCurve | None,
+    factors: Factors,
+    *,
+    entry: Floats | None = None,
+) -> list[Floats]:
+    """Return `chance_before` with the hazards of modelled censoring times each of some factors.
+
+    What does not depend on them is computed once, and so are rows for all of their limits.
+    """
+    results: list[Floats] = [np.empty(limits.shape) for _ in factors]
+    for start in range(0, len(target), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        parts = _block_chances(
+            target.take(rows),
+            limits[rows],
+            censoring.take(rows),
+            None if model is None else model.take(rows, reach=False),
+            factors,
+            None if entry is None else entry[rows],
+        )
+        for result, part in zip(results, parts, strict=True):
+            result[rows] = part
+    return results
+
+
+def _block_chances(
+    target: Target,
+    limits: Floats,
+    censoring: CensoringCurves,
+    model: QuantileCurve | None,
+    factors: Factors,
     entry: Floats | None,
-) -> Floats:
-    """Return what the model adds to the inverse-probability term."""
+) -> list[Floats]:
+    """Return `chances_before` of a block of rows."""
+    early = target.time[:, None] <= limits
+    observed = target.event[:, None] & early
+    before = censoring.before(target.time)[:, None]
+    if model is None:
+        return [observed / before]
     beyond = 1.0 - model.cdf(limits)
-    hidden = ~target.event[:, None] & (target.time[:, None] <= limits)
+    hidden = ~target.event[:, None] & early
     now = 1.0 - model.cdf(target.time)[:, None]
     # Where the model leaves no chance to have come this far, the event is overdue.
-    expected = np.clip(1.0 - beyond / np.maximum(now, _NO_CHANCE), 0.0, 1.0)
-    result: Floats = hidden * expected / censoring.after(target.time)[:, None]
-    centres, widths = censoring.pieces()
+    expected = hidden * np.clip(1.0 - beyond / np.maximum(now, _NO_CHANCE), 0.0, 1.0)
+    centres = censoring.centres()
     at_centres = np.broadcast_to(centres, (len(target), centres.shape[1]))
     slopes = 1.0 / np.maximum(1.0 - model.cdf(at_centres), _NO_CHANCE)
-    result -= _compensator(censoring.area(limits, target), beyond, widths, slopes)
-    if entry is not None:
-        result += _compensator(censoring.area(entry[:, None], target), beyond, widths, slopes)
-    return result
+    ends = limits if entry is None else np.hstack((limits, entry[:, None]))
+    results = []
+    for exposure in censoring.exposures(target, ends, factors):
+        after, until = exposure.after[:, None], exposure.until[:, : limits.shape[1]]
+        uncensored = before if isinstance(censoring, CommonCensoring) else after
+        added = expected / after - _compensator(until, beyond, exposure.widths, slopes)
+        if entry is not None:
+            entered = exposure.until[:, -1:]
+            added += _compensator(entered, beyond, exposure.widths, slopes)
+        results.append(observed / uncensored + added)
+    return results
 
 
 def _compensator(until: Floats, beyond: Floats, widths: Floats, slopes: Floats) -> Floats:

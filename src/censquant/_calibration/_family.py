@@ -58,13 +58,14 @@ class BoundFamily:
 
     def at(self, indices: ArrayLike | Sequence[float]) -> Floats:
         """Return the bounds at common indices, shape (n, k), increasing with the index."""
-        return self._bounds(np.tile(np.asarray(indices, dtype=np.float64), (len(self.curve), 1)))
+        return self._bounds(np.asarray(indices, dtype=np.float64)[None, :])
 
     def at_each(self, index: Floats) -> Floats:
         """Return the bound of each individual at an index of its own, shape (n,)."""
         return self._bounds(index[:, None])[:, 0]
 
     def _bounds(self, index: Floats) -> Floats:
+        """Return the bounds at indices ``(n, k)``, or in common ``(1, k)``."""
         wanted = np.clip(index, LOWEST, HIGHEST)
         times = self._quantiles(wanted)
         stretched = (index < LOWEST) | (index > HIGHEST)
@@ -96,7 +97,7 @@ class BoundFamily:
 
     def _quantiles(self, levels: Floats) -> Floats:
         if self.elapsed is None:
-            if (levels == levels[0]).all():
+            if len(levels) == 1 or (levels == levels[0]).all():
                 return self.curve.at(levels[0])
             return self.curve.at_each(levels)
         passed = self.curve.cdf(self.elapsed)[:, None]
@@ -105,7 +106,7 @@ class BoundFamily:
     def index_of(self, times: Floats) -> Floats:
         """Return the index at which the bound of each individual is its own time, shape (n,)."""
         level = self.curve.cdf(times)
-        ends = self._quantiles(np.tile([LOWEST, _MEDIAN, HIGHEST], (len(self.curve), 1)))
+        ends = self._quantiles(np.array([[LOWEST, _MEDIAN, HIGHEST]]))
         low, middle, high = ends.T
         anchor = self._anchor()
         base = middle if anchor is None else np.broadcast_to(np.ravel(anchor), middle.shape)

@@ -1,6 +1,7 @@
 """Calibration by subgroup, and the bounds and curves of new rows that follow from it."""
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from censquant._calibration._rules import (
     Side,
     consistent_bounds,
     end_of_follow_up,
-    estimated_coverage,
+    estimated_coverages,
     trivial_rule,
 )
 from censquant._frames import OUTPUTS, framed, unmasked
@@ -74,7 +75,10 @@ class Group:
                     "got ages: bounds of those who have reached an age are calibrated on the rows "
                     "that have, which are not in the file."
                 )
-            self.scores[side, age] = method.calibrated(self.rows, side, age)
+            # Coverage is reported for both sides, which cost little more together than one.
+            sides = method.sides if age is None and method is self.method else (side,)
+            found = method.calibrated_sides(self.rows, sides, age)
+            self.scores.update({(own, age): one for own, one in zip(sides, found, strict=True)})
         return self.scores[side, age]
 
     def without_rows(self) -> "Group":
@@ -216,18 +220,52 @@ class Calibration:
         for label, group in self.groups.items():
             if not group.rows:
                 continue
-            for side in ("lower", "upper"):
-                rows = self._coverage_rows(group, side)
-                found += [replace(row, group=str(label) if named else "") for row in rows]
+            rows = self._coverage_rows(group)
+            found += [replace(row, group=str(label) if named else "") for row in rows]
         return found
 
-    def _coverage_rows(self, group: Group, side: Side) -> list[CoverageRow]:
-        """Return the coverage of one group and side at each confidence."""
-        own = OTHER_SIDE[side] if self.mirror else side
+    def _coverage_rows(self, group: Group) -> list[CoverageRow]:
+        """Return the coverage of one group at each confidence, first that of lower bounds."""
         assert group.rows is not None
+        sides: tuple[Side, ...] = ("lower", "upper")
+        bounds = {side: self._known_bounds(group, side) for side in sides}
+        # Of the bounds, of those among them that follow-up does not limit, and of the plain ones.
+        tables = [
+            table
+            for own, levels, bound, limited in bounds.values()
+            for table in (
+                (bound, own, None),
+                (bound, own, ~limited),
+                (group.rows.curve.at(levels), own, None),
+            )
+        ]
+        coverages = iter(estimated_coverages(group.rows, tables))
+        found = []
+        for side, (_, _, bound, limited) in bounds.items():
+            (estimate, error), (unlimited, _), (uncalibrated, _) = islice(coverages, 3)
+            useful = (np.isfinite(bound) & (bound > group.rows.curve.lower)).mean(axis=0)
+            found += [
+                CoverageRow(
+                    side,
+                    confidence,
+                    float(estimate[place]),
+                    float(error[place]),
+                    float(uncalibrated[place]),
+                    float(useful[place]),
+                    limited=float(limited[:, place].mean()),
+                    unlimited=float(unlimited[place]),
+                )
+                for place, confidence in enumerate(CONFIDENCES)
+            ]
+        return found
+
+    def _known_bounds(self, group: Group, side: Side) -> tuple[Side, list[float], Floats, Flags]:
+        """Return the side and the levels of bounds in right-censored times, and the bounds."""
+        own = OTHER_SIDE[side] if self.mirror else side
         rows, missed = group.rows, [round(1.0 - confidence, 12) for confidence in CONFIDENCES]
-        levels = missed if own == "lower" else list(CONFIDENCES)
+        assert rows is not None
         assert rows.model is not None
+        levels = missed if own == "lower" else list(CONFIDENCES)
         found = [
             consistent_bounds(
                 rule.unlimited(rows.curve, rows.censoring),
@@ -240,23 +278,7 @@ class Calibration:
             )
         ]
         bounds, limited = (np.column_stack(each) for each in zip(*found, strict=True))
-        estimate, error = estimated_coverage(rows, bounds, own)
-        unlimited, _ = estimated_coverage(rows, bounds, own, among=~limited)
-        uncalibrated, _ = estimated_coverage(rows, rows.curve.at(levels), own)
-        useful = (np.isfinite(bounds) & (bounds > rows.curve.lower)).mean(axis=0)
-        return [
-            CoverageRow(
-                side,
-                confidence,
-                float(estimate[place]),
-                float(error[place]),
-                float(uncalibrated[place]),
-                float(useful[place]),
-                limited=float(limited[:, place].mean()),
-                unlimited=float(unlimited[place]),
-            )
-            for place, confidence in enumerate(CONFIDENCES)
-        ]
+        return own, levels, bounds, limited
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """The corrections for censoring, by name."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from censquant._calibration._censoring import (
     CommonCensoring,
     ModelledCensoring,
     chance_before,
+    chances_before,
 )
 from censquant._calibration._family import INDICES, BoundFamily
 from censquant._calibration._rules import (
@@ -22,7 +24,7 @@ from censquant._calibration._rules import (
     MiscoverageCurve,
     Side,
     end_of_follow_up,
-    miscoverage_curve,
+    miscoverage_curves,
     trivial_rule,
     within,
 )
@@ -52,7 +54,13 @@ class Aipcw(BoundMethod):
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None
     ) -> MiscoverageCurve:
         """Return the miscoverage of all indices."""
-        return miscoverage_curve(rows, _doubly_robust_chances, side, elapsed)
+        return self.calibrated_sides(rows, (side,), elapsed)[0]
+
+    def calibrated_sides(
+        self, rows: CalibrationRows, sides: Sequence[Side], elapsed: float | None = None
+    ) -> list[MiscoverageCurve]:
+        """Return the miscoverage of some sides, whose rows are weighed once."""
+        return miscoverage_curves(rows, _doubly_robust_chances, sides, elapsed)
 
 
 def _doubly_robust_chances(
@@ -60,10 +68,9 @@ def _doubly_robust_chances(
 ) -> list[Floats]:
     """Return what rows add to the chance of an event by the model, and with more censoring."""
     model = rows.curve if rows.model is None else rows.model
-    kinds = [rows.censoring]
-    if isinstance(rows.censoring, ModelledCensoring):
-        kinds.append(rows.censoring.hastened(_FEARED_FACTOR))
-    return [chance_before(rows.target, limits, kind, model, entry=entry) for kind in kinds]
+    is_modelled = isinstance(rows.censoring, ModelledCensoring)
+    factors = (1.0, _FEARED_FACTOR) if is_modelled else (1.0,)
+    return chances_before(rows.target, limits, rows.censoring, model, factors, entry=entry)
 
 
 class Ipcw(BoundMethod):
@@ -77,7 +84,7 @@ class Ipcw(BoundMethod):
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None
     ) -> MiscoverageCurve:
         """Return the miscoverage of all indices."""
-        return miscoverage_curve(rows, _weighted_chances, side, elapsed)
+        return miscoverage_curves(rows, _weighted_chances, (side,), elapsed)[0]
 
 
 def _weighted_chances(rows: CalibrationRows, limits: Floats, entry: Floats | None) -> list[Floats]:

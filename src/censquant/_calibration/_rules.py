@@ -1,7 +1,7 @@
 """What every correction has in common: calibration rows, rules that make bounds, miscoverage."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -117,6 +117,12 @@ class BoundMethod(ABC):
         self, rows: CalibrationRows, side: Side = "lower", elapsed: float | None = None
     ) -> Calibrated:
         """Return the scores of the rows, or of those that survive ``elapsed``."""
+
+    def calibrated_sides(
+        self, rows: CalibrationRows, sides: Sequence[Side], elapsed: float | None = None
+    ) -> Sequence[Calibrated]:
+        """Return the scores of some sides."""
+        return [self.calibrated(rows, side, elapsed) for side in sides]
 
 
 @dataclass(frozen=True)
@@ -239,39 +245,48 @@ class MiscoverageCurve:
         return result
 
 
-def miscoverage_curve(
+def miscoverage_curves(
     rows: CalibrationRows,
     chances: Chances,
-    side: Side,
+    sides: Sequence[Side],
     elapsed: float | None = None,
-) -> MiscoverageCurve:
-    """Return the estimated miscoverage of all indices.
+) -> list[MiscoverageCurve]:
+    """Return the estimated miscoverage of all indices, for each of some sides.
 
     A row that outlived ``elapsed`` stands for all those that censoring took before, whose events
     would have come later too. The miscoverage of upper bounds is that among finite ones.
     """
     if elapsed is not None:
         rows = rows.take(rows.target.time > elapsed)
-    total, unlimited = _Sums(), _Sums()
+    sums = [(_Sums(), _Sums()) for _ in sides]
     for start in range(0, len(rows), _BLOCK_ROWS):
         part = rows.take(slice(start, start + _BLOCK_ROWS))
         age = None if elapsed is None else np.full(len(part), elapsed)
         end = end_of_follow_up(part.censoring, FOLLOWED_SHARE, part.curve, age)
         whole = BoundFamily(part.curve, age).at(INDICES)
-        bounds = within(whole, end, side)
-        limits, finite = _limits(bounds, part.target, side)
+        limits = [_limits(within(whole, end, side), part.target, side) for side in sides]
         alive = np.ones(len(part)) if age is None else 1.0 / part.censoring.after(age)
-        missed = chances(part, limits, age)
-        if side == "upper":
-            missed = [alive[:, None] - each for each in missed]
-        total.add(part.weight, missed, alive, finite)
-        if side == "lower":
-            unlimited.add(part.weight, missed, alive, whole <= end[:, None])
+        early = chances(part, np.hstack([each for each, _ in limits]), age)
+        for place, (side, (total, unlimited)) in enumerate(zip(sides, sums, strict=True)):
+            missed = [np.split(each, len(sides), axis=1)[place] for each in early]
+            if side == "upper":
+                missed = [alive[:, None] - each for each in missed]
+            total.add(part.weight, missed, alive, limits[place][1])
+            if side == "lower":
+                unlimited.add(part.weight, missed, alive, whole <= end[:, None])
     events = int(rows.target.event[rows.weight > 0].sum())
-    inner = None
-    if side == "lower":  # upper bounds past follow-up are infinite, and not counted
-        inner = MiscoverageCurve(side, *unlimited.ratios(), events)
-    return MiscoverageCurve(side, *total.ratios(), events, unlimited=inner)
+    return [
+        MiscoverageCurve(
+            side,
+            *total.ratios(),
+            events,
+            # Upper bounds past follow-up are infinite, and not counted.
+            unlimited=MiscoverageCurve(side, *unlimited.ratios(), events)
+            if side == "lower"
+            else None,
+        )
+        for side, (total, unlimited) in zip(sides, sums, strict=True)
+    ]
 
 
 class _Sums:
@@ -309,22 +324,31 @@ class _Sums:
         return estimate, feared, error, self.rows
 
 
-def estimated_coverage(
-    rows: CalibrationRows, bounds: Floats, side: Side, *, among: NDArray[np.bool_] | None = None
-) -> tuple[Floats, Floats]:
-    """Return the estimated share of events on the right side of their bounds.
+def estimated_coverages(
+    rows: CalibrationRows, tables: Sequence[tuple[Floats, Side, Flags | None]]
+) -> list[tuple[Floats, Floats]]:
+    """Return the estimated share of events on the right side of bounds, with its standard error.
 
-    Doubly robust, see `chance_before`. That of upper bounds is the share among finite ones.
+    Each table has bounds, one column for each share, their side, and which of them are counted if
+    not all. Doubly robust, see `chance_before`. The share of upper bounds is that among finite
+    ones.
     """
-    limits, finite = _limits(bounds, rows.target, side)
+    limits = [_limits(bounds, rows.target, side) for bounds, side, _ in tables]
     model = rows.curve if rows.model is None else rows.model
-    early = chance_before(rows.target, limits, rows.censoring, model)
-    counted = rows.weight[:, None] * (finite if among is None else finite & among)
-    total = counted.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (counted * early).sum(axis=0) / total
-        error = np.sqrt((counted**2 * (early - mean) ** 2).sum(axis=0)) / total
-    return np.clip(1.0 - mean if side == "lower" else mean, 0.0, 1.0), error
+    together = np.hstack([each for each, _ in limits])
+    early = chance_before(rows.target, together, rows.censoring, model)
+    widths = [each.shape[1] for each, _ in limits]
+    found = []
+    for (_, side, among), (_, finite), part in zip(
+        tables, limits, np.split(early, np.cumsum(widths)[:-1], axis=1), strict=True
+    ):
+        counted = rows.weight[:, None] * (finite if among is None else finite & among)
+        total = counted.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = (counted * part).sum(axis=0) / total
+            error = np.sqrt((counted**2 * (part - mean) ** 2).sum(axis=0)) / total
+        found.append((np.clip(1.0 - mean if side == "lower" else mean, 0.0, 1.0), error))
+    return found
 
 
 def _limits(bounds: Floats, target: Target, side: Side) -> tuple[Floats, Flags]:

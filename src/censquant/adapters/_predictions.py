@@ -194,10 +194,16 @@ def _quantiles_and_reach(
     final, features = final_model(model, X)
     if not _has_quantiles(final):
         return _reader_of(final).quantiles(features, levels)
+    reach: Floats | None = None
+    if with_reach and hasattr(final, "_quantiles_with_reach"):
+        # An estimator of this library predicts the curves once for both.
+        distinct, place = np.unique(levels, return_inverse=True)
+        values, reach = final._quantiles_with_reach(features, distinct)
+        return _checked(final, values, distinct)[:, place], reach
     values = _predicted_quantiles(final, features, levels)
     if with_reach and hasattr(final, "identified_level"):
-        return values, np.asarray(final.identified_level(features), dtype=np.float64)
-    return values, None
+        reach = np.asarray(final.identified_level(features), dtype=np.float64)
+    return values, reach
 
 
 def _predicted_quantiles(model: Any, X: Any, levels: Floats) -> Floats:
@@ -206,6 +212,11 @@ def _predicted_quantiles(model: Any, X: Any, levels: Floats) -> Floats:
     distinct, place = np.unique(levels, return_inverse=True)
     options = {"beyond": "extrapolate"} if accepts(model.predict_quantiles, "beyond") else {}
     values = np.asarray(model.predict_quantiles(X, distinct, **options), dtype=np.float64)
+    return _checked(model, values, distinct)[:, place]
+
+
+def _checked(model: Any, values: Floats, distinct: Floats) -> Floats:
+    """Return predicted quantiles in order along each row; refuse what are no quantiles."""
     if values.ndim != 2 or values.shape[1] != distinct.size or not np.isfinite(values).all():
         given = f"shape {values.shape}"
         if values.ndim == 2 and values.shape[1] == distinct.size:
@@ -215,7 +226,7 @@ def _predicted_quantiles(model: Any, X: Any, levels: Floats) -> Floats:
             f"predict_quantiles of {type(model).__name__} must return finite times, one column "
             f"for each of {distinct.size} levels, got {given}."
         )
-    return sorted_rows(values)[:, place]
+    return sorted_rows(values)
 
 
 def _own_curve(model: Any, X: Any) -> QuantileCurve:

@@ -32,6 +32,7 @@ from censquant.estimators._reading import (
     identified,
     map_blocks,
     note_of_levels,
+    quantiles_with_reach,
     read_elapsed,
     warn_of,
 )
@@ -545,11 +546,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
             Between 0 (none is identified) and the highest fitted level; for left censoring between
             the lowest fitted level and 1 (none).
         """
-        check_is_fitted(self)
-        notes: list[str] = []
-        level = self._map_curves(X, lambda curve, rows: curve.reach, notes)
-        warn_of(notes, stacklevel=2)
-        return level
+        return quantiles_with_reach(self, X)[1]
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return Harrell's concordance index of the restricted means; 0.5 is chance, 1 is best.
@@ -599,6 +596,10 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
             notes=note_of_levels(levels, getattr(self, "quantiles_", None)),
             stacklevel=4,
         )
+
+    def _quantiles_with_reach(self, X: Any, levels: Floats) -> tuple[Floats, Floats]:
+        """Return extrapolated quantiles, and `identified_level`, of curves predicted once."""
+        return quantiles_with_reach(self, X, levels)
 
     def _functions(
         self, X: Any, times: Levels, return_array: bool, beyond: str, kind: type[SurvivalFunction]

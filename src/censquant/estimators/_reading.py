@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from censquant._engine.training._parallel import side_by_side
 from censquant._rows._features import dense
@@ -69,6 +70,20 @@ def map_blocks(
     others = [block(start, out) for start in range(_BLOCK_ROWS, n_rows, _BLOCK_ROWS)]
     side_by_side(others, n_jobs, on_interrupt="raise")
     return out
+
+
+def quantiles_with_reach(model: Any, X: Any, levels: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return extrapolated quantiles, of no level by default, and the reach of the same curves."""
+    check_is_fitted(model)
+    notes: list[str] = []
+
+    def read(curve: QuantileCurve, rows: slice) -> Floats:
+        reach = curve.reach[:, None]
+        return reach if levels is None else np.hstack((curve.at(levels), reach))
+
+    table = model._map_curves(X, read, notes)
+    warn_of(notes, stacklevel=3)
+    return table[:, :-1], table[:, -1]
 
 
 def identified(

@@ -123,10 +123,6 @@ class Value:
         """Return the exponential."""
         return self._map("exp")
 
-    def exp2(self) -> Value:
-        """Return the power of two."""
-        return self._map("exp2")
-
     def log(self) -> Value:
         """Return the natural logarithm."""
         return self._map("log")
@@ -169,6 +165,13 @@ class Value:
             "matmul", (self, constant), FLOAT, (*self.shape[:-1], constant.shape[-1])
         )
 
+    def matmul_each(self, matrices: ArrayLike) -> Value:
+        """Return the products of (n, k, p) with k constant matrices, of shape (n, k, q)."""
+        constant = self.graph.constant(np.asarray(matrices, dtype=np.float64))
+        return self.graph.add(
+            "matmul_each", (self, constant), FLOAT, (*self.shape[:-1], constant.shape[-1])
+        )
+
     def columns(self, places: ArrayLike) -> Value:
         """Return some places of the last axis, in any order."""
         index = self.graph.constant(np.asarray(places, dtype=np.int64))
@@ -199,11 +202,6 @@ class Value:
     def cumsum(self, *, reverse: bool = False) -> Value:
         """Return cumulative sums along the last axis, from its end if reversed."""
         return self.graph.add("cumsum", (self,), self.kind, self.shape, {"reverse": reverse})
-
-    def cumprod(self) -> Value:
-        """Return cumulative products along the second and last axis, from left to right."""
-        length = known_length(self.shape[-1])
-        return self.graph.add("cumprod", (self,), self.kind, self.shape, {"length": length})
 
     def sort(self) -> tuple[Value, Value]:
         """Return the last axis in increasing order, and the place where each value was."""
@@ -413,11 +411,13 @@ class Graph:
         step: Callable[..., Sequence[Value]],
         *,
         going: Callable[..., Value] | None = None,
+        only_if: Value | None = None,
     ) -> list[Value]:
         """Return values after ``count`` steps, each of which replaces them.
 
         ``step(number, *values)`` returns the new values, of the same shapes. With ``going`` the
-        loop ends as soon as the flag ``going(*values)`` is not set in any place.
+        loop ends as soon as the flag ``going(*values)`` is not set in any place; without the flag
+        ``only_if`` in any place it does not begin.
         """
         body = Block()
         number = self._new(INTEGER, ())
@@ -431,8 +431,9 @@ class Graph:
         finally:
             self._blocks.pop()
         kinds = [(value.kind, value.shape) for value in initial]
-        options = {"count": count, "ends": going is not None}
-        return list(self.add_many("loop", tuple(initial), kinds, options, body))
+        options = {"count": count, "ends": going is not None, "may_skip": only_if is not None}
+        inputs = tuple(initial) if only_if is None else (*initial, only_if)
+        return list(self.add_many("loop", inputs, kinds, options, body))
 
     # Rows that cannot be predicted
 
@@ -514,13 +515,16 @@ def _keep_needed(block: Block, needed: set[int]) -> None:
     block.nodes = kept[::-1]
 
 
-def used_constants(graph: Graph) -> list[int]:
-    """Return the constants that the outputs depend on, or some operation does."""
+def used_constants(graph: Graph, *, of_trees: bool = True) -> list[int]:
+    """Return the constants that the outputs depend on, or some operation does.
+
+    Those ``of_trees`` are nodes of trees.
+    """
     used: dict[int, None] = {}
 
     def visit(block: Block) -> None:
         for node in block.nodes:
-            for value in node.inputs:
+            for value in node.inputs[: None if of_trees or node.operation != "leaves" else 1]:
                 used.setdefault(value.number)
             if node.body is not None:
                 visit(node.body)
@@ -533,13 +537,17 @@ def used_constants(graph: Graph) -> list[int]:
     return [number for number in used if number in graph.constants]
 
 
-# Deeper trees are walked in a loop, shallower ones step by step.
-_DEEPEST_UNROLLED = 10
+# Entries of a table that are compared with each row at once: a search has six times the operations.
+_MOST_COMPARED = 2_048
 
 
 def count_in_table(table: Floats, values: Value, *, strictly: bool = False) -> Value:
     """Return how many entries of an increasing table are at most, or below, each value."""
     graph, length = values.graph, table.shape[-1]
+    if table.ndim == 2 and 0 < table.size <= _MOST_COMPARED:
+        each = values.reshape(len(table), 1)
+        passed = (each > table) if strictly else (each >= table)
+        return passed.as_float().sum().reshape(len(table)).as_integer()
     steps = _steps(length)
     width = 2 * steps[0] - 1 if steps else 0
     padded = np.full((*table.shape[:-1], width), np.inf)
@@ -605,32 +613,14 @@ class TreeArrays:
     threshold: NDArray[Any]  # shape (n_nodes,); larger values go to the second child
     children: NDArray[Any]  # shape (n_nodes, 2); places of both children; a leaf is its own child
 
-    @property
-    def depth(self) -> int:
-        """Most splits from a root to a leaf."""
-        depth, waiting = -1, np.unique(self.root)
-        while len(waiting):
-            below = self.children[waiting]
-            waiting = np.unique(below[below != waiting[:, None]])
-            depth += 1
-        return depth
-
     def leaves_of(self, columns: Value) -> Value:
-        """Return the place of the leaf of each row in each tree, of shape (n, n_trees)."""
-        graph = columns.graph
+        """Return the place of the leaf of each row in each tree, of shape (n, n_trees).
 
-        def step(number: Any, node: Value) -> list[Value]:
-            own = columns.take_along(graph.lookup(self.feature.astype(np.int64), node))
-            right = own > graph.lookup(self.threshold.astype(np.float64), node)
-            child = node * 2 + right.as_integer()
-            return [graph.lookup(self.children.ravel().astype(np.int64), child)]
-
-        node, depth = graph.repeated(self.root.astype(np.int64), columns), self.depth
-        if depth > _DEEPEST_UNROLLED:
-            return graph.loop(depth, [node], step)[0]
-        for _ in range(depth):
-            (node,) = step(None, node)
-        return node
+        Columns and thresholds are numbers of single precision.
+        """
+        arrays = (self.root, self.feature, self.threshold, self.children)
+        inputs = (columns, *(columns.graph.constant(array) for array in arrays))
+        return columns.graph.add("leaves", inputs, INTEGER, (columns.shape[0], len(self.root)))
 
 
 def _steps(length: int) -> list[int]:

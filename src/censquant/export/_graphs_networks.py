@@ -1,7 +1,7 @@
 """Trained networks in a graph: from features to curves.
 
 Activations and heads are the rational forms of the compiled kernels, constants of single precision
-included, so that an exported network says the same to the last digits.
+included, so that an exported network says the same to all digits of single precision.
 """
 
 from collections.abc import Sequence
@@ -26,19 +26,12 @@ from censquant._typing import Floats
 from censquant.export._graph import Value, mean_of
 from censquant.export._graphs_curves import FormulaCurve, GraphCurve, GridCurve
 from censquant.export._graphs_distributions import UnitDistribution, distribution_graph
-from censquant.survival._transform import TimeTransform
+from censquant.survival._transform import LARGEST_LOG, TimeTransform
 
 if TYPE_CHECKING:
+    from censquant.estimators.neural._shape import ShapeReader
     from censquant.estimators.neural._trained_model import TrainedModel
 
-_EXPONENTIAL = (
-    1.9875691500e-4,
-    1.3981999507e-3,
-    8.3334519073e-3,
-    4.1665795894e-2,
-    1.6666665459e-1,
-    5.0000001201e-1,
-)
 _NORMAL_TAIL = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)
 
 
@@ -102,11 +95,17 @@ def _increasing(head: IncreasingHead, raw: Value, parameters: Any) -> Value:
 
 @_head_graph.register
 def _shaped(head: ShapeHead, raw: Value, parameters: Any) -> Value:
-    graph, n_gaps, centre = raw.graph, head.n_outputs - 1, head.n_outputs // 2
+    knots = np.asarray(head.knots)
+    return _shapes(raw, np.asarray(parameters, dtype=np.float64), knots)
+
+
+def _shapes(raw: Value, shapes: Floats, knots: Floats) -> Value:
+    """Return the quantiles of a ``ShapeHead``, or of one per network."""
+    graph, n_gaps, centre = raw.graph, len(knots) - 1, len(knots) // 2
     scale = raw.columns([1]) + SOFTPLUS_ONE
-    own = raw.columns(np.arange(2, 2 + n_gaps)) + np.asarray(parameters, dtype=np.float64)
-    gaps = (_softplus(scale + own) + SMALLEST_GAP) * np.diff(np.asarray(head.knots))
-    middle = raw.columns([0]) + head.knots[centre]
+    own = raw.columns(np.arange(2, 2 + n_gaps)) + shapes
+    gaps = (_softplus(scale + own) + SMALLEST_GAP) * np.diff(knots)
+    middle = raw.columns([0]) + float(knots[centre])
     parts = [middle]
     if centre > 0:
         below = gaps.columns(np.arange(centre)).cumsum(reverse=True)
@@ -126,11 +125,11 @@ def _polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
 
 
 def _exp_minus(z: Value) -> Value:
-    """Return ``exp(-z)`` of values that are not negative; see the kernel ``exp_minus``."""
-    z = z.minimum(80.0)
-    n = (z * _single(1.4426950408889634) + 0.5).floor()
-    r = n * _single(0.693359375) - z - n * _single(2.12194440e-4)
-    return (_polynomial(r, _EXPONENTIAL) * r * r + r + 1.0) * (-n).exp2()
+    """Return ``exp(-z)`` of values that are not negative.
+
+    The kernel ``exp_minus`` differs from it by 3e-9, and would be twenty operations here.
+    """
+    return (-z).exp()
 
 
 def _softplus(x: Value) -> Value:
@@ -169,6 +168,35 @@ _ACTIVATIONS = {"relu": _relu, "gelu": _gelu, "silu": _silu, "tanh": _tanh}
 
 def _single(number: float) -> float:
     return float(np.float32(number))
+
+
+def shapes_graph(reader: "ShapeReader", x: Value) -> Value:
+    """Return what a reader of several networks does, side by side, in a graph."""
+    n_networks, n_features = reader.center.shape
+    scaled = (x.reshape(1, n_features) - reader.center) / reader.scale
+    raw, offset, last = scaled, 0, len(reader.sizes) - 2
+    for layer, (n_in, n_out) in enumerate(pairwise(reader.sizes.tolist())):
+        middle, end = offset + n_in * n_out, offset + (n_in + 1) * n_out
+        weights = reader.parameters[:, offset:middle].reshape(n_networks, n_in, n_out)
+        raw = raw.matmul_each(weights) + reader.parameters[:, middle:end]
+        raw = raw if layer == last else _ACTIVATIONS[reader.activation](raw)
+        offset = end
+    trend = np.zeros((n_networks, n_features, n_out))
+    trend[:, :, 0] = reader.skips
+    quantiles = _shapes(raw + scaled.matmul_each(trend), reader.shapes, reader.knots)
+    n_models = reader.n_models
+    if n_networks > n_models:
+        shape = (n_models, n_networks // n_models, len(reader.knots))
+        quantiles = quantiles.reshape(*shape).sum(axis=-2) / float(shape[1])
+        quantiles = quantiles.reshape(n_models, len(reader.knots))
+    times = quantiles.matmul(reader.readout).minimum(reader.caps[:, 0])
+    times = times * reader.factors[:, 0] + reader.offsets[:, 0]
+    if reader.transform.log:
+        times = times.minimum(LARGEST_LOG).exp()
+    if reader.lower > -np.inf:
+        times = times.maximum(reader.lower)
+    mean = (times.sum(axis=-2) / float(n_models)).reshape(reader.readout.shape[1])
+    return -mean if reader.transform.mirror else mean
 
 
 CurveGraph = tuple[GraphCurve, Value]

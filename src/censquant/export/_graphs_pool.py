@@ -49,6 +49,9 @@ def pool_graph(pool: "Pool", x: Value) -> tuple[GraphCurve, Value]:
 
 def answer_graph(name: str, models: Sequence[Any], x: Value, *, mirror: bool) -> AnswerGraph:
     """Return what ``ask`` does, in a graph; a candidate that cannot be exported is named."""
+    reader = type(models[0])._mean_reader(models, LEVELS)
+    if hasattr(reader, "graph_of"):  # networks side by side
+        return AnswerGraph(reader.graph_of(x), None)
     try:
         parts = [_answer_of_one(model, x, mirror=mirror) for model in models]
     except TypeError as error:

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._trees._boosting import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE, Boosters
+from censquant._trees._boosting import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE, NO_CUT, Boosters
 from censquant._trees._follow_up import TIME_ROUNDING, FollowUp, Trees
 from censquant._trees._follow_up_kernels import N_BINS
 from censquant._trees._forest import PRIOR_HAZARD, ROUNDING, TAIL_FROM, FeatureUnits, Leaves
 from censquant._typing import Floats
-from censquant.export._graph import TreeArrays, Value, count_in_rows, count_in_table
+from censquant.export._graph import TreeArrays, Value, count_in_rows, count_in_table, known_length
 from censquant.export._graphs_curves import GraphCurve, graph_reach
 from censquant.survival._transform import TimeTransform
 
@@ -85,64 +85,80 @@ def _level_at(follow_up: FollowUp, leaf: Value, limit: Value) -> Value:
     return low + part * (high - low)
 
 
-# Rounds that are computed side by side: each step of a loop costs as much as many rows do.
-_ROUNDS_PER_STEP = 10
-
-
 def boosters_graph(boosters: Boosters, x: Value) -> tuple[Value, Value]:
     """Return location and logarithm of the scale of each row, each of shape (n, 1)."""
     graph = x.graph
-    n_boosters, n_rounds, n_parts, n_inner = boosters.feature.shape
-    n_leaves, n_trees = n_inner + 1, n_boosters * n_parts
+    n_boosters, n_rounds, n_parts, _ = boosters.feature.shape
     if n_rounds == 0:
         zero = graph.repeated(np.zeros(1), x)
         return zero, zero
-    n_steps = -(-n_rounds // _ROUNDS_PER_STEP)
-    feature, threshold, value = _by_rounds(boosters, n_steps * _ROUNDS_PER_STEP)
-    places = np.arange(_ROUNDS_PER_STEP * n_trees)
-    is_scale = np.arange(n_trees) % n_parts == 1
-    low = np.where(is_scale, LOWEST_LOG_SCALE, -np.inf)
-    high = np.where(is_scale, HIGHEST_LOG_SCALE, np.inf)
-
-    def step(number: Value, state: Value) -> list[Value]:
-        begin = number * len(places)
-        node = graph.repeated(np.zeros(len(places), np.int64), x)
-        for _ in range(n_leaves.bit_length() - 1):
-            here = (begin * n_inner + places * n_inner) + node
-            right = x.take_along(graph.lookup(feature, here)) > graph.lookup(threshold, here)
-            node = node * 2 + right.as_integer() + 1
-        leaf = (begin * n_leaves + (places * n_leaves - n_inner)) + node
-        values = graph.lookup(value, leaf)
-        for place in range(_ROUNDS_PER_STEP):
-            own = values.columns(np.arange(place * n_trees, (place + 1) * n_trees))
-            state = (state + own).clip(low, high)
-        return [state]
-
-    (state,) = graph.loop(n_steps, [graph.repeated(np.zeros(n_trees), x)], step)
-    columns = np.arange(n_trees).reshape(n_boosters, n_parts)
-    location, log_scale = (
-        state.columns(columns[:, part]).sum() / float(n_boosters) if part < n_parts else None
-        for part in range(2)
+    # Trees of the locations first, then of the scales, those of a booster one after the other.
+    feature, cut, value = (
+        np.moveaxis(array, 2, 0).reshape(-1, array.shape[-1])
+        for array in (boosters.feature, boosters.cut, boosters.value)
     )
-    assert location is not None
-    return location, graph.repeated(np.zeros(1), x) if log_scale is None else log_scale
+    codes = count_in_table(boosters.edges, x, strictly=True).as_float()
+    trees, values = _complete_trees(feature, cut, value)
+    steps = graph.lookup(values, trees.leaves_of(codes))
+    n_each = n_boosters * n_rounds
+    location = steps.columns(np.arange(n_each)).sum() / float(n_boosters)
+    if n_parts == 1:
+        return location, graph.repeated(np.zeros(1), x)
+    of_scale = steps.columns(np.arange(n_each, 2 * n_each)).reshape(n_boosters, n_rounds)
+    log_scale = _bounded_sum(of_scale, LOWEST_LOG_SCALE, HIGHEST_LOG_SCALE)
+    return location, log_scale.reshape(n_boosters).sum() / float(n_boosters)
 
 
-def _by_rounds(boosters: Boosters, n_rounds: int) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Return features, thresholds and values round by round, with empty rounds at the end."""
-    missing = n_rounds - boosters.feature.shape[1]
-    pad = ((0, 0), (0, missing), (0, 0), (0, 0))
-    feature = np.pad(boosters.feature, pad).astype(np.int64)
-    cut = np.pad(boosters.cut, pad).astype(np.int64)
-    value = np.pad(boosters.value, pad)
-    # A value lies beyond a bin if it exceeds the bin's upper edge; the last bin has none.
-    edges = np.pad(boosters.edges, ((0, 0), (0, 1)), constant_values=np.inf)
-    threshold = edges[feature, np.minimum(cut, edges.shape[1] - 1)]
-    return _by_round(feature), _by_round(threshold), _by_round(value)
+def _complete_trees(
+    feature: NDArray[Any], cut: NDArray[Any], value: Floats
+) -> tuple[TreeArrays, Floats]:
+    """Return trees of a known depth without splits that divide nothing, and values by node."""
+    columns: list[int] = []
+    thresholds: list[float] = []
+    children: list[tuple[int, int]] = []
+    values: list[float] = []
+    roots = []
+    n_inner = feature.shape[1]
+    for own_feature, own_cut, own_value in zip(
+        feature.tolist(), cut.tolist(), value.tolist(), strict=True
+    ):
+        roots.append(len(columns))
+        waiting = [(0, -1, 0)]  # node, place of its parent, and which child it is
+        while waiting:
+            node, parent, side = waiting.pop()
+            while node < n_inner and own_cut[node] == NO_CUT:
+                node = 2 * node + 1
+            here = len(columns)
+            if parent >= 0:
+                left, right = children[parent]
+                children[parent] = (left, here) if side else (here, right)
+            is_leaf = node >= n_inner
+            columns.append(0 if is_leaf else own_feature[node])
+            # Bins are whole numbers: those above the last one on the left go to the right.
+            thresholds.append(0.0 if is_leaf else own_cut[node] + 0.5)
+            values.append(own_value[node - n_inner] if is_leaf else 0.0)
+            children.append((here, here))
+            if not is_leaf:
+                waiting += [(2 * node + 2, here, 1), (2 * node + 1, here, 0)]
+    arrays = TreeArrays(
+        np.array(roots), np.array(columns), np.array(thresholds), np.array(children)
+    )
+    return arrays, np.array(values)
 
 
-def _by_round(array: NDArray[Any]) -> NDArray[Any]:
-    return np.swapaxes(array, 0, 1).ravel()
+def _bounded_sum(steps: Value, low: float, high: float) -> Value:
+    """Return the sums over the last axis, which is kept within bounds after every step."""
+    length = known_length(steps.shape[-1])
+    sums = steps.cumsum()
+    last = sums.columns([length - 1])
+    leaves_bounds = (sums.max() > high) | (sums.min() < low)
+
+    def step(number: Value, total: Value) -> list[Value]:
+        place = total.graph.repeated(np.zeros(total.shape[1:], np.int64), total) + number
+        before = number.equals(0).where(0.0, total)
+        return [(before + steps.take_along(place)).clip(low, high)]
+
+    return steps.graph.loop(length, [last], step, only_if=leaves_bounds)[0]
 
 
 def leaf_numbers(units: FeatureUnits, leaves: Leaves, x: Value) -> Value:
@@ -178,7 +194,8 @@ def beran_graph(
     at_risk = both.cumsum(reverse=True)
     any_event = events > 0.0
     factor = any_event.where(1.0 - events / any_event.where(at_risk, 1.0), 1.0)
-    survival = factor.cumprod()
+    # A product, whose rounding is far below that of the levels.
+    survival = factor.log().cumsum().exp()
     left = survival.columns([n_slots - 1])
     level = 1.0 - left
 

@@ -141,12 +141,6 @@ def _single(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
     return [nodes.add("Cast", nodes.add("Cast", *inputs, to=types.FLOAT), to=types.DOUBLE)]
 
 
-def _exp2(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
-    two = nodes.add("Constant", value_float=2.0)
-    two = nodes.add("Cast", two, to=onnx_package().TensorProto.DOUBLE)
-    return [nodes.add("Pow", two, *inputs)]
-
-
 def _concat(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
     return [nodes.add("Concat", *inputs, axis=node.options["axis"])]
 
@@ -176,6 +170,13 @@ def _repeat(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
     return [nodes.add("Expand", row, shape)]
 
 
+def _matmul_each(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
+    value, matrices = inputs
+    first = nodes.add("Transpose", value, perm=[1, 0, 2])
+    product = nodes.add("MatMul", first, matrices)
+    return [nodes.add("Transpose", product, perm=[1, 0, 2])]
+
+
 def _position(nodes: NodeList, inputs: list[str], node: Node) -> list[str]:
     column = nodes.add("Gather", *inputs, nodes.integers([node.options["column"]]), axis=1)
     levels = node.options["levels"]
@@ -199,7 +200,6 @@ SIMPLE: dict[str, Make] = {
             *("Not", "And", "Or", "Less", "Greater", "Equal", "Where", "MatMul"),
         )
     },
-    "exp2": _exp2,
     "is_nan": _plain("IsNaN"),
     "less_equal": _plain("LessOrEqual"),
     "greater_equal": _plain("GreaterOrEqual"),
@@ -218,6 +218,7 @@ SIMPLE: dict[str, Make] = {
     "reshape": _reshape,
     "repeat": _repeat,
     "position": _position,
+    "matmul_each": _matmul_each,
 }
 """How each operation is written; loops and sums over leaves need more than a node."""
 
@@ -228,6 +229,8 @@ OPSET = 18
 _ML_OPSET, _IR_VERSION = 2, 8
 # Rows that are computed at a time, which bounds the memory; as many as predictions in Python.
 _BLOCK_ROWS = 1_024
+# Codes in the leaves of a usual row that are added at once: memory is so many times that of rows.
+_MOST_CODES = 4_096
 
 
 def write_onnx(path: str | os.PathLike[str], graph: Graph, dtype: str = "float32") -> None:
@@ -344,7 +347,7 @@ class GraphNodes:
             main.add("Slice", flat, main.integers([0]), n_rows, outputs=[name])
 
     def _declare_constants(self) -> None:
-        for number in used_constants(self._graph):
+        for number in used_constants(self._graph, of_trees=False):
             array = self._graph.constants[number]
             kind = {"f": FLOAT, "i": INTEGER, "u": INTEGER, "b": FLAG}[array.dtype.kind]
             stored, wide = narrowed(array), np.dtype(_NUMPY[kind])
@@ -366,6 +369,7 @@ class GraphNodes:
         inputs: Sequence[str],
         outputs: Sequence[str],
         types: Sequence[int] = (),
+        begins: str | None = None,
     ) -> list[str]:
         """Add a loop; the first output of the body is the flag that says whether to go on."""
         onnx = onnx_package()
@@ -385,16 +389,16 @@ class GraphNodes:
             value_info=body.shapes,
         )
         names = [outer.fresh("after") for _ in outputs[1:]]
-        outer.add("Loop", count, self._yes, *initial, outputs=names, body=graph)
+        outer.add("Loop", count, begins or self._yes, *initial, outputs=names, body=graph)
         return names
 
     def _write_block(self, block: Block, nodes: NodeList) -> None:
         for node in block.nodes:
-            inputs = [self._names[value.number] for value in node.inputs]
+            inputs = [self._names.get(value.number, "") for value in node.inputs]
             if node.operation == "loop":
                 made = self._write_loop(node, inputs, nodes)
-            elif node.operation == "cumprod":
-                made = [self._write_cumprod(node, inputs[0], nodes)]
+            elif node.operation == "leaves":
+                made = [self._write_leaves(node, inputs[0], nodes)]
             elif node.operation == "leaf_sums":
                 made = [self._write_leaf_sums(node, inputs, nodes)]
             else:
@@ -406,6 +410,9 @@ class GraphNodes:
 
     def _write_loop(self, node: Node, inputs: list[str], nodes: NodeList) -> list[str]:
         assert node.body is not None
+        begins, kinds = self._yes, [self._types[value.kind] for value in node.outputs]
+        if node.options["may_skip"]:
+            begins = self._any(inputs.pop(), nodes)
         body, number, going = self._body("loop")
         carried = [body.fresh("carried") for _ in inputs]
         for value, name in zip(node.body.inputs, [number, *carried], strict=True):
@@ -414,8 +421,7 @@ class GraphNodes:
         results = [self._names[value.number] for value in node.body.outputs]
         ahead = going
         if node.options["ends"]:
-            flags = body.add("Cast", results.pop(), to=self._types[INTEGER])
-            ahead = body.add("Cast", body.add("ReduceMax", flags, keepdims=0), to=self._types[FLAG])
+            ahead = self._any(results.pop(), body)
         return self._loop(
             nodes,
             nodes.integer(node.options["count"]),
@@ -423,76 +429,108 @@ class GraphNodes:
             body,
             [number, going, *carried],
             [ahead, *results],
-            [self._types[value.kind] for value in node.inputs],
+            kinds,
+            begins,
         )
 
-    def _write_cumprod(self, node: Node, factors: str, nodes: NodeList) -> str:
-        """Multiply one column after the other: rounding is then that of a plain loop."""
-        body, place, going = self._body("columns")
-        product = body.fresh("product")
-        factor = body.add("Gather", factors, place, axis=1)
-        following = body.add("Mul", product, factor)
-        n_rows = nodes.add("Shape", factors, start=0, end=1)
-        ones = nodes.add("ConstantOfShape", n_rows, value=_filled(1.0))
-        _, products = self._loop(
-            nodes,
-            nodes.integer(node.options["length"]),
-            [ones],
-            body,
-            [place, going, product],
-            [going, following, following],
-            [self._types[FLOAT]],
+    def _any(self, flags: str, nodes: NodeList) -> str:
+        """Return whether a flag is set in any place."""
+        numbers = nodes.add("Cast", flags, to=self._types[INTEGER])
+        return nodes.add("Cast", nodes.add("ReduceMax", numbers, keepdims=0), to=self._types[FLAG])
+
+    def _write_leaves(self, node: Node, columns: str, nodes: NodeList) -> str:
+        """Walk by the operator that runtimes have for trees: the sum over one tree is its leaf."""
+        root, feature, threshold, children = (
+            self._graph.constants[value.number] for value in node.inputs[1:]
         )
-        return nodes.add("Transpose", products, perm=[1, 0])
+        place = np.arange(len(feature))
+        tree = np.searchsorted(root, place, side="right") - 1
+        within = place - root[tree]
+        left, right = (children - root[tree][:, None]).T
+        leaf = np.flatnonzero(children[:, 0] == place)
+        is_leaf = children[:, 0] == place
+        types = onnx_package().TensorProto
+        found = nodes.add(
+            "TreeEnsembleRegressor",
+            nodes.add("Cast", columns, to=types.FLOAT),
+            domain="ai.onnx.ml",
+            n_targets=len(root),
+            nodes_treeids=tree.tolist(),
+            nodes_nodeids=within.tolist(),
+            nodes_featureids=np.where(is_leaf, 0, feature).tolist(),
+            nodes_modes=np.where(is_leaf, "LEAF", "BRANCH_LEQ").tolist(),
+            nodes_values=np.where(is_leaf, 0.0, threshold).tolist(),
+            nodes_truenodeids=np.where(is_leaf, 0, left).tolist(),
+            nodes_falsenodeids=np.where(is_leaf, 0, right).tolist(),
+            target_treeids=tree[leaf].tolist(),
+            target_nodeids=within[leaf].tolist(),
+            target_ids=tree[leaf].tolist(),
+            target_weights=within[leaf].astype(np.float64).tolist(),
+        )
+        number = nodes.add("Cast", found, to=types.INT64)
+        return nodes.add("Add", number, nodes.integers(root.tolist()))
 
     def _write_leaf_sums(self, node: Node, inputs: list[str], nodes: NodeList) -> str:
-        """Add the codes in the leaves of one tree after the other.
-
-        The leaves of a block's rows have different numbers of codes: rows are repeated as often as
-        their leaf has codes.
-        """
-        leaf, start, codes, weights, scales = inputs
+        """Add the codes in the leaves, of several trees at a time where these have few."""
+        leaf, start, *_ = inputs
         n_trees, n_codes = int(node.inputs[0].shape[1] or 0), int(node.options["n_codes"])
         n_rows = nodes.add("Shape", leaf, start=0, end=1)
         size = nodes.add("Mul", n_rows, nodes.integers([n_codes]))
         zeros = nodes.add("ConstantOfShape", size, value=_filled(0.0))
-        body, tree, going = self._body("trees")
-        sums = body.fresh("sums")
-        own = body.add("Gather", leaf, tree, axis=1)
-        begin = body.add("Gather", start, own)
-        end = body.add("Gather", start, body.add("Add", own, body.integer(1)))
-        length = body.add("Sub", end, begin)
-        axis = body.integer(0)
-        before = body.add("CumSum", length, axis, exclusive=1)
-        total = body.add("ReduceSum", length, keepdims=1)
-        blank = body.add("ConstantOfShape", total, value=_filled(0))
-        ones = body.add("Add", body.add("Mul", length, body.integer(0)), body.integer(1))
-        marks = body.add("ScatterElements", blank, before, ones)
-        row = body.add("Sub", body.add("CumSum", marks, axis), body.integer(1))
-        steps = body.add("Range", body.integer(0), body.scalar(total), body.integer(1))
-        offset = body.add("Sub", begin, before)
-        place = body.add("Add", body.add("Gather", offset, row), steps)
-        share = body.add("Gather", body.add("Gather", scales, own), row)
+        size_of_leaf = np.diff(self._graph.constants[node.inputs[1].number]).mean()
+        if n_trees * size_of_leaf <= _MOST_CODES:
+            flat = nodes.add("Reshape", leaf, nodes.integers([-1]))
+            sums = self._added_codes(node, [flat, *inputs[1:]], zeros, n_trees, nodes)
+        else:
+            body, tree, going = self._body("trees")
+            before = body.fresh("sums")
+            own = body.add("Gather", leaf, tree, axis=1)
+            summed = self._added_codes(node, [own, *inputs[1:]], before, 1, body)
+            (sums,) = self._loop(
+                nodes,
+                nodes.integer(n_trees),
+                [zeros],
+                body,
+                [tree, going, before],
+                [going, summed],
+                [self._types[FLOAT]],
+            )
+        return nodes.add("Reshape", sums, nodes.integers([-1, n_codes]))
+
+    def _added_codes(
+        self, node: Node, inputs: list[str], sums: str, n_trees: int, nodes: NodeList
+    ) -> str:
+        """Add the codes in leaves, so many for each row one after the other, to flat sums.
+
+        Leaves have different numbers of codes: each is repeated as often as it has codes.
+        """
+        own, start, codes, weights, scales = inputs
+        n_codes = int(node.options["n_codes"])
+        begin = nodes.add("Gather", start, own)
+        end = nodes.add("Gather", start, nodes.add("Add", own, nodes.integer(1)))
+        length = nodes.add("Sub", end, begin)
+        axis = nodes.integer(0)
+        before = nodes.add("CumSum", length, axis, exclusive=1)
+        total = nodes.add("ReduceSum", length, keepdims=1)
+        blank = nodes.add("ConstantOfShape", total, value=_filled(0))
+        ones = nodes.add("Add", nodes.add("Mul", length, nodes.integer(0)), nodes.integer(1))
+        marks = nodes.add("ScatterElements", blank, before, ones)
+        pair = nodes.add("Sub", nodes.add("CumSum", marks, axis), nodes.integer(1))
+        steps = nodes.add("Range", nodes.integer(0), nodes.scalar(total), nodes.integer(1))
+        offset = nodes.add("Sub", begin, before)
+        place = nodes.add("Add", nodes.add("Gather", offset, pair), steps)
+        share = nodes.add("Gather", nodes.add("Gather", scales, own), pair)
         if node.inputs[3].shape[0]:
-            share = body.add("Mul", share, body.add("Gather", weights, place))
-        column = body.add("Gather", codes, place)
-        target = body.add("Add", body.add("Mul", row, body.integer(n_codes)), column)
-        summed = body.add("ScatterElements", sums, target, share, reduction="add")
-        (flat,) = self._loop(
-            nodes,
-            nodes.integer(n_trees),
-            [zeros],
-            body,
-            [tree, going, sums],
-            [going, summed],
-            [self._types[FLOAT]],
-        )
-        return nodes.add("Reshape", flat, nodes.integers([-1, n_codes]))
+            share = nodes.add("Mul", share, nodes.add("Gather", weights, place))
+        column = nodes.add("Gather", codes, place)
+        row = nodes.add("Div", pair, nodes.integer(n_trees))
+        target = nodes.add("Add", nodes.add("Mul", row, nodes.integer(n_codes)), column)
+        return nodes.add("ScatterElements", sums, target, share, reduction="add")
 
 
 # Operations whose lengths are computed, or given by constants outside of a loop.
 _SHAPE_NOT_INFERRED = frozenset(
-    ("cumprod", "highest", "leaf_sums", "loop", "lowest", "repeat", "reshape", "sort", "sum")
+    ("highest", "leaf_sums", "leaves", "loop", "lowest", "repeat", "reshape", "sort", "sum")
 )
 _NUMPY = {FLOAT: np.float64, INTEGER: np.int64, FLAG: np.bool_}
 

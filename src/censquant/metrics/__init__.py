@@ -1,7 +1,8 @@
 """Scores of predicted times and quantiles that take censoring into account.
 
 A new metric is a function in one of the files here and its lines in this one: the import, the name
-in ``__all__``, and a `Metric` where `evaluate` or a scorer should offer it.
+in ``__all__``, and a `Metric` where `evaluate` or a scorer should offer it. ``_counts.py`` says how
+draws are scored without a call for each of them.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """Distance of predicted times from event times that are partly unknown."""
 
-from typing import Literal, get_args
+from dataclasses import replace
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,13 +9,109 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._typing import Floats
 from censquant._validation import check_choice
 from censquant.exceptions import NoEventsError
-from censquant.metrics._reading import censoring_curve, read_times, read_train, warn_truncated
-from censquant.survival import KaplanMeier, Target, kaplan_meier
+from censquant.metrics._counts import Counted, counted_by, mean_of_rows
+from censquant.metrics._reading import read_times, read_training, warn_truncated
+from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
 from censquant.survival._kaplan_meier import inverse_censoring_weights
 
 _Method = Literal["pseudo-observation", "margin", "hinge", "uncensored", "ipcw"]
 
 
+class _Rows(NamedTuple):
+    """What the score rests on: distances, how much each counts, and events that are left out."""
+
+    error: Floats
+    share: Floats
+    left_out: NDArray[np.bool_] | None = None
+
+
+def _rows(
+    method: str, target: Target, times: Floats, weight: Floats, train: Target | None
+) -> _Rows:
+    """Return the distances of some rows, which are the training rows too where none are given."""
+    if method == "hinge":
+        # No error where a censored row was predicted past its time.
+        late = target.time - times
+        error = np.where(target.event, np.abs(late), np.maximum(late, 0.0))
+        return _Rows(error, np.ones(len(target)))
+    own = weight if train is None else None
+    known = target if train is None else train
+    if method in ("margin", "pseudo-observation"):
+        surrogate, share = _surrogates(method, target, _MeanLife(known, own))
+        return _Rows(np.abs(surrogate - times), share)
+    error, share = np.abs(target.time - times), target.event.astype(np.float64)
+    if method == "uncensored":
+        return _Rows(error, share)
+    curve = censoring_kaplan_meier(known.time, known.event, own)
+    share = inverse_censoring_weights(target.time, target.event, curve=curve)
+    # Past the training rows the curve is not known, if any of these is censored.
+    late = target.event & (weight > 0) & (target.time > curve.time[-1])
+    if curve.n_events.any():
+        share[late] = 0.0
+        return _Rows(error, share, late)
+    return _Rows(error, share)
+
+
+def _absolute_error(
+    y: object,
+    predicted: ArrayLike,
+    *,
+    method: _Method = "pseudo-observation",
+    y_train: object = None,
+    sample_weight: ArrayLike | None = None,
+) -> Counted:
+    """Read the arguments of `mean_absolute_error_censored`."""
+    target, times, weight = read_times(y, predicted, sample_weight)
+    check_choice("method", method, get_args(_Method))
+    if method in ("margin", "pseudo-observation") and target.time.min() < 0:
+        raise ValueError(
+            f"y must hold durations, none of them negative, for method={method!r}, got a minimum "
+            f"of {target.time.min():g}."
+        )
+    train = None if y_train is None else read_training(y_train)
+    rows = _rows(method, target, times, weight, train)
+    if rows.left_out is not None and rows.left_out.any():
+        warn_truncated(
+            f"{int(rows.left_out.sum())} of {target.n_events} events, from time "
+            f"{target.time[rows.left_out].min():g} on, are left out of the absolute error: the "
+            "censoring curve of y_train is unknown there."
+        )
+    kept = target.take(weight > 0)
+    no_value = (
+        f"y must hold a row with information on its event time for method={method!r}, got "
+        f"{len(kept)} rows with {kept.n_events} events: use method='hinge'."
+    )
+    fixed = mean_of_rows(rows.error, weight, rows.share)
+    if train is not None or method in ("hinge", "uncensored"):
+        return replace(fixed, no_value=no_value)
+
+    def score(counts: Floats) -> float:
+        drawn = counts > 0
+        own = (weight * counts)[drawn]
+        try:
+            found = _rows(method, target.take(drawn), times[drawn], own, None)
+        except ValueError:  # no event or no weight was drawn, and no curve is known
+            return np.nan
+        total = own @ found.share
+        return float((own * found.share) @ found.error / total) if total > 0 else np.nan
+
+    def scores(counts: Floats) -> Floats:
+        return np.array([score(column) for column in counts.T])
+
+    return Counted(len(target), scores, no_value)
+
+
+def _surrogates(method: str, target: Target, life: "_MeanLife") -> tuple[Floats, Floats]:
+    """Return times that stand for the events, and how much each row counts."""
+    censored = ~target.event
+    ends = target.time[censored]
+    times, share = target.time.copy(), np.ones(len(target))
+    times[censored] = life.margin(ends) if method == "margin" else life.pseudo_observation(ends)
+    share[censored] = 1.0 - life.survival(ends)
+    return times, share
+
+
+@counted_by(_absolute_error)
 def mean_absolute_error_censored(
     y: object,
     predicted: ArrayLike,
@@ -89,61 +186,9 @@ def mean_absolute_error_censored(
     >>> round(mean_absolute_error_censored(y, [1.0, 2.0, 3.0], method="margin"), 6)
     0.142857
     """
-    target, times, weight = read_times(y, predicted, sample_weight)
-    check_choice("method", method, get_args(_Method))
-    if method == "hinge":
-        # No error where a censored row was predicted past its time.
-        late = target.time - times
-        error = np.where(target.event, np.abs(late), np.maximum(late, 0.0))
-        share = np.ones(len(target))
-    elif method in ("uncensored", "ipcw"):
-        error, share = np.abs(target.time - times), target.event.astype(np.float64)
-        if method == "ipcw":
-            curve = censoring_curve(y_train, target, weight)
-            share = inverse_censoring_weights(target.time, target.event, curve=curve)
-            _leave_out_unknown(share, target, curve, weight)
-    else:
-        surrogate, share = _surrogates(method, target, y_train, weight)
-        error = np.abs(surrogate - times)
-    total = weight @ share
-    if not total > 0:
-        counted = target.take(weight > 0)
-        raise ValueError(
-            f"y must hold a row with information on its event time for method={method!r}, got "
-            f"{len(counted)} rows with {counted.n_events} events: use method='hinge'."
-        )
-    return float((weight * share) @ error / total)
-
-
-def _leave_out_unknown(share: Floats, target: Target, curve: KaplanMeier, weight: Floats) -> None:
-    """Set the weight of events past the training rows to 0, if any of these is censored."""
-    late = target.event & (weight > 0) & (target.time > curve.time[-1])
-    if curve.n_events.any() and late.any():
-        share[late] = 0.0
-        warn_truncated(
-            f"{int(late.sum())} of {target.n_events} events, from time "
-            f"{target.time[late].min():g} on, are left out of the absolute error: the censoring "
-            "curve of y_train is unknown there.",
-            stacklevel=4,
-        )
-
-
-def _surrogates(
-    method: str, target: Target, y_train: object, weight: Floats
-) -> tuple[Floats, Floats]:
-    """Return times that stand for the events, and how much each row counts."""
-    if target.time.min() < 0:
-        raise ValueError(
-            f"y must hold durations, none of them negative, for method={method!r}, got a minimum "
-            f"of {target.time.min():g}."
-        )
-    life = _MeanLife(read_train(y_train, target), weight if y_train is None else None)
-    censored = ~target.event
-    ends = target.time[censored]
-    times, share = target.time.copy(), np.ones(len(target))
-    times[censored] = life.margin(ends) if method == "margin" else life.pseudo_observation(ends)
-    share[censored] = 1.0 - life.survival(ends)
-    return times, share
+    return _absolute_error(
+        y, predicted, method=method, y_train=y_train, sample_weight=sample_weight
+    ).score()
 
 
 class _MeanLife:

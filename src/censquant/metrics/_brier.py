@@ -1,9 +1,18 @@
 """Brier scores of predicted survival probabilities."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
+from censquant.metrics._counts import (
+    Censoring,
+    CensoringCurves,
+    Counted,
+    counted_by,
+    mean_of_rows,
+)
 from censquant.metrics._reading import known_censoring, read_survival, warn_truncated
 from censquant.survival import Target
 
@@ -67,12 +76,54 @@ def brier_score(
     >>> brier_score((time, event), [[0.5, 0.0], [0.5, 0.5], [1.0, 0.7]], times=[1.5, 2.5])
     array([0.16666667, 0.06      ])
     """
-    score, known = _scores(y, survival, times, y_train, sample_weight)
+    brier = _Brier(y, survival, times, y_train, sample_weight)
+    known = brier.known()
     if not known.all():
         warn_truncated(_left_out(known, "are left without a Brier score"))
-    return score
+    return brier.scores(np.ones((len(brier.target), 1)))[:, 0]
 
 
+def _integrated(
+    y: object,
+    survival: ArrayLike,
+    times: ArrayLike,
+    *,
+    y_train: object = None,
+    sample_weight: ArrayLike | None = None,
+) -> Counted:
+    """Read the arguments of `integrated_brier_score`."""
+    brier = _Brier(y, survival, times, y_train, sample_weight)
+    known = brier.known()
+    if np.count_nonzero(known) < 2:
+        raise ValueError(
+            "times must hold two times or more at which the censoring curve of y_train is known "
+            f"and positive, got {np.count_nonzero(known)} of {known.size}."
+        )
+    if not known.all():
+        warn_truncated(_left_out(known, "are left out of the integrated Brier score"))
+
+    if not brier.censoring.is_redrawn:
+        # The integral is a mean of the known times, each of which has half the way to both sides.
+        grid = brier.grid[known]
+        shares = np.zeros(known.size)
+        shares[known] = np.diff(np.concatenate((grid[:1], (grid[1:] + grid[:-1]) / 2, grid[-1:])))
+        return mean_of_rows(brier.losses(shares / (grid[-1] - grid[0])), brier.weight)
+
+    def scores(counts: Floats) -> Floats:
+        score = brier.scores(counts)
+        # Times are known up to some time, which may differ between draws.
+        n_known = np.count_nonzero(~np.isnan(score), axis=0)
+        found = np.full(counts.shape[1], np.nan)
+        for size in np.unique(n_known[n_known > 1]):
+            kept, grid = n_known == size, brier.grid[:size]
+            area = np.trapezoid(score[:size, kept], grid, axis=0)
+            found[kept] = area / (grid[-1] - grid[0])
+        return found
+
+    return Counted(len(brier.target), scores)
+
+
+@counted_by(_integrated)
 def integrated_brier_score(
     y: object,
     survival: ArrayLike,
@@ -110,41 +161,67 @@ def integrated_brier_score(
     >>> round(integrated_brier_score((time, event), survival, times=[1.5, 2.5]), 6)
     0.113333
     """
-    score, known = _scores(y, survival, times, y_train, sample_weight)
-    kept = np.asarray(times, dtype=np.float64)[known]
-    if kept.size < 2:
-        raise ValueError(
-            "times must hold two times or more at which the censoring curve of y_train is known "
-            f"and positive, got {kept.size} of {known.size}."
+    return _integrated(y, survival, times, y_train=y_train, sample_weight=sample_weight).score()
+
+
+class _Brier:
+    """Predicted probabilities that score draws of their rows at each time."""
+
+    def __init__(
+        self,
+        y: object,
+        survival: ArrayLike,
+        times: ArrayLike,
+        y_train: object,
+        sample_weight: ArrayLike | None,
+    ) -> None:
+        self.target, self.chance, self.grid, self.weight = read_survival(
+            y, survival, times, sample_weight
         )
-    if not known.all():
-        warn_truncated(_left_out(known, "are left out of the integrated Brier score"))
-    return float(np.trapezoid(score[known], kept) / (kept[-1] - kept[0]))
+        self.censoring = Censoring(y_train, self.target)
 
+    def known(self) -> NDArray[np.bool_]:
+        """Return at which times all rows have a score."""
+        return self.censoring(self.weight[:, None]).known_at(self.grid)[:, 0] > 0
 
-def _scores(
-    y: object,
-    survival: ArrayLike,
-    times: ArrayLike,
-    y_train: object,
-    sample_weight: ArrayLike | None,
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the Brier score at each time, NaN where it is unknown, and where it is known."""
-    target, chance, grid, weight = read_survival(y, survival, times, sample_weight)
-    censoring = known_censoring(y_train, target, weight)
-    at_grid, at_own = censoring(grid), censoring(target.time)
-    known = at_grid > 0
-    # An event by a known time has a known chance itself; the others are never used.
-    inverse = np.divide(1.0, at_own, out=np.zeros_like(at_own), where=at_own > 0)
-    later = np.divide(1.0, at_grid, out=np.zeros_like(at_grid), where=known)
-    total = np.zeros(grid.size)
-    for start in range(0, len(target), _BLOCK_ROWS):
-        rows = slice(start, start + _BLOCK_ROWS)
-        alive, share = target.time[rows, None] > grid, chance[rows]
-        dead = ~alive & target.event[rows, None]
-        total += (weight[rows] * inverse[rows]) @ (share**2 * dead)
-        total += later * (weight[rows] @ ((1.0 - share) ** 2 * alive))
-    return np.where(known, total / weight.sum(), np.nan), known
+    def scores(self, counts: Floats) -> Floats:
+        """Return the score of each time and draw, NaN where it is unknown."""
+        weight = self.weight[:, None] * counts
+        early, late = self._inverse(self.censoring(weight))
+        early, total = weight * early, np.zeros((self.grid.size, counts.shape[1]))
+        for rows, dead, alive in self._squares():
+            total += dead.T @ early[rows] + late * (alive.T @ weight[rows])
+        sums = np.broadcast_to(weight.sum(axis=0), total.shape)
+        score = np.full(total.shape, np.nan)
+        np.divide(total, sums, out=score, where=(late > 0) & (sums > 0))
+        return score
+
+    def losses(self, shares: Floats) -> Floats:
+        """Return what each row adds to the score, as its times have shares of it."""
+        early, late = self._inverse(self.censoring(self.weight[:, None]))
+        parts = [
+            early[rows, 0] * (dead @ shares) + alive @ (shares * late[:, 0])
+            for rows, dead, alive in self._squares()
+        ]
+        return np.concatenate(parts)
+
+    def _inverse(self, curves: CensoringCurves) -> tuple[Floats, Floats]:
+        """Return how much events count at their time and survivors at each time; 0 if unknown."""
+        # An event by a known time has a known chance itself; the others are never used.
+        chances = curves.known_at(self.target.time), curves.known_at(self.grid)
+        early, late = (
+            np.divide(1.0, chance, out=np.zeros_like(chance), where=chance > 0)
+            for chance in chances
+        )
+        return early, late
+
+    def _squares(self) -> Iterator[tuple[slice, Floats, Floats]]:
+        """Yield squared errors of blocks of rows, after their event and while they are alive."""
+        for start in range(0, len(self.target), _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            alive, share = self.target.time[rows, None] > self.grid, self.chance[rows]
+            dead = ~alive & self.target.event[rows, None]
+            yield rows, share**2 * dead, (1.0 - share) ** 2 * alive
 
 
 def _left_out(known: NDArray[np.bool_], fate: str) -> str:

@@ -4,6 +4,7 @@ import math
 import time as clock
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -11,17 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._frames import unmasked
+from censquant._progress import Bar
 from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.metrics._calibration import a_calibration
 from censquant.metrics._concordance import concordance_index
-from censquant.metrics._intervals import BootstrapInterval, bootstrap_interval
+from censquant.metrics._intervals import BootstrapInterval, interval_of, resampled, scored
 from censquant.metrics._pinball import pinball_loss_censored
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Surv, Target, kaplan_meier, read_target
 from censquant.survival._kaplan_meier import default_horizon
 
+_CONFIDENCE = 0.95  # of the intervals
 _FEWEST_ROWS = 5  # of a category with a column of its own
 _NINE_LEVELS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 
@@ -130,6 +133,7 @@ def compare(
     n_resamples: int = 200,
     random_state: int = 0,
     progress: Callable[[str], None] | None = None,
+    verbose: int = 0,
 ) -> Comparison:
     """Compare methods on one's own data: each predicts the rows that it was not fitted to.
 
@@ -155,6 +159,8 @@ def compare(
     random_state : int, default 0
     progress : callable, optional
         Called with the name of a method after each of its fits.
+    verbose : int, default 0
+        Whether to show a progress bar, of the fits.
 
     Returns
     -------
@@ -176,11 +182,20 @@ def compare(
         raise ValueError("methods must name at least one estimator, got none.")
     target, levels = read_target(y), check_quantiles(quantiles)
     folds = _folds(target, groups, check_integer("cv", cv, minimum=2), random_state)
-    found = {
-        name: _predict_folds(name, estimator, X, target, levels, folds, progress)
-        for name, estimator in methods.items()
-    }
-    scores = _scores(found, target, levels, n_resamples, random_state)
+    count = check_integer("n_resamples", n_resamples, minimum=2)
+    with Bar("comparison", len(methods) * cv, unit="fits") if verbose else nullcontext() as bar:
+
+        def advance(name: str) -> None:
+            if bar is not None:
+                bar.advance(1, note=name)
+            if progress is not None:
+                progress(name)
+
+        found = {
+            name: _predict_folds(name, estimator, X, target, levels, folds, advance)
+            for name, estimator in methods.items()
+        }
+    scores = _scores(found, target, levels, count, random_state)
     rows = [
         ComparisonRow(name, held.seconds, held.error, scores.get(name, ()))
         for name, held in found.items()
@@ -203,7 +218,7 @@ def _predict_folds(
     target: Target,
     levels: Floats,
     folds: Folds,
-    progress: Callable[[str], None] | None,
+    progress: Callable[[str], None],
 ) -> _HeldOut:
     """Fit a method to each fold's rows and predict the others."""
     values, started = np.empty((len(target), len(levels))), clock.perf_counter()
@@ -219,8 +234,7 @@ def _predict_folds(
             except Exception as raised:  # whatever another library raises
                 reason = str(raised).strip().partition("\n")[0]
                 error = f"{type(raised).__name__}: {reason}"
-        if progress is not None:
-            progress(name)
+        progress(name)
     return _HeldOut(None if error else values, clock.perf_counter() - started, error)
 
 
@@ -311,27 +325,34 @@ def _scores(
     }
     means = {name: curve.restricted_mean(horizon) for name, curve in curves.items()}
     values = {name: curve.values for name, curve in curves.items()}
-    metrics: list[tuple[str, str, Callable[..., float], Mapping[str, Floats], tuple[Any, ...]]] = [
+    lines: list[tuple[str, str, Callable[..., float], Mapping[str, Floats], tuple[Any, ...]]] = [
         ("pinball_loss_censored", "lower", pinball_loss_censored, values, (levels,)),
         ("concordance_restricted_mean", "higher", concordance_index, means, ()),
     ]
-    reference = next(iter(found))
     table: dict[str, list[ComparisonScore]] = {name: [] for name in curves}
-    for metric, direction, function, predicted, arguments in metrics:
-        options: dict[str, Any] = {"n_resamples": n_resamples, "random_state": seed}
-        if function is pinball_loss_censored:
-            options["y_train"] = y
+    if not curves:
+        return {}
+    reference, names = next(iter(found)), list(curves)
+    metrics = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _, _, function, predicted, arguments in lines:
+            options = {"y_train": y} if function is pinball_loss_censored else {}
+            metrics += [scored(function, y, predicted[name], arguments, options) for name in names]
+        draws = resampled(metrics, len(target), n_resamples, seed)
+    for line, (metric, direction, *_) in enumerate(lines):
+        places = {name: line * len(names) + place for place, name in enumerate(names)}
+
+        def interval(*columns: int) -> BootstrapInterval:
+            own = tuple(metrics[column].value for column in columns)
+            return interval_of(own, draws[:, columns], _CONFIDENCE)
+
         scores = {}
-        for name, own in predicted.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                alone = bootstrap_interval(function, y, own, *arguments, **options)
-                paired = None
-                if name != reference and reference in predicted:
-                    paired = bootstrap_interval(
-                        function, y, own, *arguments, other=predicted[reference], **options
-                    )
-            scores[name] = ComparisonScore.of(metric, direction, alone, paired)
+        for name, place in places.items():
+            paired = None
+            if name != reference and reference in places:
+                paired = interval(place, places[reference])
+            scores[name] = ComparisonScore.of(metric, direction, interval(place), paired)
         for name, score in _correct_by_holm(scores).items():
             table[name].append(score)
     for name in table:

@@ -1,5 +1,6 @@
 """Concordance indices: whether predictions are in the right order."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
+from censquant.metrics._counts import Censoring, Counted, counted_by, ratio
 from censquant.metrics._reading import (
     known_censoring,
     read_quantile_rows,
@@ -18,8 +20,27 @@ from censquant.survival import Target
 
 # Survival probabilities that are held at once, in blocks of pairs: 16 MB.
 _BLOCK_ENTRIES = 1 << 21
+# Draws that a pass over the rows counts side by side: enough for the registers of a processor, few
+# enough for the sums of some thousand rows to stay in its cache.
+_DRAWS_TOGETHER = 32
 
 
+def _harrell(
+    y: object,
+    predicted: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    censoring: Literal["right", "left"] = "right",
+) -> Counted:
+    """Read the arguments of `concordance_index`."""
+    target, times, own = read_times(y, predicted, sample_weight, infinite=True)
+    check_choice("censoring", censoring, ("right", "left"))
+    if censoring == "left":
+        target, times = Target(-target.time, target.event), -times
+    return _share_in_order(target, times, own, lambda weight: weight)
+
+
+@counted_by(_harrell)
 def concordance_index(
     y: object,
     predicted: ArrayLike,
@@ -70,13 +91,42 @@ def concordance_index(
     >>> concordance_index((time, event), [1.0, 0.5, 4.0], censoring="left")
     1.0
     """
-    target, times, weights = read_times(y, predicted, sample_weight, infinite=True)
-    check_choice("censoring", censoring, ("right", "left"))
-    if censoring == "left":
-        target, times = Target(-target.time, target.event), -times
-    return _share_in_order(target, times, weights, weights)
+    return _harrell(y, predicted, sample_weight=sample_weight, censoring=censoring).score()
 
 
+def _uno(
+    y: object,
+    predicted: ArrayLike,
+    *,
+    y_train: object = None,
+    truncation: float | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Counted:
+    """Read the arguments of `concordance_index_ipcw`."""
+    target, times, own = read_times(y, predicted, sample_weight, infinite=True)
+    censoring = Censoring(y_train, target)
+    leads = target.event & (own > 0)
+    if truncation is not None:
+        leads &= target.time < check_number("truncation", truncation)
+    unknown = leads & (censoring(own[:, None]).known_at(target.time)[:, 0] == 0)
+    if unknown.any():
+        warn_truncated(
+            f"{int(unknown.sum())} of {target.n_events} events, from time "
+            f"{target.time[unknown].min():g} on, are left out of the concordance index: the "
+            "censoring curve of y_train is zero or unknown there."
+        )
+
+    def lead(weight: Floats) -> Floats:
+        chance = censoring(weight).known_at(target.time)
+        known = leads[:, None] & (chance > 0)
+        inverse = np.zeros_like(chance)
+        np.divide(1.0, chance, out=inverse, where=known)
+        return weight * inverse**2
+
+    return _share_in_order(target, times, own, lead)
+
+
+@counted_by(_uno)
 def concordance_index_ipcw(
     y: object,
     predicted: ArrayLike,
@@ -135,21 +185,9 @@ def concordance_index_ipcw(
     >>> round(concordance_index_ipcw(y, [2.0, 1.0, 3.0, 4.0]), 4)
     0.8095
     """
-    target, times, weights = read_times(y, predicted, sample_weight, infinite=True)
-    chance = known_censoring(y_train, target, weights)(target.time)
-    leads = target.event & (weights > 0)
-    if truncation is not None:
-        leads &= target.time < check_number("truncation", truncation)
-    unknown = leads & (chance == 0)
-    if unknown.any():
-        warn_truncated(
-            f"{int(unknown.sum())} of {target.n_events} events, from time "
-            f"{target.time[unknown].min():g} on, are left out of the concordance index: the "
-            "censoring curve of y_train is zero or unknown there."
-        )
-    inverse = np.zeros(len(target))
-    np.divide(1.0, chance, out=inverse, where=leads & ~unknown)
-    return _share_in_order(target, times, weights * inverse**2, weights)
+    return _uno(
+        y, predicted, y_train=y_train, truncation=truncation, sample_weight=sample_weight
+    ).score()
 
 
 def concordance_index_ipcw_known(
@@ -232,7 +270,9 @@ def concordance_index_td(
         pair = weights[:last, None] * (np.arange(last)[:, None] < ends)
         in_order += float((weights[block] * (pair * above).sum(axis=0)).sum())
         comparable += float((weights[block] * pair.sum(axis=0)).sum())
-    return _ratio(in_order, comparable, rows)
+    if not comparable > 0:
+        raise ValueError(_no_pair(rows))
+    return min(1.0, float(in_order / comparable))
 
 
 def _censored_at_tie(rows: Target, leads: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -242,30 +282,36 @@ def _censored_at_tie(rows: Target, leads: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.searchsorted(censored, at, side="right") - np.searchsorted(censored, at, side="left")
 
 
-def _share_in_order(target: Target, times: Floats, lead: Floats, weights: Floats) -> float:
-    """Return the weighted share of comparable pairs that are in order; ties count one half."""
+def _share_in_order(
+    target: Target, times: Floats, own: Floats, lead: Callable[[Floats], Floats]
+) -> Counted:
+    """Return the weighted share of comparable pairs that are in order; ties count one half.
+
+    ``lead`` makes the weight of the row with the earlier event of the weights of rows and draws.
+    """
     # numba takes a moment to load, and most of this package does not need it.
     from censquant.metrics._concordance_kernel import pair_weights
 
     distinct, rank = np.unique(times, return_inverse=True)
     order = np.lexsort((target.event, -target.time))
-    concordant, tied, comparable = pair_weights(
-        rank[order],
-        target.time[order],
-        target.event[order],
-        lead[order],
-        weights[order],
-        distinct.size,
+    in_order = order, rank[order], target.time[order], target.event[order]
+    n_tied = distinct.size if distinct.size < times.size else 0
+
+    def scores(counts: Floats) -> Floats:
+        weight = np.ascontiguousarray(own[:, None] * counts)
+        n_together = min(_DRAWS_TOGETHER, counts.shape[1])
+        tree, at_rank = (np.empty((n, n_together)) for n in (distinct.size + 1, n_tied))
+        found = np.empty((2, counts.shape[1]))
+        pair_weights(*in_order, lead(weight), weight, tree, at_rank, found)
+        # Fractional weights can push the ratio of two long sums past 1 in its last bit.
+        return np.asarray(np.minimum(1.0, ratio(*found)))
+
+    return Counted(len(target), scores, _no_pair(target))
+
+
+def _no_pair(target: Target) -> str:
+    """Return the error where no pair is comparable."""
+    return (
+        "y must hold a comparable pair, an event and a row known to outlive it, "
+        f"got none among {len(target)} rows with {target.n_events} events."
     )
-    return _ratio(concordant + tied / 2, comparable, target)
-
-
-def _ratio(in_order: float, comparable: float, target: Target) -> float:
-    """Return the index, or raise where no pair is comparable."""
-    if not comparable > 0:
-        raise ValueError(
-            "y must hold a comparable pair, an event and a row known to outlive it, "
-            f"got none among {len(target)} rows with {target.n_events} events."
-        )
-    # Fractional weights can push the ratio of two long sums past 1 in its last bit.
-    return min(1.0, float(in_order / comparable))

@@ -244,8 +244,7 @@ def _warn_of_late_limits(
         warn_truncated(
             f"{int(late[weight > 0].sum())} of {len(target)} rows have a limit past {end:g}, the "
             "end of what the rows of y_train say about censoring: read the bounds, since the "
-            "estimate rests on no data there.",
-            stacklevel=4,
+            "estimate rests on no data there."
         )
 
 

@@ -25,7 +25,7 @@ from censquant.adapters._predictions import (
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._brier import default_brier_times
 from censquant.metrics._calibration import ROUNDING, a_calibration, pit_curve
-from censquant.metrics._intervals import bootstrap_interval
+from censquant.metrics._intervals import Scored, interval_of, resampled, scored
 from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
 from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
@@ -39,6 +39,7 @@ SMALL_GAP = 0.03
 With very many rows every test of calibration rejects every model, so that the size decides.
 """
 
+_CONFIDENCE = 0.95  # of the intervals
 # The line that the verdict takes the order from.
 _RANKING = "concordance_restricted_mean"
 # Below this many events a test of calibration finds little fault with any model.
@@ -254,12 +255,11 @@ def evaluate(
         "survival": (curve.survival(times), times),
     }
     offered = [m._replace(note=m.note.format(horizon=horizon)) for m in METRICS if m.note]
-    rows = []
-    with Bar("evaluation", len(offered), unit="scores") if verbose else nullcontext() as bar:
-        for metric in offered:
-            rows.append(_score(metric, y, predictions[metric.takes], train, count, seed))
-            if bar is not None:
-                bar.advance(1)
+    table = [_Line.read(metric, y, predictions[metric.takes], train) for metric in offered]
+    with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
+        found = [line.scored for line in table if line.scored is not None]
+        values = iter(resampled(found, len(target), count, seed, bar).T if found else ())
+    rows = [line.row(None if line.scored is None else next(values)) for line in table]
     order = next(row for row in rows if row.metric == _RANKING)
     calibration = a_calibration(y, predicted, grid)
     gap = _largest_gap(target, curve)
@@ -322,27 +322,43 @@ def _default_levels(model: Any, features: Any) -> Any:
     return own[np.linspace(0, len(own) - 1, min(len(own), most)).round().astype(np.intp)]
 
 
-def _score(
-    metric: Metric,
-    y: tuple[Any, Any],
-    predictions: tuple[Any, ...],
-    train: Target,
-    n_resamples: int,
-    seed: int,
-) -> EvaluationRow:
-    """Return one line of the table; where the metric has no value, its note says why."""
-    name = metric.row or metric.function.__name__
-    options: dict[str, Any] = {"n_resamples": n_resamples, "random_state": seed}
-    if "y_train" in inspect.signature(metric.function).parameters:
-        options["y_train"] = (train.time, train.event)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", TruncationWarning)
-            found = bootstrap_interval(metric.function, y, *predictions, **options)
-    except ValueError as error:
-        return EvaluationRow(name, np.nan, np.nan, np.nan, metric.better, str(error))
-    note = "; ".join([metric.note, *(str(entry.message) for entry in caught)])
-    return EvaluationRow(name, found.value, found.lower, found.upper, metric.better, note)
+class _Line(NamedTuple):
+    """A line of the table before its interval; its note says why where it has no score."""
+
+    metric: Metric
+    scored: Scored | None
+    note: str
+
+    @classmethod
+    def read(
+        cls, metric: Metric, y: tuple[Any, Any], predictions: tuple[Any, ...], train: Target
+    ) -> "_Line":
+        """Score all rows by a metric."""
+        options = {}
+        if "y_train" in inspect.signature(metric.function).parameters:
+            options["y_train"] = (train.time, train.event)
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", TruncationWarning)
+                found = scored(metric.function, y, predictions[0], predictions[1:], options)
+        except ValueError as error:
+            return cls(metric, None, str(error))
+        return cls(
+            metric, found, "; ".join([metric.note, *(str(entry.message) for entry in caught)])
+        )
+
+    def row(self, values: Floats | None) -> EvaluationRow:
+        """Return the line with the interval of the scores of draws."""
+        name, note = self.metric.row or self.metric.function.__name__, self.note
+        if self.scored is not None and values is not None:
+            try:
+                found = interval_of((self.scored.value,), values[:, None], _CONFIDENCE)
+            except ValueError as error:
+                note = str(error)
+            else:
+                ends = found.value, found.lower, found.upper
+                return EvaluationRow(name, *ends, self.metric.better, note)
+        return EvaluationRow(name, np.nan, np.nan, np.nan, self.metric.better, note)
 
 
 class Gap(NamedTuple):

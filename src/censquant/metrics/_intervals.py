@@ -2,22 +2,25 @@
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from censquant._progress import Bar
 from censquant._typing import Floats
 from censquant._validation import check_integer, check_n_jobs, check_number, seed_sequence
 from censquant.adapters import predict_quantiles_of, survival_of
 from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.exceptions import TruncationWarning
+from censquant.metrics._counts import counting
 from censquant.survival import read_target
-
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,7 @@ def bootstrap_interval(
     confidence: float = 0.95,
     random_state: Any = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
     **kwargs: Any,
 ) -> BootstrapInterval:
     """Interval of a metric, or of the difference between two models, by resampling rows.
@@ -101,6 +105,10 @@ def bootstrap_interval(
     Rows must be independent; where several belong to one individual the interval is too narrow.
     It is too narrow as well for a few dozen rows, and for metrics that square what they average
     over bins, which resampling inflates.
+
+    The metrics of the table of `evaluate` and `right_censored_log_likelihood` compute the loss of
+    each row once and then weight it by how often each draw holds the row, so that 200 draws cost
+    about as much as one or two calls. Any other metric is called on each draw.
 
     Parameters
     ----------
@@ -129,6 +137,8 @@ def bootstrap_interval(
         Source of the draws; the same number gives the same interval, whatever ``n_jobs``.
     n_jobs : int, optional
         Number of threads, as in scikit-learn; one by default.
+    verbose : int, default=0
+        Whether to show a progress bar.
     **kwargs : object
         Keyword arguments of the metric. ``sample_weight`` is drawn along with its rows; the
         others, such as ``y_train``, are the same for all draws.
@@ -169,62 +179,147 @@ def bootstrap_interval(
     if weight is not None:
         weight = _read_rows("sample_weight", weight, n_rows)
 
-    def scores(rows: Rows | slice) -> tuple[float, ...]:
+    metrics = [scored(metric, y, model, args, kwargs, weight) for model in models]
+    own = tuple(one.value for one in metrics)
+    if np.isnan(_difference(own)):
+        raise ValueError("metric must have a value on the rows as they are, got nan.")
+    with Bar("bootstrap", count, unit="draws") if verbose else nullcontext() as bar:
+        values = resampled(metrics, n_rows, count, random_state, bar, n_jobs=n_jobs)
+    return interval_of(own, values, share)
+
+
+Rows = NDArray[np.intp]
+
+# Numbers of a table of draws that is held at once, and the most draws in it.
+_BLOCK_ENTRIES, _BLOCK_DRAWS = 1 << 18, 256
+# Fewer draws than this are not worth a pass over the rows.
+_FEWEST_DRAWS = 8
+
+
+class Draws:
+    """Rows drawn with replacement, as places ``(n_draws, n_rows)`` or as counts."""
+
+    def __init__(self, n_rows: int, seeds: Sequence[np.random.SeedSequence]) -> None:
+        generators = [np.random.default_rng(seed) for seed in seeds]
+        self.rows: Rows = np.stack([one.integers(n_rows, size=n_rows) for one in generators])
+
+    @cached_property
+    def counts(self) -> Floats:
+        """How often each row was drawn, shape ``(n_rows, n_draws)``."""
+        n_draws, n_rows = self.rows.shape
+        counts = np.empty((n_rows, n_draws))
+        for draw, rows in enumerate(self.rows):
+            counts[:, draw] = np.bincount(rows, minlength=n_rows)
+        return counts
+
+
+class Scored(NamedTuple):
+    """A metric with its arguments: its score of all rows, and what scores draws of them."""
+
+    value: float
+    of_draws: Callable[[Draws], Floats]
+    counts: bool  # whether many draws at once cost less than one after the other
+
+
+def scored(
+    metric: Callable[..., Any],
+    y: Any,
+    predicted: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    weight: NDArray[Any] | None = None,
+) -> Scored:
+    """Score all rows, and return what scores draws: by their counts where the metric knows them."""
+    own = kwargs if weight is None else {**kwargs, "sample_weight": weight}
+    read = counting(metric)
+    if read is not None:
+        counted = read(y, predicted, *args, **own)
+        return Scored(counted.score(), lambda draws: counted.scores(draws.counts), True)
+    target = read_target(y)
+
+    def score(rows: Rows | slice) -> float:
         drawn = kwargs if weight is None else {**kwargs, "sample_weight": weight[rows]}
         part = y[rows] if isinstance(y, np.ndarray) else (target.time[rows], target.event[rows])
-        return tuple(_number(metric(part, model[rows], *args, **drawn)) for model in models)
+        return _number(metric(part, predicted[rows], *args, **drawn))
 
-    def resampled(generator: np.random.Generator) -> float:
+    def resampled_score(rows: Rows) -> float:
         try:
-            return _difference(scores(generator.integers(n_rows, size=n_rows)))
+            return score(rows)
         except (ValueError, ZeroDivisionError):
             # The metric took all rows, so what is wrong can only be this draw.
             return np.nan
 
-    own = scores(slice(None))
-    value = _difference(own)
-    if np.isnan(value):
-        raise ValueError("metric must have a value on the rows as they are, got nan.")
-    seeds = seed_sequence(random_state).spawn(count)
-    generators = [np.random.default_rng(seed) for seed in seeds]
-    values = _in_threads(resampled, generators, n_jobs)
-    defined = values[~np.isnan(values)]
-    if defined.size < max(2, count // 2):
-        raise ValueError(
-            "metric must have a value on most resamples, got none on "
-            f"{count - defined.size} of {count}: y holds too few rows or events."
-        )
-    lower, upper = np.quantile(defined, [(1 - share) / 2, (1 + share) / 2])
-    return BootstrapInterval(
-        value=value,
-        lower=float(lower),
-        upper=float(upper),
-        standard_error=float(defined.std(ddof=1)),
-        confidence=share,
-        n_resamples=defined.size,
-        n_undefined=count - defined.size,
-        scores=own,
-        p_value=None if other is None else _p_value(defined),
-        distribution=defined,
-    )
+    def scores(draws: Draws) -> Floats:
+        return np.array([resampled_score(rows) for rows in draws.rows])
+
+    return Scored(score(slice(None)), scores, False)
 
 
-def _in_threads(
-    task: Callable[[np.random.Generator], float],
-    generators: list[np.random.Generator],
-    n_jobs: int | None,
+def resampled(
+    metrics: Sequence[Scored],
+    n_rows: int,
+    n_resamples: int,
+    random_state: Any,
+    bar: Bar | None = None,
+    *,
+    n_jobs: int | None = None,
 ) -> Floats:
-    """Return the value for each generator; truncation was already reported for all rows."""
+    """Return scores ``(n_draws, n_metrics)`` of the same draws, NaN where there is none.
+
+    Truncation was already reported for all rows.
+    """
     from joblib import Parallel, delayed
 
+    lock = Lock()
+
+    def score(seeds: Sequence[np.random.SeedSequence]) -> Floats:
+        draws = Draws(n_rows, seeds)
+        found = np.stack([metric.of_draws(draws) for metric in metrics], axis=1)
+        if bar is not None:
+            with lock:
+                bar.advance(len(seeds))
+        return found
+
+    size = 1
+    if any(metric.counts for metric in metrics):
+        size = max(_FEWEST_DRAWS, min(_BLOCK_DRAWS, _BLOCK_ENTRIES // n_rows))
+    seeds = seed_sequence(random_state).spawn(n_resamples)
+    blocks = [seeds[start : start + size] for start in range(0, n_resamples, size)]
     # The filters belong to the process: set once around all threads, not inside each of them.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TruncationWarning)
         run = Parallel(n_jobs=n_jobs, require="sharedmem")
-        return np.array(run(delayed(task)(generator) for generator in generators))
+        return np.concatenate(run(delayed(score)(block) for block in blocks))
 
 
-def _difference(scores: tuple[float, ...]) -> float:
+def interval_of(own: tuple[float, ...], values: Floats, confidence: float) -> BootstrapInterval:
+    """Return the interval of one score, or of the first of two less the second.
+
+    ``values`` of shape ``(n_draws, n_scores)`` are the scores of the draws.
+    """
+    differences = _difference(tuple(values.T))
+    defined = differences[~np.isnan(differences)]
+    if defined.size < max(2, len(values) // 2):
+        raise ValueError(
+            "metric must have a value on most resamples, got none on "
+            f"{len(values) - defined.size} of {len(values)}: y holds too few rows or events."
+        )
+    lower, upper = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return BootstrapInterval(
+        value=_difference(own),
+        lower=float(lower),
+        upper=float(upper),
+        standard_error=float(defined.std(ddof=1)),
+        confidence=confidence,
+        n_resamples=defined.size,
+        n_undefined=len(values) - defined.size,
+        scores=own,
+        p_value=None if len(own) == 1 else _p_value(defined),
+        distribution=defined,
+    )
+
+
+def _difference(scores: tuple[Any, ...]) -> Any:
     """Return the score of one model, or the first of two less the second."""
     return scores[0] if len(scores) == 1 else scores[0] - scores[1]
 

@@ -1,28 +1,27 @@
 """Scores of predicted quantiles: check losses, CRPS and likelihood, under censoring."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_integer, check_number
-from censquant.metrics._reading import (
-    censored_at,
-    censoring_curve,
-    followed_until,
-    read_quantile_rows,
-    read_train,
+from censquant.metrics._counts import (
+    Censoring,
+    CensoringCurves,
+    Counted,
+    counted_by,
+    mean_of_rows,
+    ratio,
 )
+from censquant.metrics._reading import censored_at, read_quantile_rows, read_training
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
-from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE
+from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE, SMALLEST_FOLLOWED_SHARE
 
-if TYPE_CHECKING:
-    from censquant._engine.losses._grid import MarginalPinball
-
-# Levels scored at a time, which bounds the memory of the sum over a fine grid.
-_LEVELS_AT_A_TIME = 8
+# Numbers that are held at once, in blocks of rows, while losses are summed over levels.
+_BLOCK_ENTRIES = 1 << 18
 
 # Smallest survival probability, and smallest and largest density over the range of the training
 # times. They bound what one row can cost, and what a needle put on one row can win.
@@ -30,6 +29,65 @@ _FLOOR = 1e-2
 _CEILING = 1e6
 
 
+def _ipcw(
+    y: object,
+    predicted: ArrayLike,
+    taus: ArrayLike,
+    *,
+    y_train: object = None,
+    sample_weight: ArrayLike | None = None,
+    truncation: float | None = None,
+) -> Counted:
+    """Read the arguments of `pinball_loss_ipcw`."""
+    target, rows, levels, own = read_quantile_rows(y, predicted, taus, sample_weight)
+    censoring = Censoring(y_train, target)
+    curves = censoring(own[:, None])
+    given = None
+    if truncation is not None:
+        given = np.inf if truncation == np.inf else check_number("truncation", truncation)
+
+    def ends(curves: CensoringCurves) -> Floats:
+        if given is not None:
+            return np.full(curves.has_censored.size, given)
+        return curves.followed_until(SMALLEST_FOLLOWED_SHARE)
+
+    def losses(curves: CensoringCurves, end: float) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return losses of curves with a common truncation time, and rows without a chance."""
+        cut = np.minimum(target.time, end)
+        known = (target.event | (target.time >= end))[:, None]
+        chance = curves.at(cut, side="left")
+        loss = _check(cut[:, None], np.minimum(rows, end), levels).mean(axis=1)
+        inverse = np.divide(1.0, chance, out=np.zeros_like(chance), where=known & (chance > 0))
+        return inverse * loss[:, None], known & (chance == 0)
+
+    (end,) = ends(curves)
+    loss, is_lost = losses(curves, end)
+    lost = np.flatnonzero(is_lost)
+    if lost.size:
+        raise ValueError(
+            "truncation must be a time until which some training row escapes censoring, "
+            f"got {end:g}, but all are censored before the time of row {lost[0]}."
+        )
+    if not censoring.is_redrawn:
+        return mean_of_rows(loss[:, 0], own)
+
+    def scores(counts: Floats) -> Floats:
+        weight = own[:, None] * counts
+        curves = censoring(weight)
+        cut_at = ends(curves)
+        found = np.empty(counts.shape[1])
+        for end in np.unique(cut_at):
+            drawn = np.flatnonzero(cut_at == end)
+            loss, is_lost = losses(curves.take(drawn), end)
+            part = weight[:, drawn]
+            found[drawn] = ratio((part * loss).sum(axis=0), part.sum(axis=0))
+            found[drawn[(is_lost & (counts[:, drawn] > 0)).any(axis=0)]] = np.nan
+        return found
+
+    return Counted(len(target), scores)
+
+
+@counted_by(_ipcw)
 def pinball_loss_ipcw(
     y: object,
     predicted: ArrayLike,
@@ -85,28 +143,105 @@ def pinball_loss_ipcw(
     >>> pinball_loss_ipcw((time, event), [[2.0], [2.0], [2.0]], taus=[0.5])
     0.5
     """
+    return _ipcw(
+        y, predicted, taus, y_train=y_train, sample_weight=sample_weight, truncation=truncation
+    ).score()
+
+
+class _CensoredLoss:
+    """Loss of `pinball_loss_censored` of rows, a mean over levels, for any censoring curves.
+
+    ``quantiles`` returns those of the levels ``taus`` for a slice of the rows.
+    """
+
+    def __init__(
+        self,
+        y_train: object,
+        target: Target,
+        quantiles: Callable[[slice], Floats],
+        taus: Floats,
+        weight: Floats,
+    ) -> None:
+        if y_train is not None:
+            train = read_training(y_train)
+            if not train.event.all():
+                # Past the last training row the curve is not known, and an event there could only
+                # ever charge quantiles that are too early: it is censored where the curve ends.
+                target = censored_at(target, float(train.time.max()))
+        self._target, self._quantiles, self._taus, self._weight = target, quantiles, taus, weight
+        self._censoring = Censoring(y_train, target)
+
+    def counted(self, factor: float = 1.0) -> Counted:
+        """Return the mean of the losses, times a factor."""
+        own = self._weight
+        if not self._censoring.is_redrawn:
+            return mean_of_rows(factor * self._of(self._censoring(own[:, None]))[:, 0], own)
+
+        def scores(counts: Floats) -> Floats:
+            weight = own[:, None] * counts
+            loss = self._of(self._censoring(weight))
+            return factor * ratio((weight * loss).sum(axis=0), weight.sum(axis=0))
+
+        return Counted(len(own), scores)
+
+    def _of(self, curves: CensoringCurves) -> Floats:
+        """Return the loss of each row for each curve."""
+        step = max(1, _BLOCK_ENTRIES // max(self._taus.size, curves.has_censored.size))
+        steps, areas = curves.steps, curves.areas
+        parts = [
+            self._block(curves.time, steps, areas, slice(start, start + step))
+            for start in range(0, len(self._target), step)
+        ]
+        return np.concatenate(parts)
+
+    def _block(self, knots: Floats, steps: Floats, areas: Floats, rows: slice) -> Floats:
+        """Return the loss of a block of rows.
+
+        The area under a curve up to a quantile is a number of its last knot and another for the
+        way from there, and the sums over levels are products of sparse matrices with these.
+        """
+        from scipy.sparse import csr_array
+
+        time, event = self._target.time[rows], self._target.event[rows]
+        values, taus = self._quantiles(rows), self._taus
+        under = np.maximum(time[:, None] - values, 0.0) @ taus
+        loss = np.repeat(under[:, None], steps.shape[1], axis=1)
+        at = time[event]
+        is_later = values[event] > at[:, None]
+        # From the knot before a time; before the first one, from that, where the curve is 1.
+        origin = np.concatenate((knots[:1], knots))
+
+        def area(times: Floats) -> tuple[NDArray[np.intp], Floats]:
+            place = np.searchsorted(knots, times, side="right")
+            return place, times - origin[place]
+
+        place, rest = area(values[event][is_later])
+        price = np.broadcast_to(1.0 - taus, is_later.shape)[is_later]
+        ends = np.append(0, np.cumsum(np.count_nonzero(is_later, axis=1)))
+        shape = (len(at), len(steps))
+        up_to = csr_array((price, place, ends), shape=shape) @ areas
+        up_to += csr_array((price * rest, place, ends), shape=shape) @ steps
+        place, rest = area(at)
+        up_to -= (is_later @ (1.0 - taus))[:, None] * (areas[place] + rest[:, None] * steps[place])
+        chance = steps[np.searchsorted(knots, at)]
+        loss[event] += np.maximum(up_to, 0.0) / np.maximum(chance, SMALLEST_CENSORING_CHANCE)
+        return loss / taus.size
+
+
+def _censored(
+    y: object,
+    predicted: ArrayLike,
+    taus: ArrayLike,
+    *,
+    y_train: object = None,
+    sample_weight: ArrayLike | None = None,
+) -> Counted:
+    """Read the arguments of `pinball_loss_censored`."""
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight)
-    curve = censoring_curve(y_train, target, weight)
-    if truncation is None:
-        end = followed_until(curve, SMALLEST_FOLLOWED_SHARE) if curve.n_events.any() else np.inf
-    elif truncation == np.inf:
-        end = np.inf
-    else:
-        end = check_number("truncation", truncation)
-    cut = np.minimum(target.time, end)
-    known = target.event | (target.time >= end)
-    chance = curve(cut, side="left")
-    lost = np.flatnonzero(known & (chance == 0))
-    if lost.size:
-        raise ValueError(
-            "truncation must be a time until which some training row escapes censoring, "
-            f"got {end:g}, but all are censored before the time of row {lost[0]}."
-        )
-    inverse = np.divide(1.0, chance, out=np.zeros_like(chance), where=known)
-    loss = _check(cut[:, None], np.minimum(rows, end), levels)
-    return _mean(inverse[:, None] * loss, weight)
+    return _CensoredLoss(y_train, target, lambda part: rows[part], levels, weight).counted()
 
 
+@counted_by(_censored)
 def pinball_loss_censored(
     y: object,
     predicted: ArrayLike,
@@ -153,11 +288,30 @@ def pinball_loss_censored(
     >>> pinball_loss_censored((time, event), [[2.0], [2.0], [2.0]], taus=[0.5])
     0.333...
     """
-    target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight)
-    target, loss = _marginal_loss(y_train, target, weight)
-    return _mean(loss(rows, target.time, target.event, levels), weight)
+    return _censored(y, predicted, taus, y_train=y_train, sample_weight=sample_weight).score()
 
 
+def _crps(
+    y: object,
+    predicted: ArrayLike,
+    taus: ArrayLike,
+    *,
+    y_train: object = None,
+    sample_weight: ArrayLike | None = None,
+    n_levels: int = 100,
+) -> Counted:
+    """Read the arguments of `crps_censored`."""
+    target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
+    count = check_integer("n_levels", n_levels, minimum=1)
+    even = (np.arange(count) + 0.5) / count
+
+    def quantiles(part: slice) -> Floats:
+        return QuantileCurve(rows[part], levels).at(even)
+
+    return _CensoredLoss(y_train, target, quantiles, even, weight).counted(factor=2.0)
+
+
+@counted_by(_crps)
 def crps_censored(
     y: object,
     predicted: ArrayLike,
@@ -198,16 +352,9 @@ def crps_censored(
     >>> crps_censored([3.0], [[2.0, 2.0]], taus=[0.25, 0.75])
     1.0
     """
-    target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
-    count = check_integer("n_levels", n_levels, minimum=1)
-    target, loss = _marginal_loss(y_train, target, weight)
-    curve = QuantileCurve(rows, levels)
-    even = (np.arange(count) + 0.5) / count
-    total = 0.0
-    for start in range(0, count, _LEVELS_AT_A_TIME):
-        part = even[start : start + _LEVELS_AT_A_TIME]
-        total += part.size * _mean(loss(curve.at(part), target.time, target.event, part), weight)
-    return 2 * total / count
+    return _crps(
+        y, predicted, taus, y_train=y_train, sample_weight=sample_weight, n_levels=n_levels
+    ).score()
 
 
 def _check(time: Floats, predicted: Floats, taus: Floats) -> Floats:
@@ -216,29 +363,50 @@ def _check(time: Floats, predicted: Floats, taus: Floats) -> Floats:
     return error * (taus - (error < 0))
 
 
-def _marginal_loss(
-    y_train: object, target: Target, weight: Floats
-) -> "tuple[Target, MarginalPinball]":
-    """Return the rows to score and their loss, with the censoring curve of the training rows.
+def _log_likelihood(
+    y: object,
+    predicted: ArrayLike,
+    taus: ArrayLike,
+    *,
+    y_train: object = None,
+    sample_weight: ArrayLike | None = None,
+    lower: float = -np.inf,
+) -> Counted:
+    """Read the arguments of `right_censored_log_likelihood`."""
+    target, rows, levels, own = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
+    start = lower if lower == -np.inf else check_number("lower", lower)
+    curve = QuantileCurve.from_predictions(rows, levels, start)
+    survival = 1.0 - curve.cdf(target.time)
+    density = _density(curve, target.time, survival)
 
-    Past the last training row the curve is not known, and an event there could only ever charge
-    quantiles that are too early. Such rows are scored as censored where the curve ends.
-    """
-    # The package of losses loads numba, which most metrics do not need.
-    from censquant._engine.losses._grid import MarginalPinball
+    def losses(span: float) -> Floats:
+        # Times that are all equal have no range; any unit does then.
+        unit = span or 1.0
+        likelihood = np.where(
+            target.event,
+            np.clip(density * unit, _FLOOR, _CEILING) / unit,
+            np.maximum(survival, _FLOOR),
+        )
+        return np.asarray(np.log(likelihood))
 
-    train = read_train(y_train, target)
-    if not train.event.all():
-        target = censored_at(target, float(train.time.max()))
-    own = weight if y_train is None else None
-    return target, MarginalPinball.fit(train.time, train.event, own)
+    if y_train is not None:
+        return mean_of_rows(losses(float(np.ptp(read_training(y_train).time))), own)
+
+    def scores(counts: Floats) -> Floats:
+        time, drawn = target.time[:, None], counts > 0
+        last = np.max(np.where(drawn, time, -np.inf), axis=0)
+        spans = last - np.min(np.where(drawn, time, np.inf), axis=0)
+        found = np.full(counts.shape[1], np.nan)
+        for span in np.unique(spans[np.isfinite(spans)]):
+            same = spans == span
+            weight = own[:, None] * counts[:, same]
+            found[same] = ratio(losses(float(span)) @ weight, weight.sum(axis=0))
+        return found
+
+    return Counted(len(target), scores)
 
 
-def _mean(values: Floats, weight: Floats) -> float:
-    """Return the weighted mean over rows of the plain mean over columns."""
-    return float(weight @ values.mean(axis=1) / weight.sum())
-
-
+@counted_by(_log_likelihood)
 def right_censored_log_likelihood(
     y: object,
     predicted: ArrayLike,
@@ -296,18 +464,9 @@ def right_censored_log_likelihood(
     >>> right_censored_log_likelihood(y, [[1.0, 2.0, 3.0]] * 2, taus=[0.25, 0.5, 0.75])
     -1.0397...
     """
-    target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
-    start = lower if lower == -np.inf else check_number("lower", lower)
-    curve = QuantileCurve.from_predictions(rows, levels, start)
-    times = read_train(y_train, target).time
-    # Times that are all equal have no range; any unit does then.
-    unit = float(np.ptp(times)) or 1.0
-    survival = 1.0 - curve.cdf(target.time)
-    density = _density(curve, target.time, survival) * unit
-    likelihood = np.where(
-        target.event, np.clip(density, _FLOOR, _CEILING) / unit, np.maximum(survival, _FLOOR)
-    )
-    return float(weight @ np.log(likelihood) / weight.sum())
+    return _log_likelihood(
+        y, predicted, taus, y_train=y_train, sample_weight=sample_weight, lower=lower
+    ).score()
 
 
 def _density(curve: QuantileCurve, time: Floats, survival: Floats) -> Floats:

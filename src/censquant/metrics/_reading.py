@@ -1,13 +1,13 @@
 """Arguments of the metrics, read and checked in one place, and the curve of the censoring time."""
 
 import re
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
+from censquant._warn import warn_user
 from censquant.exceptions import TruncationWarning
 from censquant.quantiles._grid import check_quantiles, sorted_rows
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier, read_target
@@ -16,8 +16,8 @@ from censquant.survival._columns import as_array, read_numbers, read_weights, re
 # Probabilities that a float32 model rounds may miss their range and their order by this much.
 _ROUNDING = 1e-6
 
-# Products of shares may miss the exact one by this much.
-_PRODUCT_ROUNDING = 1e-12
+PRODUCT_ROUNDING = 1e-12
+"""Products of shares may miss the exact one by this much."""
 
 
 def read_quantile_rows(
@@ -130,7 +130,7 @@ def followed_until(curve: KaplanMeier, share: float) -> float:
 
     A share that is met exactly counts, whichever way its products were rounded.
     """
-    reached = curve(curve.time, side="left") >= share - _PRODUCT_ROUNDING
+    reached = curve(curve.time, side="left") >= share - PRODUCT_ROUNDING
     return float(curve.time[reached][-1])
 
 
@@ -195,9 +195,9 @@ def censored_at(target: Target, end: float) -> Target:
     return Target(np.where(later, end, target.time), target.event & ~later)
 
 
-def warn_truncated(message: str, *, stacklevel: int = 3) -> None:
-    """Warn that times were left out, by default at the line that called the calling function."""
-    warnings.warn(message, TruncationWarning, stacklevel=stacklevel)
+def warn_truncated(message: str) -> None:
+    """Warn that times were left out, at the user's line."""
+    warn_user(message, TruncationWarning)
 
 
 @dataclass(frozen=True)

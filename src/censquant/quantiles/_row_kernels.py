@@ -21,36 +21,6 @@ def sort_rows(values: Any) -> None:
 
 
 @exact
-def _level_at(time: float, row: Any, taus: Any, lower: float, tail_log: float) -> float:
-    """Return the distribution function of a row with two or more levels."""
-    last = len(taus) - 1
-    left, right = 0, last + 1  # the first value above the time is at one of these places
-    while left < right:
-        middle = (left + right) // 2
-        if row[middle] <= time:
-            left = middle + 1
-        else:
-            right = middle
-    level = 0.0
-    if left == 0:
-        width = min((row[1] - row[0]) * (taus[0] / (taus[1] - taus[0])), row[0] - lower)
-        if width > 0.0:
-            level = max(0.0, taus[0] * (1.0 - (row[0] - time) / width))
-    elif left <= last:
-        # The time is strictly below the right value, so the segment has a width.
-        share = (time - row[left - 1]) / (row[left] - row[left - 1])
-        level = taus[left - 1] + (taus[left] - taus[left - 1]) * share
-        level = min(level, taus[left])
-    else:
-        gap = row[last] - row[last - 1]
-        level = 1.0
-        if gap > 0.0:
-            hazard = (time - row[last]) / gap * tail_log
-            level = min(1.0, taus[last] - (1.0 - taus[last]) * np.expm1(-hazard))
-    return level
-
-
-@exact
 def write_levels(
     values: Any, taus: Any, lower: float, tail_log: float, times: Any, levels: Any
 ) -> None:
@@ -58,11 +28,40 @@ def write_levels(
 
     ``tail_log`` is the cumulative hazard over the last segment.
     """
+    # In one function, since a call for each time would count references to its arrays, which costs
+    # five times the search.
     n_rows, n_times = levels.shape
+    last = len(taus) - 1
+    low_ratio = taus[0] / (taus[1] - taus[0])
     for i in range(n_rows):
-        own = i if len(times) > 1 else 0
+        own = times[i if len(times) > 1 else 0]
+        row = values[i]
         for j in range(n_times):
-            levels[i, j] = _level_at(times[own, j], values[i], taus, lower, tail_log)
+            time = own[j]
+            left, right = 0, last + 1  # the first value above the time is at one of these places
+            while left < right:
+                middle = (left + right) // 2
+                if row[middle] <= time:
+                    left = middle + 1
+                else:
+                    right = middle
+            level = 0.0
+            if left == 0:
+                width = min((row[1] - row[0]) * low_ratio, row[0] - lower)
+                if width > 0.0:
+                    level = max(0.0, taus[0] * (1.0 - (row[0] - time) / width))
+            elif left <= last:
+                # The time is strictly below the right value, so the segment has a width.
+                share = (time - row[left - 1]) / (row[left] - row[left - 1])
+                level = taus[left - 1] + (taus[left] - taus[left - 1]) * share
+                level = min(level, taus[left])
+            else:
+                gap = row[last] - row[last - 1]
+                level = 1.0
+                if gap > 0.0:
+                    hazard = (time - row[last]) / gap * tail_log
+                    level = min(1.0, taus[last] - (1.0 - taus[last]) * np.expm1(-hazard))
+            levels[i, j] = level
 
 
 @exact
@@ -81,13 +80,13 @@ def limit_rows(
     ``growth`` is the power of the inverse survival at each level.
     """
     n_rows, n_levels = values.shape
+    times, levels = np.full((1, 1), end), np.zeros((1, 1))
     for i in range(n_rows):
         if not values[i, n_levels - 1] > end:
             continue
-        at_end = 0.0
         if n_levels > 1:
-            at_end = _level_at(end, values[i], taus, lower, tail_log)
-        alive = (1.0 - at_end) ** power
+            write_levels(values[i : i + 1], taus, lower, tail_log, times, levels)
+        alive = (1.0 - levels[0, 0]) ** power
         for j in range(n_levels):
             if values[i, j] > end:
                 # Rounding may put a level behind the end below the level of the end.

@@ -1,7 +1,9 @@
 """The panel in which a reader moves the features of an individual: its controls and its model."""
 
+import base64
 import json
 import math
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -72,6 +74,11 @@ class WhatIf:
     bounds: LiveBounds | None  # what is promised for each; None for a model that is not calibrated
     # Why the bounds of a calibrated model are missing; empty if they are not
     without_bounds: str = ""
+
+    @property
+    def packed_model(self) -> str:
+        """The model as the page holds it: its JSON, compressed, in letters."""
+        return base64.b64encode(zlib.compress(self.model.json.encode(), 9)).decode()
 
     @property
     def described(self) -> str:

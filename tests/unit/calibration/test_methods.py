@@ -9,7 +9,7 @@ from censquant._calibration._methods import METHODS
 from censquant._calibration._rules import (
     CalibrationRows,
     IndexRule,
-    estimated_coverage,
+    estimated_coverages,
     trivial_rule,
 )
 from censquant.quantiles import QuantileCurve
@@ -178,7 +178,7 @@ def test_estimated_coverage_is_that_of_the_truth():
     simulation = Simulation(n=8000, seed=14)
     rows = simulation.rows(shift=0.3)
     bounds = rows.curve.at([0.1, 0.3])
-    estimate, error = estimated_coverage(rows, bounds, "lower")
+    ((estimate, error),) = estimated_coverages(rows, [(bounds, "lower", None)])
     for place in range(2):
         truth = 1 - simulation.miscoverage(bounds[:, place])
         assert abs(estimate[place] - truth) < 3 * error[place] + 0.002
@@ -190,8 +190,10 @@ def test_an_event_at_its_lower_bound_is_covered():
     censoring = CommonCensoring(censoring_kaplan_meier(time, event), 100)
     curve = QuantileCurve(np.tile([10.0, 20.0], (100, 1)), [0.1, 0.2], 0.0)
     rows = CalibrationRows(Target(time, event), curve, censoring, np.ones(100))
-    assert estimated_coverage(rows, np.full((100, 1), 10.0), "lower")[0] == pytest.approx(0.91)
-    assert estimated_coverage(rows, np.full((100, 1), 10.0), "upper")[0] == pytest.approx(0.10)
+    bounds = np.full((100, 1), 10.0)
+    below, above = estimated_coverages(rows, [(bounds, "lower", None), (bounds, "upper", None)])
+    assert below[0] == pytest.approx(0.91)
+    assert above[0] == pytest.approx(0.10)
 
 
 def test_the_trivial_rule_promises_nothing():

@@ -101,6 +101,20 @@ def test_all_scores_are_judged_on_the_same_draws(judged):
     assert (row.lower, row.upper) == (interval.lower, interval.upper)
 
 
+def test_a_model_predicts_its_curves_once(judged, monkeypatch):
+    model, y, X_test, y_test, result = judged
+    calls, curve_of = [], LinearQuantileRegressor._curve_of
+
+    def counted(self, x):
+        calls.append(len(x))
+        return curve_of(self, x)
+
+    monkeypatch.setattr(LinearQuantileRegressor, "_curve_of", counted)
+    again = evaluate(model, y, X_test, y_test, n_resamples=40, random_state=0)
+    assert calls == [len(X_test)]
+    assert str(again) == str(result)
+
+
 def test_the_identified_share_is_the_models_own(judged):
     model, _, X_test, _, result = judged
     level = model.identified_level(X_test)
@@ -140,7 +154,7 @@ def test_verbose_shows_a_bar_on_stderr_alone(capsys):
     evaluate(quantiles, y, None, y, taus=TAUS, n_resamples=2, verbose=1)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert re.search(r"evaluation.*(\d+)/\1 scores", " ".join(captured.err.split()))
+    assert re.search(r"evaluation.*(\d+)/\1 draws", " ".join(captured.err.split()))
 
 
 def test_the_same_seed_gives_the_same_table():

@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -215,6 +216,12 @@ def rows_in(text, X, columns):
     ]
 
 
+def page_model(text):
+    """JSON of the model in a page, which is compressed."""
+    packed = re.search(r'id="page-model"[^>]*>(.*?)</script>', text)[1]
+    return zlib.decompress(base64.b64decode(packed)).decode()
+
+
 def test_a_page_has_no_features_of_individuals_that_were_not_asked_for(clinical, fleet):
     X, _ = new_rows()
     body = re.sub(r'<script id="page-model".*?</script>', "", clinical[1], flags=re.DOTALL)
@@ -293,7 +300,7 @@ def test_a_panel_holds_no_times_of_training_rows(tmp_path, make):
     place, rest = tmp_path / "page.html", slice(N_TRAIN, None)
     write_report(model, X[rest], (time[rest], event[rest]), place, n_resamples=2)
     text = place.read_text(encoding="utf-8")
-    held = floats_of(re.search(r'id="page-model"[^>]*>(.*?)</script>', text)[1])
+    held = floats_of(page_model(text))
     assert not set(held) & set(train)
     assert not set(held.astype(np.float32)) & set(train.astype(np.float32))
     exact = floats_of(model.to_javascript([0.5]).json)
@@ -356,7 +363,7 @@ def test_the_page_holds_the_model_and_controls_for_every_feature(clinical):
     assert controls["site"]["levels"] == ["north", "south", "west", "(another)", ""]
     assert [start["name"] for start in panel["starts"][1:]] == ["row 5", "row 1"]
     assert panel["starts"][1]["values"]["temp"] == X["temp"][5]
-    model = json.loads(re.search(r'id="page-model"[^>]*>(.*?)</script>', text)[1])
+    model = json.loads(page_model(text))
     assert model["facts"]["quantiles"] == list(SHOWN)
 
 
@@ -365,7 +372,7 @@ def test_a_model_that_is_too_large_is_left_out_and_the_page_says_so(tmp_path):
     numbers = X[["temp", "load"]]
     forest = CensoredQuantileForest(n_estimators=100, random_state=0).fit(numbers, y)
     page, few = tmp_path / "page.html", {"n_resamples": 2}
-    written = write_report(forest, numbers, y, page, panel_limit=0.2, **few)
+    written = write_report(forest, numbers, y, page, panel_limit=0.1, **few)
     text = page.read_text(encoding="utf-8")
     assert not written.has_panel
     assert "the page would have" in written.panel_reason

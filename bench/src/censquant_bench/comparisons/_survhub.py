@@ -101,9 +101,9 @@ class SurvHubScores:
     --------
     >>> import pandas as pd
     >>> from censquant_bench.comparisons import SurvHubScores
-    >>> table = pd.DataFrame({"dataset": "burn", "fold": [0, 1], "rsf": [0.6, 0.7]})
+    >>> table = pd.DataFrame({"dataset": "burn", "fold": [0, 1], "rsf": [0.5, 0.75]})
     >>> SurvHubScores(table).means("survhub_burn", "cindex", [0, 1]).to_dict()
-    {'rsf': 0.65}
+    {'rsf': 0.625}
     """
 
     table: DataFrame

@@ -94,7 +94,7 @@ class SurvivalPFNConventions(RunConventions):
 def _dataset(name: str) -> BenchmarkDataset:
     title = f"{name} (SurvivalPFN)"
     draw = SurvivalPFNDraw(name)
-    return BenchmarkDataset(f"{_PREFIX}{name}", title, "field", NINE_LEVELS, draw, most_runs=10)
+    return BenchmarkDataset(f"{_PREFIX}{name}", title, "field", NINE_LEVELS, draw)
 
 
 def _read() -> PublishedMeans | None:

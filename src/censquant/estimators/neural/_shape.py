@@ -31,6 +31,8 @@ from censquant.estimators._base import Answers
 from censquant.estimators.neural._cqrnn import far_times
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._trained_model import TrainedModel, ensemble_distribution
+from censquant.export._graph import Value
+from censquant.export._graphs_networks import shapes_graph
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, read_target
 from censquant.survival._transform import LARGEST_LOG, TimeTransform
@@ -268,9 +270,9 @@ class ShapeReader:
     parameters: Floats
     skips: Floats
     shapes: Floats
-    base: tuple[Floats, float]  # gaps between the quantiles of the standard distribution, middle
+    knots: Floats  # quantiles of the standard distribution
     sizes: NDArray[np.int64]
-    activation: int
+    activation: str
     readout: Floats  # shape (n_knots, n_levels)
     # Largest value, and what leads to times and their logarithms: shape (n_models, 1, 1).
     caps: Floats
@@ -302,9 +304,9 @@ class ShapeReader:
             np.stack([network.parameters for network in dense]).astype(np.float64),
             np.stack([network.network.parameters for network in networks]).astype(np.float64),
             np.stack([network.parameters for network in networks]).astype(np.float64),
-            (np.diff(knots), float(knots[len(knots) // 2])),
+            np.array(knots),
             np.array(dense[0].sizes, dtype=np.int64),
-            ACTIVATIONS[dense[0].activation],
+            dense[0].activation,
             _readout(shape_knots(objectives[0].base, len(knots)), places),
             column([one.cap for one in objectives]),
             column([-one.scale if mirror else one.scale for one in transforms]),
@@ -325,8 +327,9 @@ class ShapeReader:
             self.skips,
             self.shapes,
             self.sizes,
-            self.activation,
-            *self.base,
+            ACTIVATIONS[self.activation],
+            np.diff(self.knots),
+            float(self.knots[len(self.knots) // 2]),
             SMALLEST_GAP,
             PREDICTION_ROWS,
             small_product(),
@@ -347,6 +350,10 @@ class ShapeReader:
             np.maximum(times, self.lower, out=times)
         mean = times[0] if self.n_models == 1 else times.sum(axis=0) / self.n_models
         return -mean if self.transform.mirror else mean, None
+
+    def graph_of(self, x: Value) -> Value:
+        """Return the mean quantiles in a graph."""
+        return shapes_graph(self, x)
 
 
 def _readout(knots: Floats, places: Floats) -> Floats:

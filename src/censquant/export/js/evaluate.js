@@ -140,6 +140,21 @@
     return [out];
   }
 
+  function matmulEach([a, matrices]) {
+    const [k, inner, width] = matrices.shape;
+    const out = array([a.shape[0], k, width]);
+    for (let row = 0; row < a.shape[0] * k; row++) {
+      const own = (row % k) * inner * width;
+      for (let i = 0; i < inner; i++) {
+        const x = a.data[row * inner + i];
+        for (let j = 0; j < width; j++) {
+          out.data[row * width + j] += x * matrices.data[own + i * width + j];
+        }
+      }
+    }
+    return [out];
+  }
+
   function columns([a, index]) {
     const length = a.shape[a.shape.length - 1];
     const width = index.data.length;
@@ -224,6 +239,25 @@
     return [out];
   }
 
+  function leaves([columns, root, feature, threshold, children]) {
+    const [n, width] = columns.shape;
+    const trees = root.data.length;
+    const out = array([n, trees]);
+    for (let row = 0; row < n; row++) {
+      for (let tree = 0; tree < trees; tree++) {
+        let node = root.data[tree];
+        for (let child = node, before = -1; child !== before;) {
+          before = node;
+          const right = columns.data[row * width + feature.data[node]] > threshold.data[node];
+          child = children.data[2 * node + (right ? 1 : 0)];
+          node = child;
+        }
+        out.data[row * trees + tree] = node;
+      }
+    }
+    return [out];
+  }
+
   function leafSums([leaf, start, codes, weights, scales], { n_codes }) {
     const [n, trees] = leaf.shape;
     const out = array([n, n_codes]);
@@ -266,7 +300,6 @@
     not: map((a) => !a),
     neg: map((a) => -a),
     exp: map(Math.exp),
-    exp2: map((a) => 2 ** a),
     log: map(Math.log),
     floor: map(Math.floor),
     abs: map(Math.abs),
@@ -276,6 +309,7 @@
     as_float: ([a]) => [a],
     where,
     matmul,
+    matmul_each: matmulEach,
     columns,
     take_along: takeAlong,
     lookup,
@@ -284,17 +318,21 @@
     highest: reduce(Math.max, -Infinity),
     lowest: reduce(Math.min, Infinity),
     cumsum: cumulate((a, b) => a + b),
-    cumprod: cumulate((a, b) => a * b),
     sort,
     reshape: ([a], { lengths }) => [array([a.shape[0], ...lengths], a.data)],
     repeat,
+    leaves,
     leaf_sums: leafSums,
     position,
   };
 
   function loop(node, inputs, values) {
     let carried = inputs;
-    const { count, ends } = node.options;
+    const { count, ends, may_skip: maySkip } = node.options;
+    if (maySkip) {
+      carried = inputs.slice(0, -1);
+      if (!inputs[inputs.length - 1].data.some(Boolean)) return carried;
+    }
     for (let number = 0; number < count; number++) {
       const own = [array([], Float64Array.of(number)), ...carried];
       node.body.inputs.forEach((id, k) => { values[id] = own[k]; });

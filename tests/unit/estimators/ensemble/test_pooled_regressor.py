@@ -273,6 +273,18 @@ def test_parts_that_held_a_row_out_know_nothing_of_it(candidate, left):
         assert concordance_index(time, seen) > 0.7
 
 
+def test_a_model_of_hazards_in_an_ensemble_does_not_grow_with_the_rows():
+    data = make_norm_linear(3_000, random_state=0)
+    model = pool([("cox", CoxQuantileRegressor())]).fit(data.X, data.y)
+    (member,) = model.estimators_["cox"]
+    alone = CoxQuantileRegressor().fit(data.X, data.y)
+    assert len(member._baseline.time) == 1_001
+    assert len(alone._baseline.time) > 2_000
+    assert len(member.unique_times_) == 100
+    found, expected = (quantiles(each, data.X[:500])[:, :2] for each in (model, alone))
+    np.testing.assert_allclose(found, expected, rtol=2e-3)
+
+
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
 def test_folds_without_an_event_leave_boosters_without_a_round():
     rng = np.random.default_rng(0)
