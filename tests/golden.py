@@ -63,6 +63,7 @@ COMMANDS = [
     "export --help",
     "datasets --help",
     "demo --help",
+    "warm-up --help",
 ]
 WRITTEN = ("p.csv", "pb.csv", "pc.csv", "r1.html", "r2.html")
 

@@ -21,6 +21,14 @@ def say(text: str) -> None:
         sys.stderr.flush()
 
 
+def remark(text: str) -> bool:
+    """Show a remark in the bars that are shown, if any; return whether there are some."""
+    shown = list(_open)
+    for bar in shown:
+        bar.advance(0, note=text)
+    return bool(shown)
+
+
 class Bar:
     """Work done and time left, on stderr.
 

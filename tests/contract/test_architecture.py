@@ -39,7 +39,7 @@ LAYERS = (
     {"_trees", "metrics", "torch"},
     {"export"},
     {"estimators"},
-    {"engine", "dask", "inspection"},
+    {"engine", "dask", "inspection", "_warm_up"},
     {"plotting"},
     {"report"},
     {"cli"},

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from censquant._compile import exact
+from censquant._compile import exact_part
 from censquant._typing import Floats
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LARGEST_EXPONENT = 30.0
 """Above it the exponential of a Gumbel distribution is continued as a line."""
 
 
-@exact
+@exact_part
 def standard_loss(u, event, family, largest):
     """Return minus the log-density at ``u``, or if censored minus the log-survival; its derivative.
 
@@ -52,7 +52,7 @@ def standard_loss(u, event, family, largest):
     return value, derivative
 
 
-@exact
+@exact_part
 def standard_level(u, family):
     """Return the distribution function and the density at ``u``."""
     if family == NORMAL:
@@ -63,19 +63,19 @@ def standard_level(u, family):
     return level, e * math.exp(-e)
 
 
-@exact
+@exact_part
 def normal_cdf(x):
     """Return the standard normal distribution function, accurate in its lower tail."""
     return 0.5 * math.erfc(-x / math.sqrt(2.0))
 
 
-@exact
+@exact_part
 def normal_density(x):
     """Return the standard normal density."""
     return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 
-@exact
+@exact_part
 def _normal_hazard(u):
     """Return ``phi(u) / (1 - Phi(u))`` and ``-log(1 - Phi(u))``, accurate far out in both tails."""
     if u < 6.0:
@@ -92,7 +92,7 @@ def _normal_hazard(u):
     return fraction, 0.5 * u * u + 0.5 * math.log(2.0 * math.pi) + math.log(fraction)
 
 
-@exact
+@exact_part
 def _exponential(u, largest=LARGEST_EXPONENT):
     """Return ``exp(u)`` and its derivative, continued as a line above ``largest``."""
     if u <= largest:
@@ -102,7 +102,7 @@ def _exponential(u, largest=LARGEST_EXPONENT):
     return slope * (1.0 + u - largest), slope
 
 
-@exact
+@exact_part
 def _mirrored_gumbel_survival(u):
     """Return ``-log(1 - exp(-exp(-u)))`` and its derivative, accurate far out in both tails."""
     if u > LARGEST_EXPONENT:

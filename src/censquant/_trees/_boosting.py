@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from censquant._compile import exact
+from censquant._compile import exact, exact_part
 from censquant._engine._families import NORMAL, standard_loss
 from censquant._engine.training._parallel import side_by_side, stop_if_asked
 from censquant._storage._codec import require
@@ -109,7 +109,7 @@ class Work(NamedTuple):
         )
 
 
-@exact
+@exact_part
 def _bounded_hazard(u: float) -> float:
     """Return phi(u) / (1 - Phi(u)), at most the highest; the loss would cost as much again."""
     if u >= _HIGHEST_HAZARD:  # where the hazard is higher still
@@ -118,7 +118,7 @@ def _bounded_hazard(u: float) -> float:
     return min(math.exp(-0.5 * u * u - _HALF_LOG_2_PI) / survival, _HIGHEST_HAZARD)
 
 
-@exact
+@exact_part
 def write_derivatives(rows: Rows, state: Any, chosen: Any, part: int, slopes: Any) -> None:
     """Write first and second derivatives of minus the log-likelihood of chosen rows.
 
@@ -164,7 +164,7 @@ def total_loss(rows: Rows, state: Any, chosen: Any) -> float:
     return total
 
 
-@exact
+@exact_part
 def _fill(codes: Any, rows: Any, begin: int, end: int, slopes: Any, sums: Any) -> None:
     """Write sums of slopes, curvatures and rows in each bin of each feature."""
     n_features = codes.shape[1]
@@ -183,7 +183,7 @@ def _fill(codes: Any, rows: Any, begin: int, end: int, slopes: Any, sums: Any) -
             sums[f, b, _COUNT] += 1.0
 
 
-@exact
+@exact_part
 def _subtract(whole: Any, part: Any, rest: Any) -> None:
     """Write the sums of a node's other child."""
     for f in range(len(whole)):
@@ -192,7 +192,7 @@ def _subtract(whole: Any, part: Any, rest: Any) -> None:
                 rest[f, b, k] = whole[f, b, k] - part[f, b, k]
 
 
-@exact
+@exact_part
 def _best_split(sums: Any, penalty: float, min_leaf: int) -> tuple[int, int]:
     """Return the feature and the last bin on the left of the best split; NO_CUT if there is none.
 
@@ -228,7 +228,7 @@ def _best_split(sums: Any, penalty: float, min_leaf: int) -> tuple[int, int]:
     return feature, cut
 
 
-@exact
+@exact_part
 def _divide(codes: Any, rows: Any, begin: int, end: int, feature: int, cut: int, spare: Any) -> int:
     """Move the rows of the right side behind those of the left, both in order; return the middle.
 
@@ -247,7 +247,7 @@ def _divide(codes: Any, rows: Any, begin: int, end: int, feature: int, cut: int,
     return left
 
 
-@exact
+@exact_part
 def grow_tree(codes: Any, n_rows: int, newton: Newton, part: int, work: Work, tree: Trees) -> None:
     """Grow one tree on the first rows of ``work.order``, which are put into another order.
 
@@ -300,7 +300,7 @@ def grow_tree(codes: Any, n_rows: int, newton: Newton, part: int, work: Work, tr
             n_waiting += 1
 
 
-@exact
+@exact_part
 def add_tree(codes: Any, tree: Trees, out: Any) -> None:
     """Add a tree's value to that of each row."""
     n_inner = len(tree.feature)
@@ -311,7 +311,7 @@ def add_tree(codes: Any, tree: Trees, out: Any) -> None:
         out[row] += tree.value[node - n_inner]
 
 
-@exact
+@exact_part
 def draw_rows(rows: Any, share: float, seed: Any, drawn: Any) -> int:
     """Write each row with a probability, in order; return how many. ``seed`` moves on."""
     state, n_drawn = seed[0], 0
@@ -328,7 +328,7 @@ def draw_rows(rows: Any, share: float, seed: Any, drawn: Any) -> int:
     return n_drawn
 
 
-@exact
+@exact_part
 def _add(codes: Any, tree: Trees, part: int, state: Any) -> None:
     """Add a tree to one part of the state of each row; log-scales stay within bounds."""
     add_tree(codes, tree, state[part])

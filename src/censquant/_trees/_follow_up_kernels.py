@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from censquant._compile import compiled_with, exact
+from censquant._compile import compiled_with, exact, exact_part
 
 N_BINS = 128
 MOST_ROWS_PER_TREE = 20_000
@@ -101,7 +101,7 @@ class GrowWork(NamedTuple):
         )
 
 
-@exact
+@exact_part
 def martingale_residuals(keys: Any, rows: Any, n: int, jump: int, residual: Any) -> None:
     """Write observed minus expected jumps of the first ``n`` of some rows, which are in order."""
     hazard, i = 0.0, 0

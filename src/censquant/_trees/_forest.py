@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import ExtraTreeRegressor
 
-from censquant._compile import exact
+from censquant._compile import exact, exact_part
 from censquant._engine.training._parallel import side_by_side
 from censquant._storage._codec import require
 from censquant._typing import Floats
@@ -400,7 +400,7 @@ def _find_leaves(x: Any, nodes: _Nodes, walking: Any, node: Any, leaf_of: Any) -
             n_walking = n_left
 
 
-@exact
+@exact_part
 def _add_neighbours(leaf_of: Any, row: int, leaves: _LeafRows, sums: Any) -> int:
     """Add the weights of a row's neighbours by code; return the highest slot among them.
 

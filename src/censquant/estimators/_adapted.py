@@ -11,7 +11,8 @@ from censquant._frames import unmasked
 from censquant._rows._features import columns_of_fit, refuse_swapped
 from censquant._typing import Floats
 from censquant.adapters._predictions import adapted_curve, is_supported
-from censquant.estimators._base import BaseQuantileRegressor, Ends
+from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._reading import Ends
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES, even_grid
 from censquant.survival import Surv, read_target

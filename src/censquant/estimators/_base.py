@@ -2,9 +2,9 @@
 
 import os
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,24 +13,22 @@ from sklearn.utils.validation import _num_samples
 
 from censquant._engine.training._parallel import side_by_side
 from censquant._frames import Output, labelled
-from censquant._rows._features import (
-    check_is_fitted,
-    dense,
-    feature_names,
-    note_of_far_features,
-)
+from censquant._rows._features import check_is_fitted, dense, feature_names, note_of_far_features
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators._reading import (
     AT_TIMES,
     BEYOND,
     EXTRAPOLATES,
+    Answers,
     AtTimes,
     Beyond,
     CurveReader,
+    MeanReader,
     functions_of_time,
     identified,
     map_blocks,
+    mean_reader,
     note_of_levels,
     quantiles_with_reach,
     read_elapsed,
@@ -60,31 +58,6 @@ No = Literal[False]
 Curve = TypeVar("Curve", QuantileCurve, GraphCurve, GridCurve)
 CurveGraph = tuple[GraphCurve, Value]
 """Curves, and their reach of shape (n, 1)."""
-Ends = tuple[Floats, Floats] | None
-"""Time and level per row past which a model rests on no data of its own; None if it has a rule."""
-Answers = tuple[Floats, Ends]
-"""Quantiles of rows, and where the data behind them end."""
-
-
-def mean_answers(parts: Sequence[Answers]) -> Answers:
-    """Return the mean of several models' quantiles, and of the ends of those that have one."""
-    if len(parts) == 1:
-        return parts[0]
-    ends = [end for _, end in parts if end is not None]
-    mean = _mean([values for values, _ in parts])
-    if not ends:
-        return mean, None
-    times, levels = zip(*ends, strict=True)
-    return mean, (_mean(times), _mean(levels))
-
-
-def _mean(arrays: Sequence[Floats]) -> Floats:
-    """Return the mean of arrays, added one after the other as numpy's mean does."""
-    total = arrays[0] + arrays[1] if len(arrays) > 1 else arrays[0].copy()
-    for array in arrays[2:]:
-        total += array
-    total /= len(arrays)
-    return total
 
 
 class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
@@ -149,8 +122,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         features = dense(self._read_features(X))
-        (curve,) = side_by_side([lambda stopping: self._curve_of(features)])
-        return curve
+        return side_by_side([lambda stopping: self._curve_of(features)])[0]
 
     def _read_features(self, X: Any) -> Any:
         """Return ``X`` as a checked array or sparse matrix, one row per individual."""
@@ -175,18 +147,9 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         return curve.at(levels), None
 
     @classmethod
-    def _mean_reader(
-        cls, models: Sequence[Self], levels: Floats
-    ) -> Callable[[NDArray[Any]], Answers]:
-        """Return a function that answers as :meth:`_predict_checked`: the mean of fitted models.
-
-        What depends on models and levels alone is computed here, once for all rows.
-        """
-
-        def read(x: NDArray[Any]) -> Answers:
-            return mean_answers([model._predict_checked(x, levels) for model in models])
-
-        return read
+    def _mean_reader(cls, models: Sequence[Any], levels: Floats) -> MeanReader:
+        """Return a function that answers as :meth:`_predict_checked`: the mean of fitted models."""
+        return mean_reader(models, levels)
 
     def _map_curves(self, X: Any, read: CurveReader, notes: list[str]) -> NDArray[Any]:
         """Return ``read(curve, rows)`` for all rows; add to ``notes`` what is odd about ``X``.
@@ -212,9 +175,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _limited(self: Any, curve: Curve) -> Curve:
         """Return curves, of arrays or of a graph, under the law of tails; a pool has its own."""
-        if not self._stands_alone:
-            return curve
-        return curve.limited(TailLimit.of(*self.follow_up_))
+        return curve.limited(TailLimit.of(*self.follow_up_)) if self._stands_alone else curve
 
     # Predictions
 

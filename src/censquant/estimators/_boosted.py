@@ -1,7 +1,7 @@
 """Boosted trees for location and scale, with residuals of any shape."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from censquant._validation import (
     check_number,
     check_share,
 )
-from censquant.estimators._base import Answers, mean_answers
+from censquant.estimators._reading import Answers, MeanReader, mean_answers
 from censquant.estimators._tabular import HeldOut, TabularRegressor, levels_among
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
@@ -305,9 +305,7 @@ class BoostedQuantileRegressor(TabularRegressor):
         return -np.inf if self.time_transform_.mirror else self._lowest_time()
 
     @classmethod
-    def _mean_reader(
-        cls, models: Sequence[Any], levels: Floats
-    ) -> Callable[[NDArray[Any]], Answers]:
+    def _mean_reader(cls, models: Sequence[Any], levels: Floats) -> MeanReader:
         known = [levels_among(levels, model._curve_levels()) for model in models]
         if any(places is None for places in known):
             return super()._mean_reader(models, levels)

@@ -1,6 +1,6 @@
 """What predictions are read off curves, block by block, and what is warned of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event
 from typing import Any, Literal, get_args
 
@@ -37,6 +37,44 @@ _FAR_LEVEL = 0.5  # of the first fitted level
 _BLOCK_ROWS = 1_024
 # Products of so few rows are too small for threads of BLAS, which need not be held back then.
 _FEW_ROWS = 16
+
+
+Ends = tuple[Floats, Floats] | None
+"""Time and level per row past which a model rests on no data of its own; None if it has a rule."""
+Answers = tuple[Floats, Ends]
+"""Quantiles of rows, and where the data behind them end."""
+MeanReader = Callable[[NDArray[Any]], Answers]
+"""Answers about checked rows, by what was computed once of models and levels."""
+
+
+def mean_answers(parts: Sequence[Answers]) -> Answers:
+    """Return the mean of several models' quantiles, and of the ends of those that have one."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = [end for _, end in parts if end is not None]
+    mean = _mean([values for values, _ in parts])
+    if not ends:
+        return mean, None
+    times, levels = zip(*ends, strict=True)
+    return mean, (_mean(times), _mean(levels))
+
+
+def mean_reader(models: Sequence[Any], levels: Floats) -> MeanReader:
+    """Return the reader of the mean of several fitted models."""
+
+    def read(x: NDArray[Any]) -> Answers:
+        return mean_answers([model._predict_checked(x, levels) for model in models])
+
+    return read
+
+
+def _mean(arrays: Sequence[Floats]) -> Floats:
+    """Return the mean of arrays, added one after the other as numpy's mean does."""
+    total: Floats = arrays[0] + arrays[1] if len(arrays) > 1 else arrays[0].copy()
+    for array in arrays[2:]:
+        total += array
+    total /= len(arrays)
+    return total
 
 
 def map_blocks(

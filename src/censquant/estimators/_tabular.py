@@ -21,7 +21,8 @@ from censquant._storage._codec import Reader, Writer
 from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
 from censquant._typing import Floats
 from censquant._validation import check_choice, seed_sequence
-from censquant.estimators._base import BaseQuantileRegressor, Ends
+from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._reading import Answers, Ends
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve
 from censquant.export._graphs_trees import followed_graph, reach_graph
@@ -83,7 +84,7 @@ class TabularRegressor(BaseQuantileRegressor):
         """Return the curves of right-censored times."""
         raise NotImplementedError
 
-    def _quantiles_and_end(self, x: Floats, levels: Floats) -> tuple[Floats, Ends]:
+    def _quantiles_and_end(self, x: Floats, levels: Floats) -> Answers:
         """Return quantiles of right-censored times, and where the data behind them end.
 
         The end is a time and a level per row, past which a model rests on no data of its own; None
@@ -93,7 +94,7 @@ class TabularRegressor(BaseQuantileRegressor):
 
     _ends_with_its_data = True
 
-    def _predict_checked(self, x: NDArray[Any], levels: Floats) -> tuple[Floats, Ends]:
+    def _predict_checked(self, x: NDArray[Any], levels: Floats) -> Answers:
         return self._quantiles_and_end(np.asarray(x, dtype=np.float64), levels)
 
     def _model_graph(self, x: Value) -> GraphCurve:

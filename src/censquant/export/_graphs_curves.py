@@ -69,7 +69,8 @@ class GridCurve:
     def limited(self, tail: TailLimit) -> GridCurve:
         """Return what :meth:`QuantileCurve.limited` does."""
         tail = tail.in_graph(self.values.graph)
-        at_end = self.values.graph.repeated(np.array([0.0]), self.values)
+        between = [int(length or 0) for length in self.values.shape[1:-1]]
+        at_end = self.values.graph.repeated(np.zeros((*between, 1)), self.values)
         if len(self.taus) > 1:
             at_end = self.levels_of(at_end + tail.end)
         return replace(self, values=tail.quantiles_graph(self.values, self.taus, at_end))

@@ -1,9 +1,10 @@
 """Trained networks in a graph: from features to curves.
 
 Activations and heads are the rational forms of the compiled kernels, constants of single precision
-included, so that an exported network says the same to all digits of single precision.
+included, so that an exported network says the same to the last digits.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
     from censquant.estimators.neural._shape import ShapeReader
     from censquant.estimators.neural._trained_model import TrainedModel
 
+_EXPONENTIAL = (
+    1.9875691500e-4,
+    1.3981999507e-3,
+    8.3334519073e-3,
+    4.1665795894e-2,
+    1.6666665459e-1,
+    5.0000001201e-1,
+)
 _NORMAL_TAIL = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)
 
 
@@ -125,11 +134,11 @@ def _polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
 
 
 def _exp_minus(z: Value) -> Value:
-    """Return ``exp(-z)`` of values that are not negative.
-
-    The kernel ``exp_minus`` differs from it by 3e-9, and would be twenty operations here.
-    """
-    return (-z).exp()
+    """Return ``exp(-z)`` of values that are not negative; see the kernel ``exp_minus``."""
+    z = z.minimum(80.0)
+    n = (z * _single(1.4426950408889634) + 0.5).floor()
+    r = n * _single(0.693359375) - z - n * _single(2.12194440e-4)
+    return (_polynomial(r, _EXPONENTIAL) * r * r + r + 1.0) * (n * -math.log(2.0)).exp()
 
 
 def _softplus(x: Value) -> Value:

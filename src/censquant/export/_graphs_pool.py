@@ -82,8 +82,8 @@ def mixture_graph(mixture: "Mixture", answers: Sequence[AnswerGraph], wanted: Fl
     kept = np.flatnonzero(mixture.weights > 0)
     weights = mixture.weights[kept]
     bounds = mixture.bounds
-    limited = [GridCurve(continued[k], LEVELS, bounds.lower).limited(bounds.tail) for k in kept]
-    stacked = graph.concat([curve.values.reshape(1, len(LEVELS)) for curve in limited], axis=-2)
+    own = graph.concat([continued[k].reshape(1, len(LEVELS)) for k in kept], axis=-2)
+    stacked = GridCurve(own, LEVELS, bounds.lower).limited(bounds.tail).values
     if bounds.low > -np.inf:
         stacked = stacked.maximum(bounds.low)
     return _Inversion(graph, stacked, weights, bounds.lower).quantiles(wanted)
@@ -101,19 +101,29 @@ def _continued(mixture: "Mixture", answers: Sequence[AnswerGraph]) -> list[Value
     for part in parts[1:]:
         total = total + part
     reference = GridCurve(total, LEVELS, mixture.bounds.lower)
-    return [
-        value if answer.end is None else _with_tail(value, *answer.end, reference)
-        for value, answer in zip(values, answers, strict=True)
-    ]
+    ending = [place for place, answer in enumerate(answers) if answer.end is not None]
+    tails = _tails([end for answer in answers if (end := answer.end) is not None], reference)
+    for place, (tail, is_beyond) in zip(ending, tails, strict=True):
+        values[place] = is_beyond.where(tail, values[place])
+    return values
 
 
-def _with_tail(values: Value, end_time: Value, end_level: Value, reference: GridCurve) -> Value:
-    """See ``continue_tails``."""
-    end = end_level.minimum(ALMOST_ONE)
-    passed = reference.levels_of(end_time)
-    p = 1.0 - (1.0 - LEVELS) / (1.0 - end) * (1.0 - passed)
-    beyond = _quantile_of(reference, p.clip(0.0, ALMOST_ONE)).maximum(end_time)
-    return (end < LEVELS).where(beyond, values)
+def _tails(ends: Sequence[tuple[Value, Value]], reference: GridCurve) -> list[tuple[Value, Value]]:
+    """Return quantiles past the ends of several candidates, and which levels lie there."""
+    if not ends:
+        return []
+    graph, n, m = reference.values.graph, len(ends), len(LEVELS)
+    times, levels = (graph.concat(list(part)) for part in zip(*ends, strict=True))
+    end = levels.minimum(ALMOST_ONE)
+    alive = 1.0 - reference.levels_of(times)
+    share = (alive / (1.0 - end)).reshape(n, 1)
+    p = (1.0 - share * (1.0 - LEVELS)).clip(0.0, ALMOST_ONE).reshape(n * m)
+    beyond = _quantile_of(reference, p).reshape(n, m).maximum(times.reshape(n, 1)).reshape(n * m)
+    found = []
+    for place in range(n):
+        own = beyond.columns(np.arange(place * m, (place + 1) * m))
+        found.append((own, end.columns([place]) < LEVELS))
+    return found
 
 
 def _quantile_of(curve: GridCurve, p: Value) -> Value:
@@ -155,7 +165,8 @@ class _Inversion:
         owner = graph.lookup(np.repeat(np.arange(n), m), place).reshape(1, n_knots)
         # How many of its quantiles each candidate has passed behind each knot.
         passed = owner.equals(np.arange(n)[:, None]).as_float().cumsum()
-        behind = curve.levels_of(knots.reshape(1, n_knots), passed.as_integer())
+        pieces = _Pieces.of(curve)
+        behind = pieces.at(passed.as_integer()).levels(knots.reshape(1, n_knots))
         behind = self._mean(behind).reshape(n_knots)
         found = count_in_rows(behind, graph.value(wanted), strictly=True)
         start = (self.values.columns([0]) - curve.lower_reach()).min(axis=-2).reshape(1)
@@ -168,9 +179,9 @@ class _Inversion:
         # The same places for every candidate.
         places = before.reshape(1, k) + graph.repeated(np.zeros((n, 1), np.int64), before)
         inner = is_first.reshape(1, k).where(0.0, passed.take_along(places)).as_integer()
-        pieces = _Pieces.of(curve, inner)
-        above = self._mean(pieces.levels(high.reshape(1, k))).reshape(k)
-        root = self._root(pieces, wanted, (low, below - wanted, high, above - wanted))
+        around = pieces.at(inner)
+        above = self._mean(around.levels(high.reshape(1, k))).reshape(k)
+        root = self._root(around, wanted, (low, below - wanted, high, above - wanted))
         value = (above < wanted).where(high, root)
         outside = curve.at(wanted).max(axis=-2).reshape(k)
         return found.equals(n_knots).where(outside, value)
@@ -215,40 +226,51 @@ class _Inversion:
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """The piece of each candidate's distribution function between two knots: (n, candidates, k)."""
+    """Pieces of each candidate's distribution function: those behind 0, 1, ... quantiles, or some.
+
+    All but the last are straight; what the last one, a tail, has left decays from ``rest``. Shapes
+    are (n, candidates, k).
+    """
 
     base: Value
     slope: Value
     anchor: Value
-    is_tail: Value
+    rest: Value
+    is_tail: Value | None = None
 
     @classmethod
-    def of(cls, curve: GridCurve, passed: Value) -> "_Pieces":
-        """Return the pieces behind a number of quantiles."""
-        graph, last = passed.graph, len(LEVELS) - 1
-        right = passed.clip(1, last)
-        left_value, right_value = curve.values.take_along(right - 1), curve.values.take_along(right)
-        gap = right_value - left_value
-        wide = gap > 0.0
-        gap = wide.where(gap, 1.0)
-        below, above = graph.lookup(LEVELS, right - 1), graph.lookup(LEVELS, right)
-        base, slope = wide.where(below, above), wide.where((above - below) / gap, 0.0)
+    def of(cls, curve: GridCurve) -> "_Pieces":
+        """Return all pieces."""
+        graph, values, last = curve.values.graph, curve.values, len(LEVELS) - 1
+        left, first = values.columns(np.arange(last)), values.columns([0])
+        gap = values.columns(np.arange(1, last + 1)) - left
+        wide, final = gap > 0.0, gap.columns([last - 1])
+        slope = wide.where(np.diff(LEVELS) / wide.where(gap, 1.0), 0.0)
         reach = curve.lower_reach()
-        starts = reach > 0.0
-        at_start, at_end = passed.equals(0), passed.equals(last + 1)
-        first_slope = starts.where(LEVELS[0] / starts.where(reach, 1.0), 0.0)
-        base = at_start.where(starts.where(LEVELS[0], 0.0), base)
-        slope = at_start.where(first_slope, slope)
-        rate = np.log((1.0 - LEVELS[-2]) / (1.0 - LEVELS[-1])) / gap
-        base = at_end.where(1.0, base)
-        slope = at_end.where(wide.where(rate, 0.0), slope)
-        anchor = at_start.where(curve.values.columns([0]), left_value)
-        anchor = at_end.where(right_value, anchor)
-        return cls(base, slope, anchor, at_end & wide)
+        starts, decays = reach > 0.0, final > 0.0
+        rise = starts.where(float(LEVELS[0]) / starts.where(reach, 1.0), 0.0)
+        hazard = float(np.log((1.0 - LEVELS[-2]) / (1.0 - LEVELS[-1])))
+        rate = decays.where(hazard / decays.where(final, 1.0), 0.0)
+        rest = decays.where(1.0 - float(LEVELS[-1]), 0.0)
+        lowest = starts.where(float(LEVELS[0]), 0.0)
+        base = wide.where(LEVELS[:-1], LEVELS[1:])
+        return cls(
+            graph.concat([lowest, base, 1.0 - rest]),
+            graph.concat([rise, slope, rate]),
+            graph.concat([first, left, values.columns([last])]),
+            rest,
+        )
+
+    def at(self, passed: Value) -> "_Pieces":
+        """Return the pieces behind some numbers of quantiles."""
+        base, slope, anchor = (
+            part.take_along(passed) for part in (self.base, self.slope, self.anchor)
+        )
+        return _Pieces(base, slope, anchor, self.rest, passed.equals(len(LEVELS)))
 
     def levels(self, times: Value) -> Value:
         """Return the levels of times of shape (n, 1, k)."""
+        assert self.is_tail is not None
         distance = (times - self.anchor) * self.slope
-        line = (self.base + distance).maximum(0.0)
-        tail = 1.0 - (-distance).exp() * (1.0 - LEVELS[-1])
-        return self.is_tail.where(tail, line)
+        tail = 1.0 - (-distance).exp() * self.rest
+        return self.is_tail.where(tail, (self.base + distance).maximum(0.0))

@@ -93,9 +93,9 @@ def boosters_graph(boosters: Boosters, x: Value) -> tuple[Value, Value]:
         zero = graph.repeated(np.zeros(1), x)
         return zero, zero
     # Trees of the locations first, then of the scales, those of a booster one after the other.
+    arrays: tuple[NDArray[Any], ...] = (boosters.feature, boosters.cut, boosters.value)
     feature, cut, value = (
-        np.moveaxis(array, 2, 0).reshape(-1, array.shape[-1])
-        for array in (boosters.feature, boosters.cut, boosters.value)
+        np.moveaxis(array, 2, 0).reshape(-1, array.shape[-1]) for array in arrays
     )
     codes = count_in_table(boosters.edges, x, strictly=True).as_float()
     trees, values = _complete_trees(feature, cut, value)

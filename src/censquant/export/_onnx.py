@@ -472,7 +472,7 @@ class GraphNodes:
 
     def _write_leaf_sums(self, node: Node, inputs: list[str], nodes: NodeList) -> str:
         """Add the codes in the leaves, of several trees at a time where these have few."""
-        leaf, start, *_ = inputs
+        leaf = inputs[0]
         n_trees, n_codes = int(node.inputs[0].shape[1] or 0), int(node.options["n_codes"])
         n_rows = nodes.add("Shape", leaf, start=0, end=1)
         size = nodes.add("Mul", n_rows, nodes.integers([n_codes]))

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from censquant._compile import exact
+from censquant._compile import exact, exact_part
 from censquant._engine._families import NORMAL, normal_cdf, normal_density
 from censquant._engine.losses._likelihoods import LARGEST_LOG, SMALLEST_SCALE, _softplus
 
@@ -27,7 +27,7 @@ _CRPS_NODES, _CRPS_WEIGHTS = np.polynomial.legendre.leggauss(96)
 _OWEN_NODES, _OWEN_WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-@exact
+@exact_part
 def _lognormal_parts(log_time, mu, sigma):
     """Return the integrals of F² before a time and of S² after it, each with two derivatives."""
     a = (log_time - mu) / sigma
@@ -56,7 +56,7 @@ def _lognormal_parts(log_time, mu, sigma):
     )
 
 
-@exact
+@exact_part
 def _weibull_parts(log_time, mu, sigma):
     """Return the same as for the log-normal, by Gauss and Legendre's rule of 96 nodes."""
     a = (log_time - mu) / sigma
@@ -127,7 +127,7 @@ def log_time_crps(output, time, event, weight, family, unit, mirrored, gradient)
     return total
 
 
-@exact
+@exact_part
 def _owens_t_inside(h, a):
     """Return Owen's T for a between 0 and 1, where its integrand is smooth."""
     total = 0.0
@@ -137,7 +137,7 @@ def _owens_t_inside(h, a):
     return 0.5 * a * total / (2.0 * math.pi)
 
 
-@exact
+@exact_part
 def owens_t(h, a):
     r"""Return Owen's T function, :math:`P(X > h, 0 < Y < aX)` of independent standard normals."""
     size, high = abs(a), abs(h)
@@ -150,7 +150,7 @@ def owens_t(h, a):
     return value if a >= 0.0 else -value
 
 
-@exact
+@exact_part
 def both_below(b, sigma):
     r"""Return :math:`\int_{-\infty}^b \Phi(v + \sigma) \varphi(v) \, dv` for positive sigma.
 
@@ -166,7 +166,7 @@ def both_below(b, sigma):
     return value if b > 0.0 else value - 0.5
 
 
-@exact
+@exact_part
 def _side(distance, near, far, share):
     """Return the integral up to a time beyond the location, and derivatives by four arguments.
 
@@ -193,7 +193,7 @@ def _side(distance, near, far, share):
     return value, level * level, by_near, by_far, by_share
 
 
-@exact
+@exact_part
 def _tail(distance, near, share):
     """Return the integral over the tail of a side, and derivatives by three arguments."""
     twice = math.exp(-2.0 * distance / near)

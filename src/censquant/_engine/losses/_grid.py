@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._compile import exact, fast
+from censquant._compile import exact, fast, fast_part
 from censquant.survival import censoring_kaplan_meier
 from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
@@ -75,7 +75,7 @@ def pinball(predicted, time, weight, taus, gradient):
     return total
 
 
-@fast
+@fast_part
 def _sort_into(values, work):
     """Copy ``values`` into ``work`` in increasing order; fast when they nearly are."""
     for k in range(len(values)):
@@ -87,7 +87,7 @@ def _sort_into(values, work):
         work[place] = value
 
 
-@fast
+@fast_part
 def _estimate_level(time, predicted, taus, rule, work):
     """Estimate the level at which ``time`` lies on one row's predicted quantiles."""
     n_levels = len(taus)

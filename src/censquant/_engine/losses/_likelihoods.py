@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from censquant._compile import exact
+from censquant._compile import exact, exact_part
 from censquant._engine._families import LARGEST_EXPONENT, standard_level, standard_loss
 
 SMALLEST_SCALE = 1e-6
@@ -30,7 +30,7 @@ CALIBRATION_SHARPNESS = 1e4
 _LAST_LEVEL = 1.0 - 1e-4
 
 
-@exact
+@exact_part
 def _softplus(raw):
     """Return ``log(1 + exp(raw))`` and its derivative."""
     e = math.exp(-abs(raw))
@@ -196,7 +196,7 @@ def calibration_penalty(levels, event, weight, n_bins, sharpness, slopes):
     return penalty
 
 
-@exact
+@exact_part
 def _membership(level, event, b, n_bins, sharpness):
     """Return how much of a row is in a bin, and the derivative of that by its level."""
     low, high = b / n_bins, (b + 1) / n_bins

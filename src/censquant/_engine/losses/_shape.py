@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from censquant._compile import exact, fast
+from censquant._compile import exact, exact_part, fast_part
 from censquant._engine._families import standard_loss
 from censquant._typing import Floats
 
@@ -17,14 +17,14 @@ _HIGHEST_LEVEL = 0.999  # at which a row is taken to be censored
 _SMALLEST_GAP = 1e-3  # of the base's own: heads give more, but rounding of huge quantiles less
 
 
-@exact
+@exact_part
 def _gap(values, knots, k):
     """Return the distance between neighbouring quantiles, and that of the base."""
     step = knots[k + 1] - knots[k]
     return max(float(values[k + 1]) - float(values[k]), _SMALLEST_GAP * step), step
 
 
-@exact
+@exact_part
 def _row(values, y, event, knots, family):
     """Return one row's loss with what its gradient is made of.
 
@@ -58,7 +58,7 @@ def _row(values, y, event, knots, family):
     return loss, segment, place, by_place, neighbour, share
 
 
-@fast
+@fast_part
 def _check_row(values, y, event, level, terms, scale, gradient):
     """Write the gradient of one row's check losses, and return their sum."""
     # In the type of the arrays: a float64 number would widen the loop.

@@ -2,17 +2,19 @@
 
 Every kernel works on contiguous arrays of one floating type: float32 while training, float64 when
 predicting. A layer's weights ``(n_in, n_out)`` and then its biases ``(n_out,)`` follow each other
-in the flat vector. All of it is in this one file because numba's cache on disk notices a
-change of the file that holds a kernel, not of the files that hold the functions it calls.
+in the flat vector.
 """
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
-from censquant._compile import fast
+from censquant._compile import fast, fast_part
 
-RELU, GELU, SILU, TANH = range(4)
+# Codes of the activations. Those that no default uses have codes of another type: kernels for them
+# are then compiled only where one is used.
+RELU, GELU = 0, 1
+SILU, TANH = 0.0, 1.0
 SOFTPLUS_ONE = 0.5413248546129181  # where the softplus is 1
 
 
@@ -33,7 +35,7 @@ def _compiled_power_of_two(exponent, like):
     ).view(np.float64)
 
 
-@fast
+@fast_part
 def exp_minus(z):
     """``exp(-z)`` for ``z >= 0``, relative error below 2e-7.
 
@@ -52,7 +54,7 @@ def exp_minus(z):
     return (p * r * r + r + np.float32(1)) * _power_of_two(-n, r)
 
 
-@fast
+@fast_part
 def _bias_relu(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -63,7 +65,7 @@ def _bias_relu(z, bias, slope):
                 slope[i, j] = np.float32(1) if positive else np.float32(0)
 
 
-@fast
+@fast_part
 def _bias_gelu(z, bias, slope):
     """``x Phi(x)``; the normal tail is Zelen and Severo's rational form, error below 1e-7."""
     for i in range(z.shape[0]):
@@ -84,7 +86,7 @@ def _bias_gelu(z, bias, slope):
                 slope[i, j] = share + x * density
 
 
-@fast
+@fast_part
 def _bias_silu(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -97,7 +99,7 @@ def _bias_silu(z, bias, slope):
                 slope[i, j] = sigmoid * (np.float32(1) + x * (np.float32(1) - sigmoid))
 
 
-@fast
+@fast_part
 def _bias_tanh(z, bias, slope):
     for i in range(z.shape[0]):
         for j in range(z.shape[1]):
@@ -110,20 +112,46 @@ def _bias_tanh(z, bias, slope):
                 slope[i, j] = np.float32(1) - value * value
 
 
-@fast
 def _activate(z, bias, activation, slope):
     """Turn ``z`` into ``f(z + bias)`` in place; write ``f'`` into ``slope`` unless it is None."""
+    activate = _relu_or_gelu if isinstance(activation, int) else _silu_or_tanh
+    activate(z, bias, activation, slope)
+
+
+@overload(_activate)
+def _compiled_activate(z, bias, activation, slope):
+    if isinstance(activation, types.Integer):
+        return _relu_or_gelu
+    return _silu_or_tanh
+
+
+def _relu_or_gelu(z, bias, activation, slope):
     if activation == RELU:
         _bias_relu(z, bias, slope)
-    elif activation == GELU:
+    else:
         _bias_gelu(z, bias, slope)
-    elif activation == SILU:
+
+
+def _silu_or_tanh(z, bias, activation, slope):
+    if activation == SILU:
         _bias_silu(z, bias, slope)
     else:
         _bias_tanh(z, bias, slope)
 
 
-@fast
+def _layer_of(values, place, n, width):
+    """Return the part of flat work space that belongs to one layer; None of None."""
+    return None if values is None else values[place : place + n * width].reshape(n, width)
+
+
+@overload(_layer_of)
+def _compiled_layer_of(values, place, n, width):
+    if values == types.none:
+        return lambda values, place, n, width: None
+    return lambda values, place, n, width: values[place : place + n * width].reshape(n, width)
+
+
+@fast_part
 def _mix(word):
     """Scramble a 32-bit counter into a random word."""
     word = np.uint32((word ^ (word >> np.uint32(16))) * np.uint32(0x7FEB352D))
@@ -131,7 +159,7 @@ def _mix(word):
     return np.uint32(word ^ (word >> np.uint32(16)))
 
 
-@fast
+@fast_part
 def _drop(h, slope, rate, key):
     """Zero a random share ``rate`` of the hidden values and scale up the rest."""
     threshold = np.uint32(rate * 4294967295.0)
@@ -144,7 +172,7 @@ def _drop(h, slope, rate, key):
             slope[i, j] *= factor
 
 
-@fast
+@fast_part
 def _multiply(a, b, out, small):
     """Write ``a @ b`` into ``out`` by products of at most ``small`` multiplications each.
 
@@ -161,7 +189,7 @@ def _multiply(a, b, out, small):
         np.dot(a[start : start + size], b, out[start : start + size])
 
 
-@fast
+@fast_part
 def _multiply_transposed(a, b, out, work, small):
     """Write ``a.T @ b`` into ``out``, as :func:`_multiply` does; ``work`` has room for ``out``."""
     n = a.shape[0]
@@ -205,15 +233,12 @@ def dense_forward(parameters, sizes, activation, dropout, key, x, hidden, slopes
                 for j in range(n_out):
                     out[i, j] += bias[j]
         else:
-            h = hidden[place : place + n * n_out].reshape(n, n_out)
+            h = _layer_of(hidden, place, n, n_out)
+            slope = _layer_of(slopes, place, n, n_out)
             _multiply(layer_input, weights, h, small)
-            if slopes is None:
-                _activate(h, bias, activation, None)
-            else:
-                slope = slopes[place : place + n * n_out].reshape(n, n_out)
-                _activate(h, bias, activation, slope)
-                if dropout > 0:
-                    _drop(h, slope, dropout, _mix(np.uint32(key + np.uint32(layer))))
+            _activate(h, bias, activation, slope)
+            if slopes is not None and dropout > 0:
+                _drop(h, slope, dropout, _mix(np.uint32(key + np.uint32(layer))))
             place += n * n_out
             layer_input = h
 
@@ -249,8 +274,8 @@ def dense_backward(parameters, sizes, x, hidden, slopes, out_gradient, gradient,
             _multiply_transposed(x, delta, weight_gradient, work, small)
         else:
             place -= n * n_in
-            h = hidden[place : place + n * n_in].reshape(n, n_in)
-            slope = slopes[place : place + n * n_in].reshape(n, n_in)
+            h = _layer_of(hidden, place, n, n_in)
+            slope = _layer_of(slopes, place, n, n_in)
             _multiply_transposed(h, delta, weight_gradient, work, small)
             np.dot(delta, weights.T, h)
             for i in range(n):
@@ -288,7 +313,7 @@ def adam_step(parameters, gradient, mean, square, step, learning_rate, weight_de
         parameters[i] = np.copysign(smallest_weight, p) if shrunk else p
 
 
-@fast
+@fast_part
 def _softplus(x):
     """``log(1 + exp(x))`` in plain arithmetic; error below 3e-7."""
     e = exp_minus(abs(x))
@@ -304,7 +329,7 @@ def _softplus(x):
     return max(x, x * np.float32(0)) + np.float32(2) * s * (p * s2 + np.float32(1))
 
 
-@fast
+@fast_part
 def _sigmoid(x):
     """``1 / (1 + exp(-x))``, the derivative of the softplus."""
     share = np.float32(1) / (np.float32(1) + exp_minus(abs(x)))

@@ -2,16 +2,16 @@
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._compile import exact
+from censquant._compile import exact, exact_part
 from censquant._typing import Floats
-from censquant.estimators._base import Answers
+from censquant.estimators._reading import MeanReader
 from censquant.quantiles._distribution_curve import TailLimit
 from censquant.quantiles._grid import CURVE_QUANTILES
 
@@ -41,8 +41,9 @@ def predict_mean(models: Sequence[Any], x: NDArray[Any]) -> Prediction:
     return Prediction(*_mean_reader(models)(x))
 
 
-def _mean_reader(models: Sequence[Any]) -> Callable[[NDArray[Any]], Answers]:
-    return type(models[0])._mean_reader(models, LEVELS)
+def _mean_reader(models: Sequence[Any]) -> MeanReader:
+    reader: MeanReader = type(models[0])._mean_reader(models, LEVELS)
+    return reader
 
 
 class Members:
@@ -123,13 +124,13 @@ class Mixture:
 # Compiled arithmetic on rows of quantiles
 
 
-@exact
+@exact_part
 def _lower_reach(row: Any, levels: Any, lower: float) -> Any:
     """Return how far below its first quantile a distribution starts."""
     return min((row[1] - row[0]) * levels[0] / (levels[1] - levels[0]), row[0] - lower)
 
 
-@exact
+@exact_part
 def _piece_level(row: Any, levels: Any, lower: float, n_passed: int, t: float) -> Any:
     """Return F(t) where the number of quantiles at or below t is known."""
     n = len(levels)
@@ -150,7 +151,7 @@ def _piece_level(row: Any, levels: Any, lower: float, n_passed: int, t: float) -
     return below + (levels[n_passed] - below) * (t - row[n_passed - 1]) / gap
 
 
-@exact
+@exact_part
 def level_of(row: Any, levels: Any, lower: float, t: float) -> Any:
     """Return F(t) of the distribution that quantiles on a grid imply.
 
@@ -167,7 +168,7 @@ def level_of(row: Any, levels: Any, lower: float, t: float) -> Any:
     return _piece_level(row, levels, lower, low, t)
 
 
-@exact
+@exact_part
 def quantile_of(row: Any, levels: Any, lower: float, p: float) -> Any:
     """Return the quantile at any level of the distribution that quantiles on a grid imply."""
     n = len(levels)
@@ -211,7 +212,7 @@ def survival_on_grid(values: Any, levels: Any, lower: float, grid: Any, out: Any
             out[i, g] = 1.0 - level_of(values[i], levels, lower, grid[g])
 
 
-@exact
+@exact_part
 def _write_pieces(row: Any, levels: Any, lower: float, knots: Any, slopes: Any) -> None:
     """Write where the pieces of a distribution function begin, and how steep each is.
 
@@ -234,7 +235,7 @@ def _write_pieces(row: Any, levels: Any, lower: float, knots: Any, slopes: Any) 
     slopes[n + 1] = rate / gap if gap > 0.0 else np.inf
 
 
-@exact
+@exact_part
 def _mean_at(t: float, upto: float, knots: Any, slopes: Any, heights: Any, weights: Any) -> Any:
     """Return the mean level at a time, where the knots up to a time are passed, and the slope.
 
@@ -268,7 +269,7 @@ def _mean_at(t: float, upto: float, knots: Any, slopes: Any, heights: Any, weigh
     return level, slope, begin, end, is_straight
 
 
-@exact
+@exact_part
 def _advance(
     goal: float,
     guess: float,

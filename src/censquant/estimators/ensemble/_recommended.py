@@ -14,10 +14,10 @@ from censquant._storage._codec import Reader, Writer
 from censquant._typing import Floats
 from censquant._validation import check_flag
 from censquant._warn import warn_user
-from censquant.estimators._base import Ends
 from censquant.estimators._boosted import BoostedQuantileRegressor
 from censquant.estimators._cox import CoxQuantileRegressor
 from censquant.estimators._forest import CensoredQuantileForest
+from censquant.estimators._reading import Ends
 from censquant.estimators.ensemble._candidates import LikelihoodPrior, Prior
 from censquant.estimators.ensemble._pool import Pool, read_plain_features
 from censquant.estimators.ensemble._pooled import checked_estimators

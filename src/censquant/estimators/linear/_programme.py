@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from censquant._compile import compiled
+from censquant._compile import compiled, compiled_part
 from censquant._typing import Floats
 from censquant.estimators.linear._design import independent_columns
 
@@ -108,7 +108,7 @@ class Programme:
         return np.linalg.solve(X[found], y[found]).astype(np.float64)
 
 
-@compiled
+@compiled_part
 def _leaving_row(
     gap: Any, inverse: Any, lower: Any, upper: Any, basis: Any, rounding: float
 ) -> tuple[int, float]:
@@ -124,7 +124,7 @@ def _leaving_row(
     return place, value
 
 
-@compiled
+@compiled_part
 def _entering_row(
     residual: Any, rate: Any, above: Any, width: Any, outside: Any, slope: float, order: Any
 ) -> tuple[int, float]:
@@ -153,7 +153,7 @@ def _entering_row(
     return 0, 0.0
 
 
-@compiled
+@compiled_part
 def _pivot(
     x: Any,
     residual: Any,
@@ -212,7 +212,7 @@ def _pivot(
     return False
 
 
-@compiled
+@compiled_part
 def _exchange(inverse: Any, row: Any, place: int) -> None:
     """Update the inverse of a matrix of which one row is replaced."""
     p = len(row)
@@ -227,7 +227,7 @@ def _exchange(inverse: Any, row: Any, place: int) -> None:
                 inverse[k, m] -= inverse[k, place] * product[m]
 
 
-@compiled
+@compiled_part
 def _gap(x: Any, total: Any, outside: Any, above: Any, lower: Any, upper: Any) -> Any:
     """Return what is left of the total for the rows that the fit passes through."""
     gap = total.copy()
@@ -239,7 +239,7 @@ def _gap(x: Any, total: Any, outside: Any, above: Any, lower: Any, upper: Any) -
     return gap
 
 
-@compiled
+@compiled_part
 def _refined(inverse: Any, matrix: Any, right: Any) -> Any:
     """Solve by an inverse that has lost a little accuracy, with one step of refinement."""
     solution = inverse @ right

@@ -1,6 +1,6 @@
 """ShapeNN: a family of distributions that a network moves, stretches and, where data ask, bends."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from censquant._engine.training._rows import RowSource
 from censquant._rows._features import dense
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number, check_sizes
-from censquant.estimators._base import Answers
+from censquant.estimators._reading import Answers, MeanReader
 from censquant.estimators.neural._cqrnn import far_times
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._trained_model import TrainedModel, ensemble_distribution
@@ -213,9 +213,7 @@ n_features_in_, feature_names_in_
         return np.union1d(self.quantiles_, CURVE_QUANTILES)
 
     @classmethod
-    def _mean_reader(
-        cls, models: Sequence[Any], levels: Floats
-    ) -> Callable[[NDArray[Any]], Answers]:
+    def _mean_reader(cls, models: Sequence[Any], levels: Floats) -> MeanReader:
         members = [member for model in models for member in model.models_]
         if len({str(_likeness(member)) for member in members}) > 1:
             return super()._mean_reader(models, levels)
@@ -283,7 +281,7 @@ class ShapeReader:
 
     @classmethod
     def of(cls, members: Sequence[TrainedModel], n_models: int, levels: Floats) -> "ShapeReader":
-        """Return the reader of the networks of several estimators, one estimator after the other."""
+        """Return the reader of several estimators' networks, one estimator after the other."""
         networks: list[Any] = [member.network for member in members]
         dense: list[DenseNetwork] = [network.network.network for network in networks]
         first, each = members[0], members[:: len(members) // n_models]

@@ -89,6 +89,44 @@ def test_quantiles_of_a_pool_never_cross_and_lie_between_those_of_its_parts(seed
     assert (found <= stacked.max(axis=0) + 1e-12).all()
 
 
+@st.composite
+def awkward_parts(draw):
+    """Quantiles of candidates with ties, jumps, copies of each other and very different scales."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_parts = draw(st.integers(1, 5))
+    steps = rng.exponential(size=(n_parts, 2, len(LEVELS))) * np.diff(LEVELS, prepend=0.0)
+    steps[rng.random(steps.shape) < draw(st.sampled_from([0.0, 0.3, 0.9]))] = 0.0
+    parts = np.cumsum(steps, axis=2) * np.exp(3.0 * rng.normal(size=(n_parts, 1, 1)))
+    if draw(st.booleans()):
+        parts = np.round(parts * 4.0) / 4.0
+    if draw(st.booleans()):
+        parts[-1] = parts[0]
+    # No sum of some weights is a level by chance: the quantile there may be anywhere in a gap.
+    return list(parts), rng.dirichlet(np.ones(n_parts))
+
+
+@given(given_parts=awkward_parts(), wanted=st.sampled_from([LEVELS, LEVELS[3:-2] + 1e-4]))
+@settings(max_examples=150, deadline=None)
+def test_quantiles_of_awkward_pools_are_where_their_mean_level_is_reached(given_parts, wanted):
+    parts, weights = given_parts
+    found = pooled(parts, weights, wanted)
+    assert (np.diff(found, axis=1) >= 0.0).all()
+    last = np.max(parts, axis=(0, 2))
+
+    def mean_level(row, t):
+        levels = [level_of(part[row], LEVELS, 0.0, t) for part in parts]
+        return float(np.dot(weights, levels))
+
+    for row in range(2):
+        highest = mean_level(row, last[row])
+        for level, t in zip(wanted, found[row], strict=True):
+            if level > highest - 1e-9:  # behind all candidates' quantiles
+                continue
+            room = 1e-9 * max(t, 1e-9)
+            assert mean_level(row, t + room) >= level - 1e-12
+            assert mean_level(row, t - room) <= level + 1e-12
+
+
 def test_one_candidate_is_its_own_pool():
     values = increasing_rows(4)
     np.testing.assert_allclose(pooled([values], [1.0], LEVELS), values, rtol=1e-12)

@@ -486,3 +486,22 @@ def test_the_head_of_the_training_knows_the_number_of_rows():
 def test_a_progress_bar_counts_the_epochs_of_the_steps(capsys):
     small(verbose=1, max_steps=5, batch_size=60).fit(X, Y)
     assert "3/3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("censoring", ["right", "left"])
+@families
+def test_networks_read_side_by_side_say_what_each_says_on_average(family, censoring):
+    models = [
+        small(family=family, censoring=censoring, n_members=2, random_state=seed).fit(X, Y)
+        for seed in range(3)
+    ]
+    expected = np.mean([model._predict_checked(X, LEVELS)[0] for model in models], axis=0)
+    found, end = ShapeNN._mean_reader(models, LEVELS)(X)
+    assert end is None
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_networks_of_different_sizes_are_read_one_after_the_other():
+    models = [small().fit(X, Y), small(hidden_layer_sizes=(5,)).fit(X, Y)]
+    expected = np.mean([model._predict_checked(X, LEVELS)[0] for model in models], axis=0)
+    np.testing.assert_array_equal(ShapeNN._mean_reader(models, LEVELS)(X)[0], expected)

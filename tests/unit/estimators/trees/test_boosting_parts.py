@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.stats import norm
 from sklearn.tree import DecisionTreeRegressor
 
@@ -150,17 +151,18 @@ def test_too_few_rows_are_not_split(n):
     np.testing.assert_allclose(found, -n / (n + 1.0))
 
 
-def test_rows_aredraw_rowsn_with_the_asked_probability_in_order():
+def test_rows_are_drawn_with_the_asked_probability_in_order():
+    draw = njit(draw_rows)
     rows, drawn = np.arange(5, 20_005, dtype=np.int32), np.empty(20_001, np.int32)
     seed = np.array([7], np.uint64)
-    first = drawn[: draw_rows(rows, 0.7, seed, drawn)].copy()
-    second = drawn[: draw_rows(rows, 0.7, seed, drawn)].copy()
+    first = drawn[: draw(rows, 0.7, seed, drawn)].copy()
+    second = drawn[: draw(rows, 0.7, seed, drawn)].copy()
     for some in (first, second):
         assert len(some) == pytest.approx(14_000, abs=4 * np.sqrt(20_000 * 0.21))
         assert (np.diff(some) > 0).all()
     both = len(np.intersect1d(first, second))
     assert both == pytest.approx(9_800, abs=5 * np.sqrt(20_000 * 0.25))
-    assert draw_rows(rows, 1.0, seed, drawn) == 20_000
+    assert draw(rows, 1.0, seed, drawn) == 20_000
 
 
 def table(n=3_000, seed=0):
