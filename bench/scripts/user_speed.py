@@ -49,9 +49,11 @@ import numpy as np
 from peer_speed import (
     LEVELS,
     OWN,
+    clock,
     in_a_process,
     method,
     quantiles,
+    seconds,
     versions_of_peers,
 )
 from wave_rows import check_loss, draw, observe, true_quantiles
@@ -96,7 +98,7 @@ LINES = (
     ("#66a61e", "v"),
 )
 N_WARM, N_NEW = 600, 5_000
-GROUPS, GROUP_SECONDS = 5, 0.05
+GROUPS, GROUP_SECONDS, SLOW_SECONDS = 5, 0.05, 1.0
 COMPARED = (5_000, 50_000)  # sizes of the comparison on the page
 
 Result = dict[str, Any]
@@ -115,20 +117,7 @@ def begin(name: str, limit: float) -> None:
 
 def report(**values: float) -> None:
     """Hand numbers to the process that asked for them."""
-    print(json.dumps(values), flush=True)
-
-
-def clock() -> float:
-    """Return the processor's seconds so far; `time.process_time` ticks slowly under a limit."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def seconds(run: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a call returns, and the processor's seconds that it took."""
-    start = clock()
-    result = run()
-    return result, clock() - start
+    print(json.dumps({key: float(f"{value:.6g}") for key, value in values.items()}), flush=True)
 
 
 def resident(field: str) -> int:
@@ -149,8 +138,11 @@ def with_peak(run: Callable[[], Any]) -> tuple[Any, float, int]:
 
 
 def repeated(run: Callable[[], Any]) -> float:
-    """Return the median over groups of the mean seconds of a call."""
-    count, taken = 1, 0.0
+    """Return the median over groups of the mean seconds of a call; one slow call is enough."""
+    run()
+    count, taken = 1, seconds(run)[1]
+    if taken > SLOW_SECONDS:
+        return taken
     while taken < GROUP_SECONDS:
         count *= 2
         taken = seconds(lambda n=count: [run() for _ in range(n)])[1]
@@ -201,7 +193,7 @@ def measure_size(name: str, n_rows: int, limit: float) -> None:
     rng = np.random.default_rng(1)
     new, event_time = draw(N_NEW, rng)
     censored = observe(event_time, rng)
-    begin("start", limit)  # imports, and loads or compiles kernels
+    begin("fit", limit)  # of few rows first: imports, and loads or compiles kernels
     x, times = draw(N_WARM, rng)
     y = observe(times, rng)
     model = fit(x, y)
@@ -230,7 +222,7 @@ def measure_size(name: str, n_rows: int, limit: float) -> None:
 def outcome(lines: Iterable[Result], why: str) -> Result:
     """Return numbers by measure, and under `why` the measure that failed with the cause."""
     found: Result = {}
-    last = "start"
+    last = "fit"
     for line in lines:
         if "stage" in line:
             last = line["stage"]
@@ -257,11 +249,11 @@ def run_cell(python: str, name: str, case: str, limit: float) -> Result:
 def is_done(cells: Cells, name: str, case: str, rounds: int) -> bool:
     """Whether a case has so many rounds, or needs none because a smaller fit failed."""
     done = cells.get(name, {})
-    smaller = [
-        each for n, each in done.items() if n.isdigit() and case.isdigit() and int(n) < int(case)
-    ]
-    gave_up = any("fit" in found.get("why", {}) for each in smaller for found in each)
-    return gave_up or len(done.get(case, ())) >= rounds
+    if case.isdigit():
+        smaller = (each for n in done if n.isdigit() and int(n) < int(case) for each in done[n])
+        if any("fit" in each.get("why", {}) for each in smaller):
+            return True
+    return len(done.get(case, ())) >= rounds
 
 
 def kept(path: Path, made_with: str) -> Result:
@@ -337,7 +329,7 @@ def by_method(cells: Cells, case: str, keys: list[str], *, ratios: bool = False)
 
 def by_rows(cells: Cells, name: str, keys: list[str]) -> str:
     """Return the table of one method by the number of rows."""
-    found = {n: middle(cells[name][str(n)]) for n in sizes_in(cells) if str(n) in cells[name]}
+    found = {n: middle(cells[name][str(n)]) for n in sizes_in({name: cells[name]})}
     rows = [[f"{n:,}", *(cell(each, key) for key in keys)] for n, each in found.items()]
     return markdown(["rows", *(COLUMNS[key][0] for key in keys)], rows)
 
@@ -433,7 +425,7 @@ def compare(own: Cells, other: Cells) -> str:
     rows = []
     for name, cases in own.items():
         for case in cases:
-            now, before = middle(cases[case]), middle(other[name][case])
+            now, before = middle(cases[case]), middle(other.get(name, {}).get(case, []))
             where = f"{int(case):,} rows" if case.isdigit() else f"{case} start"
             for key, (title, _) in COLUMNS.items():
                 cells = [cell(before, key), cell(now, key), cell(now, key, before)]
@@ -500,8 +492,10 @@ def main() -> None:
         print(compare(own, other))
         return
     path = options.out / "user_speed.json"
-    found = kept(path, made_with())
-    if not options.pages:
+    if options.pages:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    else:
+        found = kept(path, made_with())
 
         def store() -> None:
             found["date"], found["limit"] = date.today().isoformat(), options.limit
