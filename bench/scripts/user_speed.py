@@ -139,15 +139,15 @@ def with_peak(run: Callable[[], Any]) -> tuple[Any, float, int]:
 
 def repeated(run: Callable[[], Any]) -> float:
     """Return the median over groups of the mean seconds of a call; one slow call is enough."""
+
+    def mean(count: int) -> float:
+        return seconds(lambda: [run() for _ in range(count)])[1] / count
+
     run()
-    count, taken = 1, seconds(run)[1]
-    if taken > SLOW_SECONDS:
-        return taken
-    while taken < GROUP_SECONDS:
+    count = 1
+    while (each := mean(count)) * count < GROUP_SECONDS:
         count *= 2
-        taken = seconds(lambda n=count: [run() for _ in range(n)])[1]
-    each = [seconds(lambda: [run() for _ in range(count)])[1] / count for _ in range(GROUPS)]
-    return statistics.median(each)
+    return each if each > SLOW_SECONDS else statistics.median(mean(count) for _ in range(GROUPS))
 
 
 def asked(name: str, model: Any, rows: Any) -> Callable[[], Any]:
