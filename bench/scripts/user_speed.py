@@ -310,8 +310,10 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def title_of(name: str) -> str:
-    """Return the name of a method in tables."""
-    return f"`{OWN[name]}`" if name in OWN else name
+    """Return the name of a method in tables and in the picture."""
+    from censquant_bench.peers import PEER_TITLES  # which not every installation has
+
+    return OWN.get(name) or PEER_TITLES.get(name, "Boosted AFT, defaults (XGBoost)")
 
 
 def sizes_in(cells: Cells) -> list[int]:
@@ -350,29 +352,39 @@ def first_use(cells: Cells) -> str:
 def draw_picture(cells: Cells, path: Path) -> None:
     """Draw every measure by the number of rows, a line per method."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
+    sizes = sizes_in(cells)
     figure = Figure(figsize=(11, 5.8), layout="constrained")
     axes = figure.subplots(2, 4).flat
     for ax, key in zip(axes, BY_ROWS, strict=False):
         title, factor = COLUMNS[key]
-        ax.set(xscale="log", yscale="log", xlabel="training rows", title=title)
+        measure, _, unit = title.rpartition(" ")
+        ax.set(xscale="log", yscale="log", xlabel="training rows", title=f"{measure} ({unit})")
         for name, (color, marker) in zip(IMPORTS, LINES, strict=True):
             found = {int(n): middle(each) for n, each in cells.get(name, {}).items() if n.isdigit()}
             line = {n: found[n][key] * factor for n in sorted(found) if key in found[n]}
             if key == "loss":
                 line = {n: loss - 1.0 for n, loss in line.items()}
             style: dict[str, Any] = {"lw": 2.2} if name in OWN else {"lw": 1.1, "ls": "--"}
-            style |= {"color": color, "marker": marker, "ms": 5, "label": OWN.get(name, name)}
+            style |= {"color": color, "marker": marker, "ms": 5, "label": title_of(name)}
             if line:
                 ax.plot(list(line), list(line.values()), **style)
         if key == "loss":
-            ax.set_title("check loss above the truth")
+            ax.set_title(f"{title} \N{MINUS SIGN} 1")
+        ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        ax.tick_params(labelsize=8)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_locator(NullLocator())
         ax.grid(color="0.9")
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
     legend = figure.axes[-1]
     legend.axis("off")
-    legend.legend(*figure.axes[0].get_legend_handles_labels(), loc="center", frameon=False)
+    drawn = figure.axes[0].get_legend_handles_labels()
+    legend.legend(*drawn, loc="center", frameon=False, fontsize=8.5)
     figure.savefig(path, dpi=100, metadata={"Software": None})
 
 
@@ -416,7 +428,7 @@ def rewritten(page: str, blocks: dict[str, str]) -> str:
         _, closed, after = after.partition(last)
         if not (found and closed):
             raise ValueError(f"The page must have {first.strip()} and below it {last}.")
-        page = f"{before}{first}{text}\n{last}{after}"
+        page = f"{before}{first}\n{text}\n\n{last}{after}"  # empty lines, or it is no table
     return page
 
 
