@@ -10,7 +10,8 @@ are those of `wave_rows.py`; settings are defaults, or those of the adapters in
 
 - *First use* is a new process on the 686 rows of GBSG2: the import, the first fit, and the same fit
   again. Kernels are on disk, because the same process ran once before. With `--cold` also with an
-  empty `NUMBA_CACHE_DIR`: what an installation did not bring compiled is compiled, and counted.
+  empty `NUMBA_CACHE_DIR`, where only kernels beside the source are found, which the installation
+  compiled (or, in a checkout, an earlier fit); those that had to be compiled are counted.
 - *By rows*: a fit after one of 600 rows, the memory that it takes at its peak beyond what was there
   before, its check loss divided by that of the true quantiles (5,000 new rows without censoring,
   nine levels), `evaluate` of 5,000 censored rows with 200 draws, the median time of nine quantiles
@@ -346,7 +347,7 @@ def first_use(cells: Cells) -> str:
             row = [*(cell(warm, key) for key in FIRST_USE), cell(cold, "first"), compiled]
             rows.append([title_of(name), *row])
     titles = (COLUMNS[key][0] for key in FIRST_USE)
-    return markdown(["method", *titles, "first fit s, empty cache", "kernels compiled"], rows)
+    return markdown(["method", *titles, "first fit s, empty cache", "functions compiled"], rows)
 
 
 def draw_picture(cells: Cells, path: Path) -> None:
