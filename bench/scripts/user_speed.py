@@ -18,8 +18,9 @@ are those of `wave_rows.py`; settings are defaults, or those of the adapters in
   for one row and for 1,000 rows, and the saved model (a pickle for other libraries).
 
 A measurement that takes more than the limit, or more than 12 GB, is named as such, and after a fit
-that did no larger one of the same method is tried. Memory is resident memory: `tracemalloc` does not see what
-other libraries allocate in C and C++. Peers predict without the checks of their adapters.
+that did no larger one of the same method is tried. Memory is resident memory: `tracemalloc` sees
+nothing of what XGBoost takes, and a fortieth of scikit-survival's forest. Peers predict without the
+checks of their adapters.
 
 Results are added to `user_speed.json`, and what is there is not measured again: a run that was
 ended goes on where it was. Delete the file to measure anew. The tables are in `user_speed.md`
