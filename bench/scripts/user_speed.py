@@ -10,15 +10,17 @@ are those of `wave_rows.py`; settings are defaults, or those of the adapters in
 
 - *First use* is a new process on the 686 rows of GBSG2: the import, the first fit, and the same fit
   again. Kernels are on disk, because the same process ran once before. With `--cold` also with an
-  empty `NUMBA_CACHE_DIR`: what an installation did not bring compiled is compiled, and counted.
+  empty `NUMBA_CACHE_DIR`, where only kernels beside the source are found, which the installation
+  compiled (or, in a checkout, an earlier fit); those that had to be compiled are counted.
 - *By rows*: a fit after one of 600 rows, the memory that it takes at its peak beyond what was there
   before, its check loss divided by that of the true quantiles (5,000 new rows without censoring,
   nine levels), `evaluate` of 5,000 censored rows with 200 draws, the median time of nine quantiles
   for one row and for 1,000 rows, and the saved model (a pickle for other libraries).
 
-A measurement that takes more than the limit, or more memory than there is, is named as such, and no
-larger fit of the same method is tried. Memory is resident memory: `tracemalloc` does not see what
-other libraries allocate in C and C++. Peers predict without the checks of their adapters.
+A measurement that takes more than the limit, or more than 12 GB, is named as such, and after a fit
+that did no larger one of the same method is tried. Memory is resident memory: `tracemalloc` sees
+nothing of what XGBoost takes, and a fortieth of scikit-survival's forest. Peers predict without the
+checks of their adapters.
 
 Results are added to `user_speed.json`, and what is there is not measured again: a run that was
 ended goes on where it was. Delete the file to measure anew. The tables are in `user_speed.md`
@@ -49,9 +51,11 @@ import numpy as np
 from peer_speed import (
     LEVELS,
     OWN,
+    clock,
     in_a_process,
     method,
     quantiles,
+    seconds,
     versions_of_peers,
 )
 from wave_rows import check_loss, draw, observe, true_quantiles
@@ -96,7 +100,7 @@ LINES = (
     ("#66a61e", "v"),
 )
 N_WARM, N_NEW = 600, 5_000
-GROUPS, GROUP_SECONDS = 5, 0.05
+GROUPS, GROUP_SECONDS, SLOW_SECONDS = 5, 0.05, 1.0
 COMPARED = (5_000, 50_000)  # sizes of the comparison on the page
 
 Result = dict[str, Any]
@@ -115,20 +119,7 @@ def begin(name: str, limit: float) -> None:
 
 def report(**values: float) -> None:
     """Hand numbers to the process that asked for them."""
-    print(json.dumps(values), flush=True)
-
-
-def clock() -> float:
-    """Return the processor's seconds so far; `time.process_time` ticks slowly under a limit."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def seconds(run: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a call returns, and the processor's seconds that it took."""
-    start = clock()
-    result = run()
-    return result, clock() - start
+    print(json.dumps({key: float(f"{value:.6g}") for key, value in values.items()}), flush=True)
 
 
 def resident(field: str) -> int:
@@ -149,13 +140,16 @@ def with_peak(run: Callable[[], Any]) -> tuple[Any, float, int]:
 
 
 def repeated(run: Callable[[], Any]) -> float:
-    """Return the median over groups of the mean seconds of a call."""
-    count, taken = 1, 0.0
-    while taken < GROUP_SECONDS:
+    """Return the median over groups of the mean seconds of a call; one slow call is enough."""
+
+    def mean(count: int) -> float:
+        return seconds(lambda: [run() for _ in range(count)])[1] / count
+
+    run()
+    count = 1
+    while (each := mean(count)) * count < GROUP_SECONDS:
         count *= 2
-        taken = seconds(lambda n=count: [run() for _ in range(n)])[1]
-    each = [seconds(lambda: [run() for _ in range(count)])[1] / count for _ in range(GROUPS)]
-    return statistics.median(each)
+    return each if each > SLOW_SECONDS else statistics.median(mean(count) for _ in range(GROUPS))
 
 
 def asked(name: str, model: Any, rows: Any) -> Callable[[], Any]:
@@ -201,7 +195,7 @@ def measure_size(name: str, n_rows: int, limit: float) -> None:
     rng = np.random.default_rng(1)
     new, event_time = draw(N_NEW, rng)
     censored = observe(event_time, rng)
-    begin("start", limit)  # imports, and loads or compiles kernels
+    begin("fit", limit)  # of few rows first: imports, and loads or compiles kernels
     x, times = draw(N_WARM, rng)
     y = observe(times, rng)
     model = fit(x, y)
@@ -230,7 +224,7 @@ def measure_size(name: str, n_rows: int, limit: float) -> None:
 def outcome(lines: Iterable[Result], why: str) -> Result:
     """Return numbers by measure, and under `why` the measure that failed with the cause."""
     found: Result = {}
-    last = "start"
+    last = "fit"
     for line in lines:
         if "stage" in line:
             last = line["stage"]
@@ -257,11 +251,11 @@ def run_cell(python: str, name: str, case: str, limit: float) -> Result:
 def is_done(cells: Cells, name: str, case: str, rounds: int) -> bool:
     """Whether a case has so many rounds, or needs none because a smaller fit failed."""
     done = cells.get(name, {})
-    smaller = [
-        each for n, each in done.items() if n.isdigit() and case.isdigit() and int(n) < int(case)
-    ]
-    gave_up = any("fit" in found.get("why", {}) for each in smaller for found in each)
-    return gave_up or len(done.get(case, ())) >= rounds
+    if case.isdigit():
+        smaller = (each for n in done if n.isdigit() and int(n) < int(case) for each in done[n])
+        if any("fit" in each.get("why", {}) for each in smaller):
+            return True
+    return len(done.get(case, ())) >= rounds
 
 
 def kept(path: Path, made_with: str) -> Result:
@@ -318,8 +312,10 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def title_of(name: str) -> str:
-    """Return the name of a method in tables."""
-    return f"`{OWN[name]}`" if name in OWN else name
+    """Return the name of a method in tables and in the picture."""
+    from censquant_bench.peers import PEER_TITLES  # which not every installation has
+
+    return OWN.get(name) or PEER_TITLES.get(name, "Boosted AFT, defaults (XGBoost)")
 
 
 def sizes_in(cells: Cells) -> list[int]:
@@ -337,7 +333,7 @@ def by_method(cells: Cells, case: str, keys: list[str], *, ratios: bool = False)
 
 def by_rows(cells: Cells, name: str, keys: list[str]) -> str:
     """Return the table of one method by the number of rows."""
-    found = {n: middle(cells[name][str(n)]) for n in sizes_in(cells) if str(n) in cells[name]}
+    found = {n: middle(cells[name][str(n)]) for n in sizes_in({name: cells[name]})}
     rows = [[f"{n:,}", *(cell(each, key) for key in keys)] for n, each in found.items()]
     return markdown(["rows", *(COLUMNS[key][0] for key in keys)], rows)
 
@@ -352,35 +348,45 @@ def first_use(cells: Cells) -> str:
             row = [*(cell(warm, key) for key in FIRST_USE), cell(cold, "first"), compiled]
             rows.append([title_of(name), *row])
     titles = (COLUMNS[key][0] for key in FIRST_USE)
-    return markdown(["method", *titles, "first fit s, empty cache", "kernels compiled"], rows)
+    return markdown(["method", *titles, "first fit s, empty cache", "functions compiled"], rows)
 
 
 def draw_picture(cells: Cells, path: Path) -> None:
     """Draw every measure by the number of rows, a line per method."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
+    sizes = sizes_in(cells)
     figure = Figure(figsize=(11, 5.8), layout="constrained")
     axes = figure.subplots(2, 4).flat
     for ax, key in zip(axes, BY_ROWS, strict=False):
         title, factor = COLUMNS[key]
-        ax.set(xscale="log", yscale="log", xlabel="training rows", title=title)
+        measure, _, unit = title.rpartition(" ")
+        ax.set(xscale="log", yscale="log", xlabel="training rows", title=f"{measure} ({unit})")
         for name, (color, marker) in zip(IMPORTS, LINES, strict=True):
             found = {int(n): middle(each) for n, each in cells.get(name, {}).items() if n.isdigit()}
             line = {n: found[n][key] * factor for n in sorted(found) if key in found[n]}
             if key == "loss":
                 line = {n: loss - 1.0 for n, loss in line.items()}
             style: dict[str, Any] = {"lw": 2.2} if name in OWN else {"lw": 1.1, "ls": "--"}
-            style |= {"color": color, "marker": marker, "ms": 5, "label": OWN.get(name, name)}
+            style |= {"color": color, "marker": marker, "ms": 5, "label": title_of(name)}
             if line:
                 ax.plot(list(line), list(line.values()), **style)
         if key == "loss":
-            ax.set_title("check loss above the truth")
+            ax.set_title(f"{title} \N{MINUS SIGN} 1")
+        ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        ax.tick_params(labelsize=8)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_locator(NullLocator())
         ax.grid(color="0.9")
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
     legend = figure.axes[-1]
     legend.axis("off")
-    legend.legend(*figure.axes[0].get_legend_handles_labels(), loc="center", frameon=False)
+    drawn = figure.axes[0].get_legend_handles_labels()
+    legend.legend(*drawn, loc="center", frameon=False, fontsize=8.5)
     figure.savefig(path, dpi=100, metadata={"Software": None})
 
 
@@ -424,7 +430,7 @@ def rewritten(page: str, blocks: dict[str, str]) -> str:
         _, closed, after = after.partition(last)
         if not (found and closed):
             raise ValueError(f"The page must have {first.strip()} and below it {last}.")
-        page = f"{before}{first}{text}\n{last}{after}"
+        page = f"{before}{first}\n{text}\n\n{last}{after}"  # empty lines, or it is no table
     return page
 
 
@@ -433,7 +439,7 @@ def compare(own: Cells, other: Cells) -> str:
     rows = []
     for name, cases in own.items():
         for case in cases:
-            now, before = middle(cases[case]), middle(other[name][case])
+            now, before = middle(cases[case]), middle(other.get(name, {}).get(case, []))
             where = f"{int(case):,} rows" if case.isdigit() else f"{case} start"
             for key, (title, _) in COLUMNS.items():
                 cells = [cell(before, key), cell(now, key), cell(now, key, before)]
@@ -500,8 +506,10 @@ def main() -> None:
         print(compare(own, other))
         return
     path = options.out / "user_speed.json"
-    found = kept(path, made_with())
-    if not options.pages:
+    if options.pages:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    else:
+        found = kept(path, made_with())
 
         def store() -> None:
             found["date"], found["limit"] = date.today().isoformat(), options.limit
