@@ -2,21 +2,18 @@
 
 `network`: 4,000 rows, 8 features, 19 quantiles, 2 x 100 units, batches of 128, 10 epochs.
 `recommended`: the recommended estimator, a plain loop of the paper's 100 epochs, and from 2,000
-rows on scikit-survival's forest with 100 trees. `scale`: the recommended estimator on many rows:
-time, memory beyond the arrays of the caller as a multiple of the features in single precision,
-and the prediction of a million rows. Rounds alternate between the contenders in one process;
-compare ratios, not times. `peer_speed.py` has fits beside other libraries, with what they reach.
+rows on scikit-survival's forest with 100 trees. Rounds alternate between the contenders in one
+process; compare ratios, not times. `user_speed.py` has time and memory of many rows, and
+`peer_speed.py` fits beside other libraries, with what they reach.
 
-    python bench/scripts/fit_speed.py [--parts network recommended scale] [--rounds 5]
+    python bench/scripts/fit_speed.py [--parts network recommended] [--rounds 5]
 """
 
 import argparse
 import statistics
-import threading
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,9 +25,8 @@ from censquant_bench._plain_torch import plain_module, plain_portnoy, plain_trai
 
 BATCH, EPOCHS, PAPER_EPOCHS, MEMBERS = 128, 10, 100, 10
 TAUS = tuple(round(0.05 * k, 2) for k in range(1, 20))
-SIZES, LARGE_SIZES = (500, 2_000, 5_000), (50_000, 100_000, 200_000, 400_000)
+SIZES = (500, 2_000, 5_000)
 FOREST_SIZES = (2_000, 5_000)  # the forest takes minutes from there on
-PREDICTED = 1_000_000
 
 Data = tuple[Any, tuple[Any, Any]]
 
@@ -117,51 +113,7 @@ def compare_recommended(rounds: int) -> None:
         print(row if row.count("|") > 5 else f"{row} | |", flush=True)
 
 
-def anonymous_memory() -> int:
-    """Return the bytes of this process that are no mapped files."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("RssAnon"):
-            return 1024 * int(line.split()[1])
-    raise OSError("This system does not tell anonymous memory.")
-
-
-def peak_during(run: Callable[[], Any]) -> tuple[Any, float, int]:
-    """Return a result, the seconds it took and the most memory that it took on the way."""
-    before, peak, done = anonymous_memory(), [0], threading.Event()
-
-    def watch() -> None:
-        while not done.wait(0.02):
-            peak.append(anonymous_memory() - before)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    start = time.perf_counter()
-    result = run()
-    seconds = time.perf_counter() - start
-    done.set()
-    watcher.join()
-    return result, seconds, max(peak)
-
-
-def show_scale(rounds: int) -> None:
-    """Print what many rows cost."""
-    recommended(make_data(2_000))  # compiles
-    print("| rows | fit s | us per row | peak MB | per float32 features |\n|--|--|--|--|--|")
-    for n_rows in LARGE_SIZES:
-        data = make_data(n_rows)
-        model, seconds, peak = peak_during(lambda data=data: recommended(data))
-        share = peak / data[0].nbytes
-        print(
-            f"| {n_rows:,} | {seconds:.1f} | {1e6 * seconds / n_rows:.0f} | {peak / 1e6:.0f} |"
-            f" {share:.1f} |",
-            flush=True,
-        )
-    rows = make_data(PREDICTED)[0]
-    _, seconds, peak = peak_during(lambda: model.predict_quantiles(rows, beyond="extrapolate"))
-    print(f"\n{PREDICTED:,} rows predicted in {seconds:.1f} s, peak {peak / 1e6:.0f} MB")
-
-
-PARTS = {"network": compare_networks, "recommended": compare_recommended, "scale": show_scale}
+PARTS = {"network": compare_networks, "recommended": compare_recommended}
 
 
 def main() -> None:

@@ -13,18 +13,18 @@ be below 1 but by chance. A method is on the front if none is both faster and be
 
 import argparse
 import json
+import math
 import os
 import resource
+import signal
 import subprocess
 import sys
-import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any
 
 import numpy as np
-from versions import versions
 from wave_rows import check_loss, draw, observe, true_quantiles
 
 LEVELS = np.arange(1, 10) / 10
@@ -50,50 +50,62 @@ PEERS = (
 )
 
 
-def own_method(name: str) -> Callable[[Any, Any], Callable[[Any], Any]]:
-    """Return what fits one of our estimators and then returns what predicts."""
-    import censquant
+class XGBoostDefaults:
+    """XGBoost's AFT objective with its default trees; the scale of its normal errors is 1."""
 
-    def fit(x: Any, y: Any) -> Callable[[Any], Any]:
-        model = getattr(censquant, OWN[name])(random_state=0)
-        model.fit(x, y)
-        return lambda rows: model.predict_quantiles(rows, LEVELS, beyond="extrapolate")
+    def fit(self, x: Any, y: Any) -> "XGBoostDefaults":
+        """Fit a hundred trees, as many as the library's scikit-learn class has."""
+        import xgboost
 
-    return fit
+        times, event = y
+        table = xgboost.DMatrix(
+            x, label_lower_bound=times, label_upper_bound=np.where(event, times, np.inf), nthread=1
+        )
+        settings = {"objective": "survival:aft", "tree_method": "hist", "nthread": 1}
+        self.model = xgboost.train(settings, table, num_boost_round=100)
+        return self
+
+    def predict_quantiles(self, rows: Any, levels: Any) -> Any:
+        """Return quantiles of normal errors around the predicted medians."""
+        import xgboost
+        from scipy.special import ndtri
+
+        median = self.model.predict(xgboost.DMatrix(rows, nthread=1))
+        return median[:, None] * np.exp(ndtri(np.asarray(levels)))
 
 
-def peer_method(name: str) -> Callable[[Any, Any], Callable[[Any], Any]]:
-    """Return what fits a method of another library and then returns what predicts."""
+def method(name: str) -> Callable[[Any, Any], Any]:
+    """Return what fits the contender of a name to features, and to times with their events."""
+    if name == "xgboost_defaults":
+        return XGBoostDefaults().fit
+    if name in OWN:
+        import censquant
+
+        return getattr(censquant, OWN[name])(random_state=0).fit
     from censquant.survival import Surv
     from censquant_bench.peers import make_peer
 
-    def fit(x: Any, y: Any) -> Callable[[Any], Any]:
-        peer = make_peer(name, random_state=0).fit(x, Surv.from_arrays(*y[::-1]))
-        return lambda rows: peer.predict_quantiles(rows, LEVELS)
-
-    return fit
+    return lambda x, y: make_peer(name, random_state=0).fit(x, Surv.from_arrays(*y[::-1]))
 
 
-def xgboost_defaults(x: Any, y: Any) -> Callable[[Any], Any]:
-    """Fit XGBoost's AFT objective with its default trees; the scale of its normal errors is 1."""
-    import xgboost
-    from scipy.special import ndtri
-
-    times, event = y
-    table = xgboost.DMatrix(
-        x, label_lower_bound=times, label_upper_bound=np.where(event, times, np.inf), nthread=1
-    )
-    settings = {"objective": "survival:aft", "tree_method": "hist", "nthread": 1}
-    model = xgboost.train(settings, table, num_boost_round=100)  # as its scikit-learn class has it
-    factors = np.exp(ndtri(LEVELS))
-    return lambda rows: model.predict(xgboost.DMatrix(rows, nthread=1))[:, None] * factors
+def quantiles(model: Any, rows: Any, beyond: str = "extrapolate") -> Any:
+    """Return the nine quantiles of a fitted contender."""
+    if type(model).__name__ in OWN.values():
+        return model.predict_quantiles(rows, LEVELS, beyond=beyond)
+    return model.predict_quantiles(rows, LEVELS)
 
 
-def method(name: str) -> Callable[[Any, Any], Callable[[Any], Any]]:
-    """Return the contender of a name."""
-    if name == "xgboost_defaults":
-        return xgboost_defaults
-    return own_method(name) if name in OWN else peer_method(name)
+def clock() -> float:
+    """Return the processor's seconds so far; `time.process_time` ticks slowly under a limit."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def seconds(run: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what a call returns, and the processor's seconds that it took."""
+    start = clock()
+    result = run()
+    return result, clock() - start
 
 
 def measure(name: str, n_rows: int) -> dict[str, float]:
@@ -105,41 +117,55 @@ def measure(name: str, n_rows: int) -> dict[str, float]:
     for n in (600, n_rows):  # the first imports and compiles
         x, times = draw(n, rng)
         y = observe(times, rng)
-        start = time.process_time()
-        predict = fit(x, y)
+        model, fitted = seconds(lambda x=x, y=y: fit(x, y))
         if n == 600:
-            predict(judged)
-    fitted = time.process_time()
-    predicted = predict(judged)
-    done = time.process_time()
+            quantiles(model, judged)
+    predicted, taken = seconds(lambda: quantiles(model, judged))
     truth = check_loss(event_time, true_quantiles(judged, LEVELS), LEVELS)
     return {
-        "fit": fitted - start,
-        "predict": done - fitted,
+        "fit": fitted,
+        "predict": taken,
         "loss": check_loss(event_time, predicted, LEVELS) / truth,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
-def in_a_process(name: str, n_rows: int, limit: float) -> dict[str, Any]:
-    """Measure in a process with one thread, a limit of time and one of memory."""
+def in_a_process(
+    command: list[str], limit: float, environ: Mapping[str, str] = os.environ
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the lines of a measurement, and why it ended before its end, if it did.
+
+    It has one thread, a limit of the processor's seconds, which it may raise, and one of memory.
+    """
     one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
-    command = [sys.executable, __file__, "--measure", name, "--rows", str(n_rows)]
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=limit,
-            env={**os.environ, **one_thread},
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
-        )
-    except subprocess.TimeoutExpired:
-        return {"why": f"more than {limit:.0f} s"}
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["killed"])[-1]
-        return {"why": "out of memory" if "emory" in done.stderr else last[:80]}
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**environ, **one_thread},
+        preexec_fn=limited,
+        check=False,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return lines, reason(done.returncode, done.stderr, limit)
+
+
+def reason(code: int, errors: str, limit: float) -> str:
+    """Return why a process ended in the way it did; nothing if it came to its end."""
+    if not code:
+        return ""
+    if code == -signal.SIGXCPU:
+        return f"more than {limit:.0f} s"
+    # The kernel kills what needs more than the machine has.
+    if code == -signal.SIGKILL or "emory" in errors or "bad_alloc" in errors:
+        return "out of memory"
+    return (errors.strip().splitlines() or [f"ended by signal {-code}"])[-1][:80]
 
 
 def on_front(found: dict[str, dict[str, Any]]) -> set[str]:
@@ -159,10 +185,13 @@ def compare(sizes: list[int], limit: float) -> dict[int, dict[str, dict[str, Any
     for n_rows in sizes:
         found = all_found[n_rows] = {}
         for name in (*OWN, *PEERS):
-            if name not in given_up:
-                found[name] = in_a_process(name, n_rows, limit)
-                if "why" in found[name]:
-                    given_up.add(name)
+            if name in given_up:
+                continue
+            command = [sys.executable, __file__, "--measure", name, "--rows", str(n_rows)]
+            lines, why = in_a_process(command, limit)
+            found[name] = {"why": why} if why else lines[-1]
+            if why:
+                given_up.add(name)
         front = on_front(found)
         print(f"\n## {n_rows:,} rows\n")
         print("| method | fit s | predict s | loss / truth | peak MB | front |")
@@ -208,11 +237,18 @@ def draw_picture(found: dict[int, dict[str, dict[str, Any]]], path: str) -> None
     figure.savefig(path, dpi=100)
 
 
+def versions_of_peers(*modules: str) -> str:
+    """Return the distributions that modules come from, with their versions."""
+    owners = metadata.packages_distributions()
+    names = [owners[module][0] for module in modules]
+    return ", ".join(f"{name} {metadata.version(name)}" for name in names)
+
+
 def main() -> None:
     """Print tables, and draw them where asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", nargs="+", type=float, default=[1e3, 1e4, 1e5, 1e6])
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds per fit")
+    parser.add_argument("--limit", type=float, default=600.0, help="CPU seconds per fit")
     parser.add_argument("--picture", help="file to draw to")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -220,9 +256,9 @@ def main() -> None:
     if asked.measure:
         print(json.dumps(measure(asked.measure, sizes[0])))
         return
-    owners = metadata.packages_distributions()
-    others = [owners[module][0] for module in ("xgboost", "sksurv", "lifelines", "pycox")]
-    print(versions() + "".join(f", {name} {metadata.version(name)}" for name in others))
+    from versions import versions  # needs censquant_bench, which not every installation has
+
+    print(f"{versions()}, {versions_of_peers('xgboost', 'sksurv', 'lifelines', 'pycox')}")
     found = compare(sizes, asked.limit)
     if asked.picture:
         draw_picture(found, asked.picture)

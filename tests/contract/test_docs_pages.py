@@ -51,6 +51,7 @@ SHOWN = (
     "quickstart",
     "report",
     "scale",
+    "speed",
     "walk-clinic",
     "walk-deploy",
 )

@@ -272,7 +272,8 @@ def grow_tree(codes: Any, n_rows: int, newton: Newton, part: int, work: Work, tr
                 slope += slopes[rows[place], _SLOPE]
                 curvature += slopes[rows[place], _CURVATURE]
             step = -newton.rates[part] * slope / curvature if curvature > 0.0 else 0.0
-            tree.value[node - n_inner] = step
+            # Of single precision, so that a page or an exported graph needs half of the room.
+            tree.value[node - n_inner] = np.float32(step)
             continue
         feature, cut = 0, NO_CUT
         if is_open and end - begin >= 2 * newton.min_leaf:
@@ -492,9 +493,7 @@ class _FoldRun:
     def trees(self, n_rounds: int) -> Trees:
         """Return the trees of the first rounds."""
         parts = zip(*self._blocks, strict=True)
-        feature, cut, value = (np.concatenate(part)[:n_rounds] for part in parts)
-        # Of single precision, so that a page or an exported graph needs half of the room.
-        return Trees(feature, cut, value.astype(np.float32).astype(np.float64))
+        return Trees(*(np.concatenate(part)[:n_rounds] for part in parts))
 
 
 def cross_fit_boosters(

@@ -96,9 +96,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
     _stands_alone = True
     _stopping: Event | None = None  # ends a fit inside an ensemble
     _ends_with_its_data = False  # whether _predict_checked may return ends
-    # Whether one fit gives a model of parts, each of which leaves out a fold, and predictions for
-    # all rows by parts that have not seen them; see TabularRegressor._fit_folds.
-    _cross_fits_itself = False
+    _cross_fits_itself = False  # whether it has TabularRegressor._fit_folds
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -283,12 +281,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
 
     @overload
     def predict_survival_function(
-        self,
-        X: Any,
-        times: Levels = ...,
-        return_array: No = ...,
-        *,
-        beyond: AtTimes = ...,
+        self, X: Any, times: Levels = ..., return_array: No = ..., *, beyond: AtTimes = ...
     ) -> NDArray[np.object_]: ...
 
     @overload
@@ -332,12 +325,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
 
     @overload
     def predict_cumulative_hazard_function(
-        self,
-        X: Any,
-        times: Levels = ...,
-        return_array: No = ...,
-        *,
-        beyond: AtTimes = ...,
+        self, X: Any, times: Levels = ..., return_array: No = ..., *, beyond: AtTimes = ...
     ) -> NDArray[np.object_]: ...
 
     @overload

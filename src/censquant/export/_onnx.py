@@ -676,13 +676,15 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     container.node_domain_version_pair_sets.add(("ai.onnx.ml", _ML_OPSET))
     for tensor in nodes.main.initializers:
         container.add_initializer(tensor.name, tensor.data_type, list(tensor.dims), tensor)
+    # Operators inside of loops need their domain too, which skl2onnx does not look for.
+    container.node_domain_version_pair_sets.add(("ai.onnx.ml", _ML_OPSET))
     for node, attributes in nodes.with_attributes():
         container.add_node(
             node.op_type,
             list(node.input),
             list(node.output),
             op_domain=node.domain,
-            op_version=OPSET,
+            op_version=_ML_OPSET if node.domain else OPSET,
             name=scope.get_unique_operator_name(node.op_type),
             **attributes,
         )

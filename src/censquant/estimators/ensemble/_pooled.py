@@ -29,8 +29,8 @@ class PooledQuantileRegressor(Pool):
     its own data (the last event of a proportional-hazards model, the last event among an
     individual's neighbours in a forest) a candidate is continued by the mean of those that
     extrapolate; more than a fifth past the last observed time, no candidate may exceed the weighted
-    median of all. Networks are kept as the mean of the models of the folds, other candidates are
-    fitted again to all rows.
+    median of all. Networks, boosted trees and forests are kept as the parts that left out a fold
+    each; other candidates are fitted again to all rows.
 
     Parameters
     ----------
