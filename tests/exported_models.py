@@ -11,6 +11,7 @@ import onnxruntime
 
 from censquant import (
     CQRNN,
+    AFTRegressor,
     AsymmetricLaplaceNN,
     BoostedQuantileRegressor,
     CensoredQuantileForest,
@@ -63,6 +64,9 @@ def _tables(side):
         "linear": LinearQuantileRegressor([0.1, 0.3, 0.5], censoring=side),
         "linear, one level": LinearQuantileRegressor([0.3], time_transform="log", censoring=side),
         "cox": CoxQuantileRegressor(**options),
+        "aft weibull": AFTRegressor(**options),
+        "aft lognormal": AFTRegressor(distribution="lognormal", **options),
+        "aft loglogistic": AFTRegressor(distribution="loglogistic", **options),
         "boosted": BoostedQuantileRegressor(max_iter=23, **options),
         "boosted location": BoostedQuantileRegressor(
             max_iter=10, max_depth=5, fit_scale=False, **options

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from censquant.engine import Checkpoint
     from censquant.estimators import (
         CQRNN,
+        AFTRegressor,
         AsymmetricLaplaceNN,
         BaseQuantileRegressor,
         BoostedQuantileRegressor,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from censquant.survival import Surv
 
 _HOME = {
+    "AFTRegressor": "censquant.estimators",
     "AsymmetricLaplaceNN": "censquant.estimators",
     "BoostedQuantileRegressor": "censquant.estimators",
     "CQRNN": "censquant.estimators",
@@ -81,6 +83,7 @@ _SUBPACKAGES = (
 
 __all__ = [
     "CQRNN",
+    "AFTRegressor",
     "AsymmetricLaplaceNN",
     "BaseQuantileRegressor",
     "BoostedQuantileRegressor",

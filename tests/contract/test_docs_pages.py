@@ -257,6 +257,11 @@ def test_code_of_the_methods_page_runs_and_shows_what_the_page_says(tmp_path, mo
     assert (cox < network).all()
     cox, network = found["proportional"]["make_norm_nonlinear"]
     assert (cox > 5 * network).all()
+    np.testing.assert_allclose(found["tails"]["lognormal"], [1.0, 2.7, 7.4], atol=0.06)
+    np.testing.assert_allclose(found["tails"]["weibull"], [1.0, 2.8, 5.6], atol=0.06)
+    np.testing.assert_allclose(found["tails"]["exponential"], [0.5, 3.5, 11.7], atol=0.06)
+    likelihoods = [model.log_likelihood_ for model in found["laws"].values()]
+    assert likelihoods == sorted(likelihoods, reverse=True)
 
 
 def test_code_of_the_page_on_adding_a_method_runs(tmp_path, monkeypatch):
@@ -415,6 +420,8 @@ def test_every_method_has_a_row_and_a_section(name):
         ("LogNormalNN", "`calibration_penalty`"),
         ("CoxQuantileRegressor", "`ties`"),
         ("CoxQuantileRegressor", "`penalty`"),
+        ("AFTRegressor", "`distribution`"),
+        ("AFTRegressor", "`penalty`"),
     ],
 )
 def test_options_that_change_a_method_have_a_section(name, heading):

@@ -20,7 +20,8 @@ PARTS = sorted(
 MODULES = ["censquant", *(f"censquant.{part}" for part in PARTS)]
 
 ESTIMATORS = """
-    CQRNN AsymmetricLaplaceNN BaseQuantileRegressor BoostedQuantileRegressor CensoredQuantileForest
+    AFTRegressor CQRNN AsymmetricLaplaceNN BaseQuantileRegressor BoostedQuantileRegressor
+    CensoredQuantileForest
     CensoredQuantileRegressor ConformalSurvivalRegressor CoxQuantileRegressor DeepQuantReg
     LinearQuantileRegressor LogNormalNN PooledQuantileRegressor QuantilePipeline SequentialGridNN
     ShapeNN UncensoredOnlyNN WeibullNN adapt load_model make_quantile_pipeline

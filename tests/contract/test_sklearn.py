@@ -26,6 +26,7 @@ from sksurv.util import Surv as SksurvSurv
 
 from censquant import (
     CQRNN,
+    AFTRegressor,
     AsymmetricLaplaceNN,
     BoostedQuantileRegressor,
     CensoredQuantileForest,
@@ -82,6 +83,8 @@ ESTIMATORS = [
     LinearQuantileRegressor(method="fitzenberger"),
     CoxQuantileRegressor(),
     CoxQuantileRegressor(ties="breslow", censoring="left"),
+    AFTRegressor(),
+    AFTRegressor(distribution="loglogistic", censoring="left", penalty=0.1),
     BoostedQuantileRegressor(),
     BoostedQuantileRegressor(max_depth=5, fit_scale=False, cv=2, subsample=1.0, n_jobs=2),
     CensoredQuantileForest(),
@@ -134,6 +137,8 @@ def checked():
 # Some have a handful of rows, or targets that do not depend on the features as pools expect.
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.CalibrationWarning")
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
+# Some have as many features as rows, where maximum likelihood has no maximum and says so.
+@pytest.mark.filterwarnings("ignore:The likelihood has no maximum")
 # Some have targets that are one of the features.
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.LeakageWarning")
 def test_scikit_learn_finds_nothing_to_object_to(estimator, left_out):
@@ -309,6 +314,7 @@ def test_columns_are_found_by_name(frame, method):
         small(),
         LinearQuantileRegressor(),
         CoxQuantileRegressor(),
+        AFTRegressor(),
         CensoredQuantileForest(),
         CensoredQuantileRegressor(),
         PooledQuantileRegressor([("cox", CoxQuantileRegressor())]),

@@ -7,6 +7,7 @@ import pytest
 
 from censquant import (
     CQRNN,
+    AFTRegressor,
     AsymmetricLaplaceNN,
     BoostedQuantileRegressor,
     CensoredQuantileForest,
@@ -178,6 +179,7 @@ ESTIMATORS = {
     ),
     "forest": CensoredQuantileForest(n_estimators=20, random_state=0),
     "hazards": CoxQuantileRegressor(random_state=0),
+    "aft": AFTRegressor(random_state=0),
     "CQRNN": CQRNN(**SMALL),
     "grid": SequentialGridNN(**SMALL),
     "shape": ShapeNN(hidden_layer_sizes=(8,), max_steps=60, random_state=0),

@@ -103,6 +103,7 @@ def models():
     yield censquant.ShapeNN([0.3], hidden_layer_sizes=(2,), max_steps=1, random_state=0), X
     yield censquant.LinearQuantileRegressor([0.2, 0.3], n_bootstrap=2, random_state=0), X
     yield censquant.CoxQuantileRegressor([0.2, 0.3], random_state=0), X
+    yield censquant.AFTRegressor([0.2, 0.3], penalty=0.1, random_state=0), X
     yield censquant.CensoredQuantileForest([0.2, 0.3], n_estimators=2, random_state=0), X
     yield censquant.BoostedQuantileRegressor([0.2, 0.3], max_iter=10, random_state=0), X
     two = [

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 from censquant._compile import exact_part
 from censquant._typing import Floats
@@ -251,10 +251,33 @@ class _MirroredGumbel(Standard):
         return (-(-u).exp()).exp()
 
 
+class _Logistic(Standard):
+    # Without a code: no network predicts it.
+
+    def quantile(self, p: Floats) -> Floats:
+        return np.asarray(logit(p))
+
+    def inverse_survival(self, p: Floats) -> Floats:
+        return -self.quantile(p)
+
+    def cdf(self, u: Floats) -> Floats:
+        return np.asarray(expit(u))
+
+    def survival(self, u: Floats) -> Floats:
+        return self.cdf(-u)
+
+    def cdf_graph(self, u: "Value") -> "Value":
+        return 1.0 / ((-u).exp() + 1.0)
+
+    def survival_graph(self, u: "Value") -> "Value":
+        return self.cdf_graph(-u)
+
+
 STANDARD: dict[str, Standard] = {
     "normal": _Normal(),
     "gumbel": _Gumbel(),
     "mirrored gumbel": _MirroredGumbel(),
+    "logistic": _Logistic(),
 }
 """Standard distributions by name."""
 

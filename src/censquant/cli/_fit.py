@@ -14,6 +14,7 @@ from censquant.cli import _options as options
 RECOMMENDED = "recommended"
 _CLASSES = {
     "cox": "CoxQuantileRegressor",
+    "aft": "AFTRegressor",
     "forest": "CensoredQuantileForest",
     "boosted": "BoostedQuantileRegressor",
     "shape": "ShapeNN",
@@ -38,8 +39,8 @@ def fit(
     method: Annotated[
         str,
         typer.Option(
-            help="recommended, or one or several of cox, forest, boosted, shape, lognormal, "
-            "weibull, cqrnn, linear with commas between, which are then pooled."
+            help="recommended, or one or several of cox, aft, forest, boosted, shape, "
+            "lognormal, weibull, cqrnn, linear with commas between, which are then pooled."
         ),
     ] = "recommended",
     quantiles: Annotated[

@@ -5,6 +5,7 @@ from typing import Any
 import censquant
 from censquant._storage._persistence import load_model, load_notes
 from censquant.estimators._adapted import AdaptedModel, adapt
+from censquant.estimators._aft import AFTRegressor
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._boosted import BoostedQuantileRegressor
 from censquant.estimators._conformal import ConformalSurvivalRegressor
@@ -28,6 +29,7 @@ from censquant.estimators.neural._shape import ShapeNN
 
 __all__ = [
     "CQRNN",
+    "AFTRegressor",
     "AdaptedModel",
     "AsymmetricLaplaceNN",
     "BaseQuantileRegressor",

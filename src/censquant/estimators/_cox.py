@@ -325,7 +325,7 @@ class CoxQuantileRegressor(TabularRegressor):
         self._warn_of(fit, n_constant=int((z == 0.0).all(axis=0).sum()))
 
         self.coef_, self.n_iter_ = fit.coefficients / scale, fit.n_steps
-        self._limits = _limits(self._center, scale, self._feature_range)
+        self._limits = feature_limits(self._center, scale, self._feature_range)
         eta = np.clip(z @ fit.coefficients, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
         times, hazard = likelihood.cumulative_hazard(eta)
         if not self._stands_alone:
@@ -466,8 +466,8 @@ class CoxQuantileRegressor(TabularRegressor):
         self._take_baseline(times, hazard)
 
 
-def _limits(center: Floats, scale: Floats, known: Floats | None) -> Floats:
-    """Return the smallest and the largest value of each feature that act, shape (2, p)."""
+def feature_limits(center: Floats, scale: Floats, known: Floats | None) -> Floats:
+    """Return the smallest and the largest value of each feature that act, of shape (2, p)."""
     with np.errstate(over="ignore"):
         around = np.stack([center - _FURTHEST * scale, center + _FURTHEST * scale])
     if known is not None:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -321,7 +321,14 @@ class Minimum(NamedTuple):
     converged: bool
 
 
-def minimize(function: _Penalised, start: Floats) -> Minimum:
+class Smooth(Protocol):
+    """A function to minimise, with its gradient and its Hessian."""
+
+    def value(self, place: Floats) -> float: ...
+    def derivatives(self, place: Floats) -> tuple[Floats, Floats]: ...
+
+
+def minimize(function: Smooth, start: Floats) -> Minimum:
     """Return the minimum of a convex function, by steps that are shortened until they pay."""
     place, value = start, function.value(start)
     for n_steps in range(1, _MOST_STEPS + 1):

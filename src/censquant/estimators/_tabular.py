@@ -47,7 +47,8 @@ class TabularRegressor(BaseQuantileRegressor):
     """An estimator that fits features and censored times at once, without a training loop.
 
     A subclass has the parameters ``quantiles``, ``censoring`` and ``random_state`` and implements
-    ``_fit_rows`` and ``_model_curve``, both for right-censored times, as well as ``_store`` and
+    ``_fit_rows`` and ``_model_curve``, both for right-censored times unless it says by
+    ``_fits_reversed_times`` that it knows left-censored ones, as well as ``_store`` and
     ``_restore`` for files. Everything around them is here: reading and ordering rows,
     mirroring of left-censored times, the model of follow-up, the reach of curves, saving.
     """
@@ -93,6 +94,8 @@ class TabularRegressor(BaseQuantileRegressor):
         return self._model_curve(x).at(levels), None
 
     _ends_with_its_data = True
+    # Whether the model of left-censored times is one of the reversed, right-censored ones.
+    _fits_reversed_times = True
 
     def _predict_checked(self, x: NDArray[Any], levels: Floats) -> Answers:
         return self._quantiles_and_end(np.asarray(x, dtype=np.float64), levels)
@@ -179,7 +182,8 @@ class TabularRegressor(BaseQuantileRegressor):
         grid = np.array(CURVE_QUANTILES)
         # 1 - 0.9 is not 0.1 in binary, and mirrored they would be the same level.
         new = np.abs(grid[:, None] - self.quantiles_).min(axis=1) > _SAME_LEVEL
-        return self.time_transform_.levels(np.union1d(self.quantiles_, grid[new]))
+        levels = np.union1d(self.quantiles_, grid[new])
+        return self.time_transform_.levels(levels) if self._fits_reversed_times else levels
 
     def _read_features(self, X: Any) -> Any:
         check_is_fitted(self, "quantiles_")
@@ -189,7 +193,7 @@ class TabularRegressor(BaseQuantileRegressor):
         curve = self._model_curve(features)
         refuse_overflow(curve.values, features, feature_names(self))
         left = self.time_transform_.mirror
-        if left:
+        if left and self._fits_reversed_times:
             # The quantile of -T at 1 - tau is minus the quantile of T at tau.
             curve = QuantileCurve.from_predictions(
                 -curve.values[:, ::-1], 1.0 - curve.taus[::-1], self._lowest_time()
@@ -198,7 +202,7 @@ class TabularRegressor(BaseQuantileRegressor):
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         curve, left = self._model_graph(x), self.time_transform_.mirror
-        if left:
+        if left and self._fits_reversed_times:
             curve = GridCurve.of_predictions(
                 -curve.at(curve.taus).reversed(), 1.0 - curve.taus[::-1], self._lowest_time()
             )

@@ -50,7 +50,7 @@ def distribution_graph(objective: Any, outputs: Sequence[Value]) -> UnitDistribu
 def _location_scale(
     objective: LocationScaleLikelihood, outputs: Sequence[Value]
 ) -> UnitDistribution:
-    return _LocationScale(*_location_and_scale(objective.bounds, outputs), objective.base)
+    return LocationScaleGraph(*_location_and_scale(objective.bounds, outputs), objective.base)
 
 
 @distribution_graph.register
@@ -106,9 +106,11 @@ def _log1p(x: Value) -> Value:
 
 
 @dataclass(frozen=True, eq=False)
-class _LocationScale:
+class LocationScaleGraph:
+    """See ``LocationScaleDistribution``; location of shape (n, 1), scale of that or one."""
+
     location: Value
-    scale: Value
+    scale: Value | float
     base: str
 
     def quantile(self, levels: Floats) -> Value:

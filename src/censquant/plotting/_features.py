@@ -417,6 +417,11 @@ def plot_coefficients(
                 f"{type(final).__name__}."
             )
         summary = final.summary()
+    if summary.quantiles is None:
+        raise TypeError(
+            "model must have coefficients that depend on the level, got the summary of a model "
+            "whose coefficients are the same at all levels."
+        )
     names = _read_terms(terms, summary.terms)
     ax = axes_or_new(ax, width=6.4, height=4.0)
     marks: dict[str, Any] = {}

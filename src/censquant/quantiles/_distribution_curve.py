@@ -227,7 +227,9 @@ class DistributionCurve(QuantileCurve):
         slope = share * (6.0 * place * (1.0 - place)) * (0.5 * weights)
         below = (np.minimum(self._quantiles(levels), horizon) * slope).sum(axis=1)
         rest = 1.0 - share[:, 0]
-        return np.asarray(below + np.where(rest > 0, rest * horizon, 0.0))
+        # Where nothing is left, an infinite horizon adds nothing.
+        beyond = np.multiply(rest, horizon, out=np.zeros_like(rest), where=rest > 0)
+        return np.asarray(below + beyond)
 
     def _remaining(self, now: Floats, wanted: Floats, conditional: Floats) -> Floats:
         below_one = np.minimum(conditional, np.nextafter(1.0, 0.0))

@@ -11,6 +11,7 @@ from scipy.integrate import trapezoid
 
 from censquant import (
     CQRNN,
+    AFTRegressor,
     BaseQuantileRegressor,
     BoostedQuantileRegressor,
     CensoredQuantileForest,
@@ -29,6 +30,7 @@ MODELS = {
     "cqrnn": CQRNN(max_epochs=5, hidden_layer_sizes=(8,), random_state=0),
     "linear": LinearQuantileRegressor([0.1, 0.3, 0.5]),
     "cox": CoxQuantileRegressor(random_state=0),
+    "aft": AFTRegressor(random_state=0),
     "forest": CensoredQuantileForest(n_estimators=10, random_state=0),
     "boosted": BoostedQuantileRegressor(max_iter=30, random_state=0),
     "lognormal": LogNormalNN(max_epochs=5, hidden_layer_sizes=(8,), random_state=0),

@@ -7,6 +7,7 @@ import pytest
 
 from censquant import (
     CQRNN,
+    AFTRegressor,
     BoostedQuantileRegressor,
     CensoredQuantileForest,
     CensoredQuantileRegressor,
@@ -20,6 +21,7 @@ from censquant.exceptions import ExtrapolationWarning
 MODELS = [
     CensoredQuantileRegressor(random_state=0, cv=2),
     CoxQuantileRegressor(),
+    AFTRegressor(distribution="lognormal"),
     BoostedQuantileRegressor(random_state=0),
     CensoredQuantileForest(random_state=0, n_estimators=10),
     LogNormalNN(random_state=0, max_epochs=3),

@@ -512,7 +512,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         """
         summary = self.summary()
         pd = pandas_for("coef_table")
-        index = pd.Index(summary.quantiles, name="quantile")
+        index = pd.Index(self.quantiles_, name="quantile")
         return pd.DataFrame(summary.coefficients, index=index, columns=list(summary.terms))
 
     def summary(self) -> CoefficientSummary:
