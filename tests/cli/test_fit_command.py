@@ -295,6 +295,14 @@ def test_several_methods_are_pooled(shell):
     np.testing.assert_array_equal(load_model("m").quantiles_, [0.1, 0.5])
 
 
+def test_accelerated_failure_times_are_a_method(shell):
+    done = run("fit", "fleet.csv", *TARGET, "--method", "aft", "--jobs", 1, "-o", "m", "--json")
+    assert done.json["weights"] == {"aft": 1.0}
+    (model,) = load_model("m").estimators_["aft"]
+    assert model.summary().terms[0] == "intercept"
+    assert model.standard_errors_ is None
+
+
 BROKEN = {
     "empty.csv": (b"", "'empty.csv' is empty."),
     "header.csv": (b"days,failed,temp\n", "'header.csv' has a header but no rows."),

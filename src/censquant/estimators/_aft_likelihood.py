@@ -341,7 +341,11 @@ def fit_rows(
     place, n_steps, converged, hessian = search(penalty, _NARROWEST)
     separated = False
     if penalty == 0:
-        separated = not converged or _flattest(hessian, inner, weight, phi is None) < _SEPARATED
+        separated = not converged or _is_flat(hessian, inner, weight)
+        if phi is None:
+            # Only where nothing else bounds it is one over the scale as large as that.
+            events = float(weight[rows.exact].sum() / weight.sum())
+            separated = separated or bool(_NARROWEST * place[k] ** 2 > 0.5 * events > 0)
         if separated:
             place, n_steps, converged, hessian = search(RESCUE, RESCUE)
     slopes = place[1:k] if basis is None else basis @ place[1:k]
@@ -373,16 +377,19 @@ def _known_directions(z: Floats) -> Floats | None:
     return None if kept.all() else axes[:, kept]
 
 
-def _flattest(hessian: Floats, z: Floats, weight: Floats, has_scale: bool) -> float:
-    """Return the smallest curvature, relative to the spread of the features."""
+def _is_flat(hessian: Floats, z: Floats, weight: Floats) -> bool:
+    """Whether the curvature along some features vanishes, relative to their spread.
+
+    That of one over the scale does not count: it falls with the square of the scale.
+    """
     k = 1 + z.shape[1]
-    moments = np.eye(len(hessian))
     x = np.column_stack((np.ones(len(z)), z))
-    moments[:k, :k] = (x * (weight / weight.sum())[:, None]).T @ x
+    moments = (x * (weight / weight.sum())[:, None]).T @ x
     try:
-        return float(eigh(hessian, moments, eigvals_only=True, subset_by_index=[0, 0])[0])
+        inner = eigh(hessian[:k, :k], moments, eigvals_only=True, subset_by_index=[0, 0])
     except LinAlgError:
-        return -1.0
+        return True
+    return bool(inner[0] < _SEPARATED)
 
 
 def _inverse(hessian: Floats) -> Floats:

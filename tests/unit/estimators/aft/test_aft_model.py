@@ -253,6 +253,15 @@ def test_a_likelihood_without_a_maximum_has_a_small_penalty(x, y, distribution):
     assert np.isfinite(quantiles(model, x)).all()
 
 
+@pytest.mark.parametrize("scale", [1e-2, 1e-3, 1e-4])
+def test_next_to_no_noise_is_no_reason_for_a_penalty(scale):
+    noise = np.random.default_rng(7).normal(size=200)
+    time = np.exp(1.0 + X @ [0.5, -0.3, 0.2] + scale * noise)
+    model = fitted(y=time, distribution="lognormal")
+    assert model.penalty_ == 0
+    assert model.scale_ == pytest.approx(scale, rel=0.2)
+
+
 EXTREME = {
     "equal times": (np.full(200, 5.0), Y[1]),
     "times of zero": (np.zeros(200), Y[1]),
@@ -415,6 +424,17 @@ def test_wrong_entries_are_refused(path, part, message):
     fitted().save(path)
     rewrite(path, part=part)
     refused(path, "is not a consistent model file (" + message)
+
+
+def test_the_mean_of_left_censored_times_has_no_horizon():
+    rows, horizon = X[:5], 0.3
+    model = fitted(y=LEFT, censoring="left", distribution="lognormal")
+    location = model.intercept_ + rows @ model.coef_
+    # E max(T, h) of log-normal times, up to the limit of their tails.
+    u = (np.log(horizon) - location) / model.scale_
+    mean = np.exp(location + model.scale_**2 / 2)
+    expected = horizon * norm.cdf(u) + mean * norm.sf(u - model.scale_)
+    np.testing.assert_allclose(model.predict_restricted_mean(rows, horizon), expected, rtol=0.01)
 
 
 def test_names_of_columns_are_names_of_terms():
