@@ -29,6 +29,9 @@ from strategies import likelihood_rows
 
 TOLERANCE = {np.float64: 1e-9, np.float32: 2e-5}
 
+# The others are no loss of a network.
+LEARNED = [name for name, law in STANDARD.items() if hasattr(law, "code")]
+
 
 def stretched_law(output, family):
     """Distributions of scipy with the parameters behind outputs."""
@@ -61,7 +64,7 @@ def one_row(kernel, output, time, event, *family, dtype=np.float64):
 
 
 KERNELS = {
-    **{name: (lambda *rows, name=name: stretched(*rows, name), 2) for name in STANDARD},
+    **{name: (lambda *rows, name=name: stretched(*rows, name), 2) for name in LEARNED},
     "laplace": (laplace, 3),
 }
 
@@ -159,14 +162,14 @@ def test_a_row_censored_far_below_the_location_says_nothing(kernel):
 
 
 def test_at_the_floor_of_the_scale_a_row_that_is_off_asks_for_more_spread():
-    for family, event in product(STANDARD, [True, False]):
+    for family, event in product(LEARNED, [True, False]):
         loss, gradient = one_row(stretched, [0.0, -30.0], 1.0, event, family)
         assert loss > 1e5
         assert gradient[0] < 0
         assert gradient[1] < 0
 
 
-@pytest.mark.parametrize("family", STANDARD)
+@pytest.mark.parametrize("family", LEARNED)
 def test_an_event_that_is_hit_asks_for_less_spread_down_to_the_floor(family):
     loss, gradient = one_row(stretched, [2.0, -30.0], 2.0, True, family)
     assert loss == pytest.approx(np.log(SMALLEST_SCALE) - LAWS[family].logpdf(0.0), abs=1e-6)
