@@ -7,7 +7,7 @@ code to hand over a new array, and a Ctrl-C that arrives there surfaces as a Sys
 Machine code is kept in files that may be made long before they are used, by the build of a wheel or
 by ``censquant warm-up``. A file is used only if everything that its code was made of is the same:
 versions of Python, numba and llvmlite, the processor, the types of the arguments and the source of
-the function and of all functions it calls. Else the function is compiled anew.
+the function and of all functions it calls. Otherwise the function is compiled again.
 """
 
 import hashlib
