@@ -46,6 +46,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.survival._transform import TimeTransform
 
 _DEEPEST = 10
+_BLOCK_ROWS = 1_024  # of the curves of held-out rows
 _AUTO_ROWS = 200_000  # of one booster; 500,000 rows are predicted as well, in half of the time
 # Predictions end so many standard deviations outside the times of the fit.
 _ROOM = 3.0
@@ -239,7 +240,9 @@ class BoostedQuantileRegressor(TabularRegressor):
             said = state[:, own]
             if not seen[own].all():
                 said = self._boosters.alone(fold).predict(rows.x[own])
-            yield own, self._curve_at(said, shape).at(levels), None
+            for start in range(0, len(own), _BLOCK_ROWS):
+                block = slice(start, start + _BLOCK_ROWS)
+                yield own[block], self._curve_at(said[:, block], shape).at(levels), None
 
     def _train(
         self, rows: FitData, fold_of: Folds, rng: np.random.Generator

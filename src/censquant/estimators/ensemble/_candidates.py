@@ -264,10 +264,6 @@ def is_refitted(estimator: Any) -> bool:
     return not (isinstance(estimator, NeuralRegressor) or estimator._cross_fits_itself)
 
 
-Said = tuple[NDArray[np.intp], Prediction, Floats | None]
-"""Places of held-out rows, predictions for them, and log-likelihoods where a model has them."""
-
-
 @dataclass(eq=False)
 class Candidate:
     """One candidate of an ensemble, its fitted models, and their predictions for held-out rows."""
@@ -282,6 +278,7 @@ class Candidate:
     log_likelihood: Floats | None = None
     seconds: float = 0.0
     dropped: str | None = None  # why, if it was
+    _lock: Any = field(default_factory=threading.Lock)  # of arrays that two folds may begin
 
     def seed_of(self, fold: int) -> int:
         """Return the seed of the model of a fold, whatever the order in which folds are fitted."""
@@ -297,62 +294,71 @@ class Candidate:
         """Return predictions for some of the rows, by models that had not seen them."""
         assert self.values is not None
         end = None if self.end is None else (self.end[0, rows], self.end[1, rows])
-        return Prediction(self.values[rows].astype(np.float64) * self.unit, end)
+        values = np.multiply(self.values[rows], self.unit, dtype=np.float64)
+        return Prediction(values, end)
 
-    def keep(self, n_rows: int, result: FitResult) -> None:
-        """Keep a model and its predictions for rows that were held out."""
+    def keep(self, result: FitResult) -> None:
+        """Keep a model; its predictions for rows that were held out are there already."""
         if result.model is not None:
             self.models.append(result.model)
         self.seconds += result.seconds
-        for rows, prediction, log_likelihood in result.predicted or ():
-            if self.values is None:
-                self.values = np.full((n_rows, len(LEVELS)), np.nan, dtype=np.float32)
-            self.values[rows] = prediction.values
-            if prediction.end is not None:
-                if self.end is None:
-                    self.end = np.full((2, n_rows), np.nan)
-                self.end[:, rows] = prediction.end
-            if log_likelihood is not None:
-                if self.log_likelihood is None:
-                    self.log_likelihood = np.full(n_rows, np.nan)
-                self.log_likelihood[rows] = log_likelihood
+
+    def keep_only(self, rows: NDArray[np.intp]) -> None:
+        """Forget the predictions for all other rows; of these, quantiles are left."""
+        self.end = self.log_likelihood = None
+        if self.values is not None:
+            self.values = self.values[rows]
 
     def drop(self, reason: str) -> None:
         """Leave the candidate out and forget its predictions, which take memory."""
         self.dropped = reason
         self.values = self.end = self.log_likelihood = None
 
-    def fit_folds(self, rows: FitData, folds: Folds, model: Any) -> list[Said]:
-        """Fit a model that cross-fits itself; return its predictions for held-out rows."""
-        return [
-            (own, Prediction((values / self.unit).astype(np.float32), end), None)
-            for own, values, end in model._fit_folds(rows, folds, LEVELS)
-        ]
+    def fit_folds(self, rows: FitData, folds: Folds, model: Any) -> None:
+        """Fit a model that cross-fits itself, and keep its predictions for held-out rows."""
+        for own, values, end in model._fit_folds(rows, folds, LEVELS):
+            self._keep_prediction(len(folds), own, Prediction(values, end))
 
     def predict(
-        self, places: NDArray[np.intp], model: Any, rows: FitData, stopping: threading.Event
-    ) -> list[Said]:
-        """Return a model's predictions for held-out rows, and their log-likelihoods if it has any.
+        self,
+        n_rows: int,
+        places: NDArray[np.intp],
+        model: Any,
+        rows: FitData,
+        stopping: threading.Event,
+    ) -> None:
+        """Keep a model's predictions for held-out rows, and their log-likelihoods if it has any.
+
+        They are written where they stay: those of all models at once would be there twice.
+        """
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            stop_if_asked(stopping)
+            block = slice(start, start + _BLOCK_ROWS)
+            self._keep_prediction(n_rows, places[block], predict_mean([model], rows.x[block]))
+        if hasattr(model, "log_likelihood"):
+            event = rows.target.event
+            log_likelihood = model.log_likelihood(rows.x, (rows.target.time, event))
+            with self._lock:
+                if self.log_likelihood is None:
+                    self.log_likelihood = np.full(n_rows, np.nan)
+            self.log_likelihood[places] = log_likelihood + event * np.log(self.unit)
+
+    def _keep_prediction(
+        self, n_rows: int, places: NDArray[np.intp], prediction: Prediction
+    ) -> None:
+        """Write predictions to the places of their rows, from the thread that computed them.
 
         Quantiles are single-precision multiples of ``unit``, so that another unit of time rounds
         them the same way.
         """
-        values, ends = np.empty((len(rows), len(LEVELS)), np.float32), []
-        for start in range(0, len(rows), _BLOCK_ROWS):
-            stop_if_asked(stopping)
-            part = predict_mean([model], rows.x[start : start + _BLOCK_ROWS])
-            values[start : start + _BLOCK_ROWS] = part.values / self.unit
-            ends += [] if part.end is None else [part.end]
-        end = None
-        if ends:
-            times, levels = zip(*ends, strict=True)
-            end = (np.concatenate(times), np.concatenate(levels))
-        log_likelihood = None
-        if hasattr(model, "log_likelihood"):
-            event = rows.target.event
-            log_likelihood = model.log_likelihood(rows.x, (rows.target.time, event))
-            log_likelihood = log_likelihood + event * np.log(self.unit)
-        return [(places, Prediction(values, end), log_likelihood)]
+        with self._lock:
+            if self.values is None:
+                self.values = np.full((n_rows, len(LEVELS)), np.nan, dtype=np.float32)
+            if self.end is None and prediction.end is not None:
+                self.end = np.full((2, n_rows), np.nan)
+        self.values[places] = prediction.values / self.unit
+        if self.end is not None:
+            self.end[:, places] = prediction.end
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,8 +441,7 @@ class CrossFit:
         tasks = [self._task(*pair) for pair in pairs]
         results = self._run(tasks, self.n_jobs, later)
         for (candidate, _), result in zip(pairs, results, strict=True):
-            candidate.keep(len(self.folds), result)
-            result.predicted = None  # all results are there at once
+            candidate.keep(result)
         for (candidate, _), result in zip(pairs, results, strict=True):
             if result.failure is not None:
                 candidate.drop(result.failure)
@@ -449,7 +454,7 @@ class CrossFit:
             candidate.seed_of(fold),
             self.rows,
             held_out,
-            partial(candidate.predict, held_out),
+            partial(candidate.predict, len(self.folds), held_out),
             tolerated=_FAILURES,
             keep_model=self._keeps_model(candidate, fold),
         )

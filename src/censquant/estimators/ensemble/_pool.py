@@ -52,6 +52,7 @@ from censquant.estimators.ensemble._table import (
     CandidateRow,
     CandidateTable,
     PoolSummary,
+    scored_among,
     table_of,
 )
 from censquant.estimators.neural._neural import NeuralRegressor
@@ -76,7 +77,7 @@ _ROOM = 0.2
 # Fewer events test nothing.
 _FEWEST_EVENTS = 10
 _TESTED = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
-_BLOCK_ROWS = 4_096
+_BLOCK_ROWS = 1_024
 _LAST_SEED = 2**31
 _TAIL_RULE = (
     "After the last observed time e, survival falls at least as fast as (e / t) to the power 4/3."
@@ -254,21 +255,29 @@ class Pool(BaseQuantileRegressor):
         """Keep predictions for held-out rows, in the order of the user's rows, and their scores."""
         self.oof_curve_ = self.oof_rows_ = None
         self.calibration_p_value_ = self.calibration_gap_ = None
-        pooled = values = None
+        levels, values, pooled = self._pool_levels(), None, None
+        scored = scored_among(held)
         if len(held):
             values = self._held_out_values(kept, mixture, held)
-            shown = np.searchsorted(self._pool_levels(), LEVELS)
-            pooled = values if len(shown) == values.shape[1] else values[:, shown]
+            shown = np.searchsorted(levels, LEVELS)
+            pooled = values if len(shown) == len(levels) else values[:, shown]
+        for each in kept:  # the rest of their predictions would take memory to the end of the fit
+            each.keep_only(held[scored])
         horizon = float(self.time_transform_.forward(self.horizon_))
         self.candidates_ = table_of(
-            candidates, self.weights_, pooled, held, score, horizon, mixture.bounds.lower
+            candidates,
+            self.weights_,
+            None if pooled is None else pooled[scored],
+            score.take(held[scored]) if len(held) else score,
+            horizon,
+            mixture.bounds.lower,
         )
         if pooled is not None and values is not None:
             self._check_calibration(pooled, score.target.take(held))
             del pooled
             # Copies of a row, which a whole weight stands for, have the same prediction.
             self.oof_rows_, first = np.unique(order[held], return_index=True)
-            self.oof_curve_ = self._in_user_units(values[first], self._pool_levels())
+            self.oof_curve_ = self._in_user_units(values[first], levels)
 
     def _held_out_values(
         self, kept: list[Candidate], mixture: Mixture, held: NDArray[np.intp]

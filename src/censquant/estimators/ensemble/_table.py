@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._frames import html_table, pandas_for
+from censquant._rows._fit_data import spread
 from censquant._typing import Floats
 from censquant.estimators.ensemble._mixture import LEVELS
 from censquant.metrics import concordance_index, pinball_loss_censored
@@ -108,37 +109,39 @@ class CandidateTable:
         return pd.DataFrame([asdict(row) for row in self.rows]).set_index("name")
 
 
+def scored_among(rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the places of the held-out rows by which the table compares candidates."""
+    return spread(len(rows), _MOST_ROWS)
+
+
 def table_of(
     candidates: Sequence["Candidate"],
     weights: dict[str, float],
     pooled: Floats | None,
-    rows: NDArray[np.intp],
     score: "BrierScore",
     horizon: float,
     lower: float,
 ) -> CandidateTable:
-    """Return the table of all candidates and of the pool, scored on held-out rows.
+    """Return the table of all candidates and of the pool, scored on the rows of ``score``.
 
-    ``pooled`` holds the pool's quantiles of ``rows`` at ``LEVELS``; everything is in the units of
-    right-censored times.
+    Candidates have predictions for these rows only, and ``pooled`` holds the pool's quantiles of
+    them at ``LEVELS``, None if no row was held out; everything is in the units of right-censored
+    times.
     """
-    shown = np.linspace(0, len(rows) - 1, min(len(rows), _MOST_ROWS)).astype(np.intp)
-    part = score.take(rows[shown]) if len(rows) else score
 
     def scored(name: str, weight: float, values: Floats | None, seconds: float, note: str) -> Any:
         numbers = (np.nan,) * 3
-        if values is not None and len(shown):
-            numbers = _scores(values, part, horizon, lower)
+        if values is not None:
+            numbers = _scores(values, score, horizon, lower)
         return CandidateRow(name, weight, *numbers, seconds, note)
 
     table = []
     for each in candidates:
-        is_complete = each.values is not None and each.dropped is None and len(rows) > 0
-        values = each.held_out(rows[shown]).values if is_complete else None
+        values = None if each.values is None else each.held_out(slice(None)).values
         note = f"dropped: {each.dropped}" if each.dropped else ""
         table.append(scored(each.name, weights[each.name], values, each.seconds, note))
     total = sum(each.seconds for each in candidates)
-    table.append(scored(POOL, 1.0, None if pooled is None else pooled[shown], total, ""))
+    table.append(scored(POOL, 1.0, pooled, total, ""))
     return CandidateTable(tuple(table))
 
 
