@@ -20,8 +20,14 @@ def test_each_cell_holds_an_equal_share_of_events_up_to_one(n_cells):
     time = np.random.default_rng(0).permutation(np.arange(1_003.0))
     ends = cells_of_events(Target(time, np.ones(1_003, bool)), n_cells=n_cells)
     counts = np.diff(np.searchsorted(np.sort(time), ends, side="right"), prepend=0, append=1_003)
+    counts = np.append(counts[: n_cells - 1], counts[n_cells - 1 :].sum())
     assert counts.size == n_cells
     assert counts.max() - counts.min() <= 1
+
+
+def test_the_last_cell_is_halved_until_few_events_are_left():
+    ends = cells_of_events(Target(np.arange(1.0, 1_001.0), np.ones(1_000, bool)), n_cells=10)
+    np.testing.assert_array_equal(ends[8:], [900, 950, 975, 988, 994, 997])
 
 
 def test_a_weight_counts_as_equal_rows():
