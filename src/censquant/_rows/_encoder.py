@@ -330,6 +330,26 @@ class FrameEncoder:
         )
 
 
+def known_numbers(X: Any) -> Floats:
+    """Return the numbers that can be made of a table as it is.
+
+    For looking at features that no model is fitted to: columns of dates and the like are left out,
+    and nothing is warned of.
+    """
+    table = Table(X)
+    parts = [np.empty((table.n_rows, 0))]
+    for place in range(table.n_columns):
+        try:
+            column = table.column(place, as_category=None)
+            rule = _fitted_rule(column, None)
+        except UnusableColumnError:
+            continue
+        if rule is not None:
+            parts.append(np.zeros((table.n_rows, len(rule.names("")))))
+            rule.write(column, parts[-1])
+    return np.hstack(parts)
+
+
 def _fitted_rule(column: Column, weight: Floats | None) -> Rule | None:
     if isinstance(column, Numbers):
         return fitted_number_rule(column, weight)

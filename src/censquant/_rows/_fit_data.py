@@ -56,7 +56,7 @@ class FitData:
         ``read_features`` turns ``X`` into numbers; without it frames stay frames.
         """
         refuse_swapped(X, y)
-        x = _indexable(X) if read_features is None else read_features(X)
+        x = indexable(X) if read_features is None else read_features(X)
         n_rows = _num_samples(x)
         target = read_target(y, n_samples=n_rows)
         weight = read_weights(sample_weight, n_rows)
@@ -146,7 +146,7 @@ class FitData:
         warn_of_leaks(leaks)
 
 
-def _indexable(X: Any) -> Any:
+def indexable(X: Any) -> Any:
     """Return a table whose rows can be taken."""
     if hasattr(X, "tocsr"):
         return X.tocsr()

@@ -14,11 +14,12 @@ from censquant._calibration._censoring import (
     CensoringCurves,
     CommonCensoring,
     ModelledCensoring,
-    censoring_dependence,
 )
+from censquant._calibration._dependence import DEPENDENT
 from censquant._calibration._family import LEVELS
 from censquant._calibration._rules import FEWEST_EVENTS
 from censquant._engine.training._parallel import stop_if_asked
+from censquant._rows._censoring import censoring_p_value
 from censquant._rows._cross_fit import NEVER, FitTask, Folds, cross_fit, fixes_splits, fold_rows
 from censquant._rows._features import dense
 from censquant._rows._fit_data import FitData
@@ -36,13 +37,8 @@ from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 _BLOCK_ROWS = 4_096
 KAPLAN_MEIER = "kaplan-meier"
-# Censoring counts as dependent on the features below this p-value.
-_DEPENDENT = 0.05
 _ROUNDS = 150
 _FOLDS = 5
-# A first look at whether there is anything to model, on so many rows.
-_MOST_SCREENED = 3_000
-_SCREENING_ROUNDS, _SCREENING_FOLDS = 40, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,11 +212,12 @@ def fit_censoring(
             warnings.simplefilter("ignore", category)
         p_value, reason = None, "censoring model as given"
         if estimator is None:
-            p_value = _test_dependence(flipped, seed, n_jobs)
-            if p_value >= _DEPENDENT:
+            tested = censoring_p_value(data.x, data.timeline, data.weight)
+            p_value = 1.0 if tested is None else tested
+            if p_value >= DEPENDENT:
                 reason = (
-                    "Kaplan-Meier censoring curve, since censoring does not follow its "
-                    f"predictions from the features (p = {p_value:.2g})"
+                    "Kaplan-Meier censoring curve, since nothing shows that censoring depends on "
+                    f"the features (p = {p_value:.2g})"
                 )
                 model = CensoringModel(reason, p_value, curve=common)
                 return model, CommonCensoring(common, len(data))
@@ -235,19 +232,6 @@ def fit_censoring(
         values[left_out] = curve_table(fitted.model, rest, mirror=data.left)[0].values
     curve = QuantileCurve.from_predictions(values, LEVELS, fitted.lower)
     return CensoringModel(reason, p_value, model=fitted.model), ModelledCensoring(curve)
-
-
-def _test_dependence(flipped: FitData, seed: np.random.SeedSequence, n_jobs: int | None) -> float:
-    """Return the p-value of the test that censoring does not follow its predictions."""
-    some = np.flatnonzero(flipped.weight > 0)
-    rows = flipped.take(some[:: -(-len(some) // _MOST_SCREENED)])
-    quick = _default_model(rows.left, _SCREENING_ROUNDS, _SCREENING_FOLDS)
-    fitted = fit_held_out(quick, rows, _SCREENING_FOLDS, seed, n_jobs)
-    if not len(fitted.rows):
-        return 1.0
-    held = rows.take(fitted.rows).timeline
-    timeline = Target(held.time, ~held.event)
-    return censoring_dependence(timeline, fitted.curve.median(), rows.weight[fitted.rows])
 
 
 def _why_common(estimator: Any, data: FitData, n_censored: int) -> str | None:
@@ -266,9 +250,7 @@ def _why_common(estimator: Any, data: FitData, n_censored: int) -> str | None:
     return None
 
 
-def _default_model(
-    mirror: bool, rounds: int = _ROUNDS, folds: int = _FOLDS
-) -> CensoredQuantileRegressor:
+def _default_model(mirror: bool) -> CensoredQuantileRegressor:
     """Return the recommended estimator with the two candidates that are cheapest.
 
     They find dependence that is linear in the hazard, and dependence of any form.
@@ -276,10 +258,10 @@ def _default_model(
     side = "left" if mirror else "right"
     candidates = [
         ("cox", CoxQuantileRegressor(censoring=side)),
-        ("boosted", BoostedQuantileRegressor(max_iter=rounds, censoring=side)),
+        ("boosted", BoostedQuantileRegressor(max_iter=_ROUNDS, censoring=side)),
     ]
     return CensoredQuantileRegressor(
-        candidates=candidates, cv=folds, censoring=side, allow_negative=True
+        candidates=candidates, cv=_FOLDS, censoring=side, allow_negative=True
     )
 
 

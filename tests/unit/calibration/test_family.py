@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from censquant._calibration._censoring import censoring_dependence
 from censquant._calibration._family import INDICES, BoundFamily, Recalibration
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
@@ -86,20 +85,3 @@ def test_without_events_a_curve_stays_as_it_is():
     recalibration = Recalibration.fit(CURVE, target, np.ones(3))
     np.testing.assert_allclose(recalibration.curve(CURVE).values, CURVE.values)
     assert (recalibration.curve(CURVE).reach == 0).all()
-
-
-def test_the_test_of_dependence_keeps_its_size_and_has_power():
-    values = []
-    for seed in range(60):
-        simulation = Simulation(n=300, seed=seed)
-        noise = np.random.default_rng(seed + 1000).uniform(size=300)
-        values.append(censoring_dependence(simulation.target, noise))
-    assert 0.3 < np.mean(values) < 0.7
-    assert np.mean(np.array(values) < 0.05) < 0.15
-    dependent = Simulation(n=300, seed=0, slope=1.0)
-    assert censoring_dependence(dependent.target, 1 / dependent.rate) < 1e-4
-
-
-def test_nothing_censored_depends_on_nothing():
-    target = Target(np.arange(5.0), np.ones(5, dtype=bool))
-    assert censoring_dependence(target, np.arange(5.0)) == 1.0
