@@ -28,8 +28,8 @@ from censquant import (
 from censquant.estimators.ensemble import _candidates as cross_fit
 from censquant.estimators.ensemble import _pool as pool_model
 from censquant.estimators.ensemble import _recommended as defaults
-from censquant.estimators.ensemble._candidates import LikelihoodPrior
 from censquant.estimators.ensemble._mixture import Mixture
+from censquant.estimators.ensemble._weights import LikelihoodPrior
 from censquant_bench import DATASET_GROUPS, BenchmarkCell, get_dataset, get_method
 from censquant_bench import _cells as cells
 from censquant_bench.field import FIELD_SUITE

@@ -212,6 +212,14 @@ def survival_on_grid(values: Any, levels: Any, lower: float, grid: Any, out: Any
             out[i, g] = 1.0 - level_of(values[i], levels, lower, grid[g])
 
 
+@exact
+def levels_at(values: Any, levels: Any, lower: float, times: Any, out: Any) -> None:
+    """Write the distribution function of each row at times of its own."""
+    for i in range(values.shape[0]):
+        for k in range(times.shape[1]):
+            out[i, k] = level_of(values[i], levels, lower, times[i, k])
+
+
 @exact_part
 def _write_pieces(row: Any, levels: Any, lower: float, knots: Any, slopes: Any) -> None:
     """Write where the pieces of a distribution function begin, and how steep each is.

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from censquant._progress import Bar
-from censquant._rows._cross_fit import NEVER, Folds, depend_on_ensemble, fold_rows
+from censquant._rows._cross_fit import (
+    NEVER,
+    Folds,
+    depend_on_ensemble,
+    fixes_splits,
+    fold_rows,
+)
 from censquant._rows._features import (
     check_features,
     check_is_fitted,
@@ -36,13 +42,13 @@ from censquant._validation import (
 from censquant._warn import warn_user
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators.ensemble._candidates import (
+    FEW_ROWS,
     MOST_COMPARED,
-    BrierScore,
+    N_REPEATS,
     Candidate,
     CrossFit,
-    Prior,
     is_refitted,
-    shrunk_weights,
+    repeats_of,
 )
 from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Members, Mixture
 from censquant.estimators.ensemble._table import (
@@ -55,6 +61,7 @@ from censquant.estimators.ensemble._table import (
     scored_among,
     table_of,
 )
+from censquant.estimators.ensemble._weights import HeldOutScore, Prior
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.estimators.neural._split_fit import check_splittable
 from censquant.exceptions import CalibrationWarning, FewEventsWarning
@@ -100,6 +107,7 @@ class Pool(BaseQuantileRegressor):
     n_jobs: int | None
     random_state: Any
     verbose: int
+    scoring: str = "log"  # what the weights minimise
 
     quantiles_: Floats
     unique_times_: Floats
@@ -153,7 +161,12 @@ class Pool(BaseQuantileRegressor):
         seed = seed_sequence(self.random_state)
         fold_seed, follow_up_seed = seed.spawn(2)
         compared = rows.take(_compared_rows(len(rows), rows.groups))
-        folds = fold_rows(self.cv, data, compared, np.random.default_rng(fold_seed))
+        is_repeated = len(compared) < FEW_ROWS and not fixes_splits(self.cv)
+        folding = np.random.default_rng(fold_seed)
+        folds = [
+            fold_rows(self.cv, data, compared, folding)
+            for _ in range(N_REPEATS if is_repeated else 1)
+        ]
         del data  # the order of a large array is a second one
         self._feature_range = rows.feature_range
         if self._feature_range is not None:
@@ -169,7 +182,7 @@ class Pool(BaseQuantileRegressor):
         named = candidates_for(rows)
         unit = max(abs(end) for end in self.follow_up_) or 1.0
         candidates = [
-            Candidate(name, estimator, seed, unit)
+            Candidate(name, estimator, seed, unit, repeats_of(estimator) if is_repeated else 1)
             for (name, estimator), seed in zip(named, seed.spawn(len(named)), strict=True)
         ]
         pooled = self._pool_candidates(candidates, prior, rows, compared, folds)
@@ -191,10 +204,10 @@ class Pool(BaseQuantileRegressor):
         prior: Prior,
         rows: FitData,
         compared: FitData,
-        folds: Folds,
+        folds: Sequence[Folds],
     ) -> list[Candidate]:
         """Cross-fit and weigh candidates on the rows to compare, then fit those used to all."""
-        n_folds = int(folds.max()) + 1
+        n_folds = int(folds[0].max()) + 1
         bounds = self._bounds(rows)
         if not n_folds and len(candidates) > 1:
             warn_user(
@@ -202,8 +215,8 @@ class Pool(BaseQuantileRegressor):
                 "have an event: each has the weight that is expected of it beforehand.",
                 FewEventsWarning,
             )
-        held = np.flatnonzero(folds != NEVER)
-        score = BrierScore.of(compared.timeline, compared.weight)
+        held = np.flatnonzero(folds[0] != NEVER)
+        score = HeldOutScore.of(self.scoring, compared.timeline, compared.weight)
         fitting = CrossFit(compared, folds, score, bounds.lower, self.n_jobs, None, self._stopping)
         bar = None
         if self.verbose:
@@ -216,8 +229,7 @@ class Pool(BaseQuantileRegressor):
                 raise ArithmeticError(
                     f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
                 )
-            n_events = compared.target.n_events
-            mixture = _weigh(kept, prior, score, held, bounds, n_events)
+            mixture = _weigh(kept, prior, score, held, bounds)
             needed = [each for each, used in zip(kept, mixture.used, strict=True) if used]
             is_part = len(compared) < len(rows) or not n_folds
             again = [each for each in needed if is_part or is_refitted(each.estimator)]
@@ -248,7 +260,7 @@ class Pool(BaseQuantileRegressor):
         candidates: list[Candidate],
         kept: list[Candidate],
         mixture: Mixture,
-        score: BrierScore,
+        score: HeldOutScore,
         held: NDArray[np.intp],
         order: NDArray[np.intp],
     ) -> None:
@@ -418,20 +430,16 @@ class Pool(BaseQuantileRegressor):
 def _weigh(
     kept: list[Candidate],
     prior: Prior,
-    score: BrierScore,
+    score: HeldOutScore,
     held: NDArray[np.intp],
     bounds: Bounds,
-    n_events: int,
 ) -> Mixture:
     """Return how the candidates are pooled, by their predictions for held-out rows."""
     if len(kept) == 1:
         return Mixture(np.ones(1), np.zeros(1), bounds)
     names = [each.name for each in kept]
     score = score.take(held)
-    likelihood = {
-        each.name: None if each.log_likelihood is None else each.log_likelihood[held]
-        for each in kept
-    }
+    likelihood = {each.name: each.log_likelihood(held) for each in kept}
     expected = prior(names, likelihood)
     whole = np.array([each.is_whole for each in kept])
     reference = np.zeros(len(kept))
@@ -440,20 +448,19 @@ def _weigh(
         return Mixture(expected, reference, bounds)
     if whole.any():
         alone = [each for each in kept if each.is_whole]
-        by_itself = score.quadratic(
+        reference[whole] = score.weights(
             lambda rows: np.stack([each.held_out(held[rows]).values for each in alone]),
             LEVELS,
             bounds.lower,
+            expected[whole] / expected[whole].sum(),
         )
-        share = expected[whole] / expected[whole].sum()
-        reference[whole] = shrunk_weights(by_itself, share, n_events)
     mixture = Mixture(expected, reference, bounds)
-    together = score.quadratic(
+    weights = score.weights(
         lambda rows: mixture.continue_tails([each.held_out(held[rows]) for each in kept]),
         LEVELS,
         bounds.lower,
+        expected,
     )
-    weights = shrunk_weights(together, expected, n_events)
     if not (weights[~whole] > 0).any():  # nothing has to be continued
         reference = np.zeros(len(kept))
     return Mixture(weights, reference, bounds)
@@ -519,7 +526,10 @@ _STORED: Fields = {
     ),
     "table": Entry(
         lambda name, rows: CandidateTable(
-            tuple(CandidateRow(**decoded(row)) for row in expect(name, rows, list))
+            tuple(
+                CandidateRow(**{"log_score": math.nan, **decoded(row)})  # new since 0.2
+                for row in expect(name, rows, list)
+            )
         ),
         "candidates_",
         plain=lambda table: [asdict(row) for row in table],

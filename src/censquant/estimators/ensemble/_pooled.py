@@ -8,24 +8,27 @@ from sklearn.base import clone
 
 from censquant._rows._features import feature_names
 from censquant._rows._fit_data import FitData
+from censquant._validation import check_choice
 from censquant.estimators._adapted import AdaptedModel
 from censquant.estimators._base import BaseQuantileRegressor
-from censquant.estimators.ensemble._candidates import LikelihoodPrior, Prior, read_prior
 from censquant.estimators.ensemble._pool import Pool, read_plain_features
 from censquant.estimators.ensemble._table import POOL
+from censquant.estimators.ensemble._weights import SCORES, LikelihoodPrior, Prior, read_prior
 
 
 class PooledQuantileRegressor(Pool):
     """Several quantile regressors, weighted by how well they predict rows they have not seen.
 
     What :class:`sklearn.ensemble.StackingRegressor` is for regression: every candidate is fitted to
-    all folds but one and asked about the one left out. The weights minimise the integrated Brier
-    score of the pool on these held-out rows, which censoring does not bias as long as it does not
-    depend on the event time; they are shrunk towards a prior that rests on the held-out likelihood
-    where candidates state one (``log_likelihood``). The pool is the weighted mean of the
-    distribution functions, so that its quantiles cannot cross.
+    all folds but one and asked about the one left out. The weights minimise the log score of the
+    pool on these held-out rows (:func:`censquant.metrics.log_score`), which needs no model of the
+    censoring; they are shrunk towards a prior that rests on the held-out likelihood where
+    candidates state one (``log_likelihood``). The pool is the weighted mean of the distribution
+    functions, so that its quantiles cannot cross.
 
-    A candidate that is clearly worse on the first fold is not fitted to the others. Past the end of
+    With fewer than 500 rows, cross-fitting is repeated three times with other folds, except for
+    networks and models of other libraries. A candidate that both scores find clearly worse on a
+    first fold of 100 events or more is not fitted to the other folds. Past the end of
     its own data (the last event of a proportional-hazards model, the last event among an
     individual's neighbours in a forest) a candidate is continued by the mean of those that
     extrapolate; more than a fifth past the last observed time, no candidate may exceed the weighted
@@ -43,6 +46,11 @@ class PooledQuantileRegressor(Pool):
         Number of folds, stratified by event; or an object of scikit-learn with ``split``, such as
         ``ShuffleSplit(1, test_size=0.1)`` for a single hold-out. Candidates are fitted to all rows
         but the held-out ones.
+    scoring : {"log", "brier", "both"}, default "log"
+        What the weights minimise on held-out rows: the log score, the integrated Brier score
+        relative to that of the prior, or their sum. The Brier score weights rows by one
+        Kaplan-Meier curve of the censoring times, and is biased where censoring depends on the
+        features.
     prior : dict of str to float, optional
         Expected weights by name, towards which the weights are shrunk. By default candidates
         that state a likelihood share most of the weight by that of held-out rows, tempered.
@@ -99,6 +107,7 @@ class PooledQuantileRegressor(Pool):
         quantiles: ArrayLike | None = None,
         *,
         cv: Any = 4,
+        scoring: str = "log",
         prior: Mapping[str, float] | None = None,
         censoring: str = "right",
         n_jobs: int | None = None,
@@ -108,6 +117,7 @@ class PooledQuantileRegressor(Pool):
         self.estimators = estimators
         self.quantiles = quantiles
         self.cv = cv
+        self.scoring = scoring
         self.prior = prior
         self.censoring = censoring
         self.n_jobs = n_jobs
@@ -139,6 +149,7 @@ class PooledQuantileRegressor(Pool):
         self
         """
         self._begin_fit()
+        check_choice("scoring", self.scoring, SCORES)
         named = checked_estimators(self.estimators, self.censoring)
         allow_nd = any(getattr(estimator, "network", None) is not None for _, estimator in named)
 

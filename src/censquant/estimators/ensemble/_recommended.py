@@ -14,13 +14,15 @@ from censquant._storage._codec import Reader, Writer
 from censquant._typing import Floats
 from censquant._validation import check_flag
 from censquant._warn import warn_user
+from censquant.estimators._aft import AFTRegressor
 from censquant.estimators._boosted import BoostedQuantileRegressor
 from censquant.estimators._cox import CoxQuantileRegressor
 from censquant.estimators._forest import CensoredQuantileForest
 from censquant.estimators._reading import Ends
-from censquant.estimators.ensemble._candidates import LikelihoodPrior, Prior
+from censquant.estimators.ensemble._candidates import FEW_ROWS
 from censquant.estimators.ensemble._pool import Pool, read_plain_features
 from censquant.estimators.ensemble._pooled import checked_estimators
+from censquant.estimators.ensemble._weights import LikelihoodPrior, Prior
 from censquant.estimators.neural._shape import ShapeNN
 from censquant.exceptions import FewEventsWarning
 from censquant.export._graph import Graph, Value
@@ -32,9 +34,10 @@ from censquant.survival._target import read_target, require_durations
 
 # Rows from which on the network with bounded tails has the next capacity.
 _MORE_ROWS = (3_000, 12_000, 25_000)
-_FEWEST_EVENTS = 10
+_FEWEST_EVENTS, _FEWEST_EVENTS_OF_NETWORKS = 10, 100
 _ENCODER = "encoder"  # name of its part in a model file
 _CAUTION = 0.2  # penalty per feature where there are fewer
+_RIDGE = 0.1  # of linear models, as that of the hazards model
 
 DEFAULT_PRIOR = LikelihoodPrior(follows={"bounded": "normal"})
 """The network with bounded tails is expected where its smooth relative is."""
@@ -44,20 +47,22 @@ class CensoredQuantileRegressor(Pool):
     """Quantiles of a time to event from data as they are, with nothing to tune.
 
     The estimator to begin with. It pools a few models that fail on different data: a
-    proportional-hazards model with a ridge penalty, networks of the normal, log-normal and Weibull
-    families whose shape is learned, a network whose capacity follows the number of rows, shallow
-    and deep boosted trees, and a forest. Each is weighted by how well it predicts rows that it has
-    not seen, so that small and nearly linear data end up with the hazards model, large and
-    irregular data with trees and networks (:class:`PooledQuantileRegressor` has the rule).
-    ``summary()`` says what was pooled. Candidates are compared on at most 50,000 rows, or as many
+    proportional-hazards model and accelerated failure times (Weibull, log-normal, log-logistic)
+    with a ridge penalty, networks of the normal, log-normal and Weibull families whose shape is
+    learned, a network whose capacity follows the number of rows, shallow and deep boosted trees,
+    and a forest. With fewer than 500 rows or 100 events there are no networks (if times are
+    positive), which only make small ensembles depend on the seed. Each model is weighted by how
+    well it predicts rows that it has not seen, so that small and nearly linear data end up with the
+    linear models, large and irregular data with trees and networks
+    (:class:`PooledQuantileRegressor` has the rule). ``summary()`` says what was pooled. Candidates are compared on at most 50,000 rows, or as many
     whole groups; those that are used then learn from all.
 
     Data frames may hold categories, text, booleans and missing values; arrays may hold NaN.
     Categories are one-hot encoded, rare levels together; missing numbers are replaced by the
     median, with a column that says so.
 
-    It assumes that censoring is independent of the event time given the features, for the weights
-    of the candidates also that it does not depend on the features much. Rows that belong together
+    It assumes that censoring is independent of the event time given the features; it may depend on
+    the features. Rows that belong together
     (visits of one patient, copies of one engine) must be named by ``groups`` in :meth:`fit`, or the
     weights favour candidates that remember rows.
 
@@ -282,10 +287,7 @@ def default_candidates(target: Target, n_features: int, censoring: str) -> list[
         )
         cautious = CoxQuantileRegressor(penalty=_CAUTION * n_features, censoring=censoring)
         return [("hazards", cautious)]
-    candidates = [
-        hazards,
-        ("normal", ShapeNN(family="normal", censoring=censoring)),
-        ("bounded", bounded_network(len(target), censoring)),
+    trees = [
         ("boosting", BoostedQuantileRegressor(censoring=censoring)),
         (
             "deep boosting",
@@ -299,10 +301,20 @@ def default_candidates(target: Target, n_features: int, censoring: str) -> list[
             CensoredQuantileForest(n_estimators=32, max_samples=1_000, censoring=censoring),
         ),
     ]
-    if censoring == "right" and float(target.time[target.event].min()) > 0:
-        families = ("log-normal", "weibull")
-        candidates[2:2] = [(family, ShapeNN(family=family)) for family in families]
-    return candidates
+    networks = [
+        ("normal", ShapeNN(family="normal", censoring=censoring)),
+        ("bounded", bounded_network(len(target), censoring)),
+    ]
+    if censoring == "left" or float(target.time[target.event].min()) <= 0:
+        return [hazards, *networks, *trees]
+    linear = [
+        (f"linear {family}", AFTRegressor(distribution=family.replace("-", ""), penalty=_RIDGE))
+        for family in ("weibull", "log-normal", "log-logistic")
+    ]
+    if len(target) < FEW_ROWS or target.n_events < _FEWEST_EVENTS_OF_NETWORKS:
+        return [hazards, *linear, *trees]
+    networks[1:1] = [(family, ShapeNN(family=family)) for family in ("log-normal", "weibull")]
+    return [hazards, *linear, *networks, *trees]
 
 
 def bounded_network(n_rows: int, censoring: str) -> ShapeNN:

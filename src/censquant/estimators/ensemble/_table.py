@@ -19,8 +19,9 @@ from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target
 
 if TYPE_CHECKING:
-    from censquant.estimators.ensemble._candidates import BrierScore, Candidate
+    from censquant.estimators.ensemble._candidates import Candidate
     from censquant.estimators.ensemble._pool import Pool
+    from censquant.estimators.ensemble._weights import HeldOutScore
 
 POOL = "pool"
 """Name of the row that has the scores of all candidates together."""
@@ -29,7 +30,14 @@ REJECTED, WIDE_GAP = 0.01, 0.05
 """A fit warns of its calibration where a test rejects it and the largest gap is wide."""
 
 _MOST_ROWS = 10_000
-_DIGITS = {"weight": 2, "pinball": 4, "brier": 4, "concordance": 3, "seconds": 1}
+_DIGITS = {
+    "weight": 2,
+    "log_score": 4,
+    "brier": 4,
+    "pinball": 4,
+    "concordance": 3,
+    "seconds": 1,
+}
 
 
 @dataclass(frozen=True)
@@ -38,11 +46,12 @@ class CandidateRow:
 
     name: str
     weight: float  # in the pool
-    # Scores of held-out rows: censored check loss over the levels 0.05 to 0.95 and integrated
-    # Brier score (lower is better), Harrell's C of the restricted mean (higher is better). NaN
-    # for candidates that were dropped early.
-    pinball: float
+    # Scores of held-out rows: log score in 40 cells, integrated Brier score and censored check loss
+    # over the levels 0.05 to 0.95 (lower is better), Harrell's C of the restricted mean (higher is
+    # better). NaN for candidates that were dropped early.
+    log_score: float
     brier: float
+    pinball: float
     concordance: float
     seconds: float  # of all its fits
     note: str = ""  # why it was dropped, if it was
@@ -55,12 +64,12 @@ class CandidateTable:
     Examples
     --------
     >>> from censquant.estimators.ensemble._table import CandidateRow, CandidateTable
-    >>> table = CandidateTable((CandidateRow("cox", 0.7, 0.21, 0.18, 0.66, 0.1),))
+    >>> table = CandidateTable((CandidateRow("cox", 0.7, 1.62, 0.18, 0.21, 0.66, 0.1),))
     >>> table["cox"].weight
     0.7
     >>> print(table)
-    name  weight  pinball   brier  concordance  seconds  note
-    cox     0.70   0.2100  0.1800        0.660      0.1
+    name  weight  log_score   brier  pinball  concordance  seconds  note
+    cox     0.70     1.6200  0.1800   0.2100        0.660      0.1
     """
 
     rows: tuple[CandidateRow, ...]
@@ -118,7 +127,7 @@ def table_of(
     candidates: Sequence["Candidate"],
     weights: dict[str, float],
     pooled: Floats | None,
-    score: "BrierScore",
+    score: "HeldOutScore",
     horizon: float,
     lower: float,
 ) -> CandidateTable:
@@ -130,7 +139,7 @@ def table_of(
     """
 
     def scored(name: str, weight: float, values: Floats | None, seconds: float, note: str) -> Any:
-        numbers = (np.nan,) * 3
+        numbers = (np.nan,) * 4
         if values is not None:
             numbers = _scores(values, score, horizon, lower)
         return CandidateRow(name, weight, *numbers, seconds, note)
@@ -146,22 +155,23 @@ def table_of(
 
 
 def _scores(
-    values: Floats, score: "BrierScore", horizon: float, lower: float
-) -> tuple[float, float, float]:
-    """Return pinball loss, Brier score and concordance of quantiles at ``LEVELS``."""
+    values: Floats, score: "HeldOutScore", horizon: float, lower: float
+) -> tuple[float, float, float, float]:
+    """Return log score, Brier score, check loss and concordance of quantiles at ``LEVELS``."""
     y = (score.target.time, score.target.event)
     columns = np.flatnonzero(np.isin(LEVELS, DEFAULT_QUANTILES))
     pinball = pinball_loss_censored(
         y, values[:, columns], LEVELS[columns], sample_weight=score.weight
     )
-    brier = float(score.weight @ score.rows(values, LEVELS, lower))
+    log_score = float(score.weight @ score.log.rows(values, LEVELS, lower)) * score.log.event_share
+    brier = float(score.weight @ score.brier.rows(values, LEVELS, lower))
     curve = QuantileCurve.from_predictions(values, LEVELS, lower)
     concordance = np.nan
     if _is_comparable(score.target):
         concordance = concordance_index(
             y, curve.restricted_mean(horizon), sample_weight=score.weight
         )
-    return float(pinball), brier, float(concordance)
+    return log_score, brier, float(pinball), float(concordance)
 
 
 def _is_comparable(target: Target) -> bool:
@@ -181,7 +191,7 @@ class PoolSummary:
     >>> print(PoolSummary(("Two candidates were pooled.",), CandidateTable(())))
     Two candidates were pooled.
     <BLANKLINE>
-    name  weight  pinball  brier  concordance  seconds  note
+    name  weight  log_score  brier  pinball  concordance  seconds  note
     """
 
     sentences: tuple[str, ...]
@@ -201,9 +211,9 @@ class PoolSummary:
         whole = pool.candidates_[POOL]
         if np.isfinite(whole.pinball):
             sentences.append(
-                f"On held-out rows the pool has a concordance of {whole.concordance:.3f}, an "
-                f"integrated Brier score of {whole.brier:.4f} and a censored check loss of "
-                f"{whole.pinball:.4g}."
+                f"On held-out rows the pool has a log score of {whole.log_score:.3f}, an integrated "
+                f"Brier score of {whole.brier:.4f}, a censored check loss of {whole.pinball:.4g} "
+                f"and a concordance of {whole.concordance:.3f}."
             )
         if pool.calibration_p_value_ is not None:
             sentences.append(_calibration(pool.calibration_p_value_, pool.calibration_gap_))

@@ -1,21 +1,26 @@
-"""Weights of a pool: the Brier score as a quadratic form, the prior, the shrinkage."""
+"""Weights of a pool: both scores as functions of the weights, the prior, the shrinkage."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.estimators.ensemble._candidates import (
+from censquant.estimators.ensemble._mixture import LEVELS
+from censquant.estimators.ensemble._weights import (
+    SCORES,
     BrierScore,
+    HeldOutScore,
     LikelihoodPrior,
+    LogScore,
     Quadratic,
     read_prior,
     shrunk_weights,
 )
-from censquant.estimators.ensemble._mixture import LEVELS
 from censquant.metrics import brier_score
+from censquant.metrics._log_score import log_losses
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
+from censquant.survival._cells import SMALLEST_CELL_CHANCE
 
 
 def sample(n=300, seed=0, rate=1.0):
@@ -62,13 +67,66 @@ def test_the_quadratic_form_is_the_score_of_the_mean_curve(share, seed):
     np.testing.assert_allclose(form.gradient(weights), slope, rtol=1e-5, atol=1e-8)
 
 
+def weights_of(kind, target, prior, *values):
+    """Return the weights of candidates that predict some quantiles."""
+    score = HeldOutScore.of(kind, target, np.ones(len(target)))
+    values_of = lambda rows: np.stack([own[rows] for own in values])  # noqa: E731
+    return score.weights(values_of, LEVELS, 0.0, np.array(prior))
+
+
+def test_the_log_score_of_rows_is_that_of_their_curves_per_event():
+    target = sample()
+    score = LogScore.of(target, np.ones(len(target)))
+    values = exponential_rows(len(target), 1.3)
+    curve = QuantileCurve(values, LEVELS, 0.0)
+    ends = np.unique(np.concatenate((score.sets.lower, score.sets.upper))[np.tile(target.event, 2)])
+    expected = log_losses(target, ends[np.isfinite(ends)], curve.cdf)
+    own = score.rows(values, LEVELS, 0.0) * score.event_share
+    np.testing.assert_allclose(own, expected, rtol=1e-9)
+
+
+@given(share=st.floats(0.01, 0.99), seed=st.integers(0, 20))
+@settings(max_examples=20, deadline=None)
+def test_the_log_score_of_a_mean_is_that_of_the_mean_of_chances(share, seed):
+    target = sample(1_200, seed=seed)  # of more than one block
+    score = LogScore.of(target, np.ones(len(target)))
+    values = [exponential_rows(len(target), rate) for rate in (0.5, 2.0)]
+    form = score.of_mean(lambda rows: np.stack([own[rows] for own in values]), LEVELS, 0.0)
+    weights = np.array([share, 1 - share])
+    chances = [score.sets.chances(QuantileCurve(own, LEVELS, 0.0).cdf) for own in values]
+    chance = np.maximum(weights @ np.stack(chances), SMALLEST_CELL_CHANCE)
+    direct = -np.log(chance).mean() * len(target) / target.n_events
+    assert form(weights) == pytest.approx(direct, rel=1e-9)
+    step = 1e-6
+    slope = [
+        (form(weights + step * unit) - form(weights - step * unit)) / (2 * step)
+        for unit in np.eye(2)
+    ]
+    np.testing.assert_allclose(form.gradient(weights), slope, rtol=1e-5, atol=1e-8)
+
+
 def test_with_many_events_the_better_candidate_wins():
     target = sample(4000)
-    score = BrierScore.of(target, np.ones(len(target)))
     right, wrong = (exponential_rows(len(target), rate) for rate in (1.0, 4.0))
-    form = score.quadratic(lambda rows: np.stack((right[rows], wrong[rows])), LEVELS, 0.0)
-    weights = shrunk_weights(form, np.array([0.2, 0.8]), target.n_events)
-    assert weights[0] > 0.95
+    for kind in SCORES:
+        assert weights_of(kind, target, [0.2, 0.8], right, wrong)[0] > 0.95, kind
+
+
+def test_the_log_score_finds_the_law_where_follow_up_depends_on_the_features():
+    # Half of the rows are followed for a short time only, and these live long: of one censoring
+    # curve for all, the Brier score takes a law for right that is too early for them.
+    rng = np.random.default_rng(0)
+    n = 6_000
+    is_long = np.arange(n) % 2 == 0
+    rate = np.where(is_long, 0.3, 1.5)
+    event_time = rng.exponential(1.0 / rate)
+    followed = np.where(is_long, rng.uniform(0.0, 1.0, n), rng.uniform(1.0, 4.0, n))
+    target = Target(np.minimum(event_time, followed), event_time <= followed)
+    truth = -np.log1p(-LEVELS) / rate[:, None]
+    wrong = -np.log1p(-LEVELS) / np.where(is_long, 0.5, 1.5)[:, None]
+    found = {kind: weights_of(kind, target, [0.5, 0.5], truth, wrong)[0] for kind in SCORES}
+    assert found["log"] > 0.8
+    assert found["brier"] < 0.2
 
 
 def test_without_events_the_prior_stands():

@@ -137,8 +137,9 @@ def test_rows_of_a_group_are_not_remembered_either():
     rows = np.repeat(rng.normal(size=(60, 2)), 3, axis=0) + 1e-9 * rng.normal(size=(180, 2))
     deep = CensoredQuantileForest(n_estimators=20, min_samples_leaf=1)
     candidates = [("honest", Constant(1.0)), ("deep", deep)]
-    alone = pool(candidates).fit(rows, time)
-    together = pool(candidates).fit(rows, time, groups=np.repeat(np.arange(60), 3))
+    alone = pool(candidates, scoring="brier").fit(rows, time)
+    groups = np.repeat(np.arange(60), 3)
+    together = pool(candidates, scoring="brier").fit(rows, time, groups=groups)
     assert alone.weights_["deep"] > 0.8
     assert together.weights_["deep"] < 0.3
 
@@ -237,7 +238,7 @@ def test_held_out_curves_are_those_of_models_that_had_not_seen_the_row():
 def test_trees_of_the_folds_are_one_model_that_is_fitted_once():
     splitter = KFold(3, shuffle=True, random_state=5)
     trees = [("forest", forest(n_estimators=8)), ("boosting", BoostedQuantileRegressor())]
-    model = pool(trees, cv=splitter, quantiles=LEVELS).fit(X, Y)
+    model = pool(trees, cv=splitter, quantiles=LEVELS, scoring="brier").fit(X, Y)
     (grown,), (boosted,) = (model.estimators_[name] for name in ("forest", "boosting"))
     assert len(grown._leaves.root) == 8
     assert len(boosted._boosters.value) == 3
@@ -502,7 +503,7 @@ def test_the_summary_is_text_and_html(fitted):
     assert text.startswith("PooledQuantileRegressor pools 3 candidates: ")
     low, high = fitted.follow_up_
     assert f"Times from {low:g} to {high:g} were observed" in text
-    assert "On held-out rows the pool has a concordance of " in text
+    assert "On held-out rows the pool has a log score of " in text
     assert fitted.tail_rule_ in text
     assert str(fitted.candidates_) in text
     html = fitted.summary()._repr_html_()
