@@ -54,8 +54,9 @@ class CensoredQuantileRegressor(Pool):
     positive), which only make small ensembles depend on the seed. Each model is weighted by how
     well it predicts rows that it has not seen, so that small and nearly linear data end up with the
     linear models, large and irregular data with trees and networks
-    (:class:`PooledQuantileRegressor` has the rule). ``summary()`` says what was pooled. Candidates are compared on at most 50,000 rows, or as many
-    whole groups; those that are used then learn from all.
+    (:class:`PooledQuantileRegressor` has the rule). ``summary()`` says what was pooled. Candidates
+    are compared on at most 50,000 rows, or as many whole groups; those that are used then learn
+    from all.
 
     Data frames may hold categories, text, booleans and missing values; arrays may hold NaN.
     Categories are one-hot encoded, rare levels together; missing numbers are replaced by the

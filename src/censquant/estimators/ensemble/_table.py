@@ -211,9 +211,9 @@ class PoolSummary:
         whole = pool.candidates_[POOL]
         if np.isfinite(whole.pinball):
             sentences.append(
-                f"On held-out rows the pool has a log score of {whole.log_score:.3f}, an integrated "
-                f"Brier score of {whole.brier:.4f}, a censored check loss of {whole.pinball:.4g} "
-                f"and a concordance of {whole.concordance:.3f}."
+                f"On held-out rows the pool has a log score of {whole.log_score:.3f}, an "
+                f"integrated Brier score of {whole.brier:.4f}, a censored check loss of "
+                f"{whole.pinball:.4g} and a concordance of {whole.concordance:.3f}."
             )
         if pool.calibration_p_value_ is not None:
             sentences.append(_calibration(pool.calibration_p_value_, pool.calibration_gap_))
