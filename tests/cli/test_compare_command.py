@@ -40,7 +40,9 @@ def test_json_has_every_score(shell):
     ).json
     assert [row["method"] for row in told["rows"]] == ["cox", "kaplan_meier"]
     assert told["reference"] == "cox"
+    assert 0 <= told["censoring_p_value"] <= 1
     assert [score["metric"] for score in told["rows"][0]["scores"]] == [
+        "log_score",
         "pinball_loss_censored",
         "concordance_restricted_mean",
         "a_calibration_p_value",
