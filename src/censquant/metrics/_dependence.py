@@ -54,15 +54,19 @@ def is_dependent(p_value: float | None) -> bool:
     return p_value is not None and p_value < DEPENDENT
 
 
-def dependence_words(p_value: float | None, scores: str) -> str:
+def dependence_words(p_value: float | None, scores: str, *, has_model: bool = False) -> str:
     """Return what dependent censoring does to some scores and what to do; nothing if there is none.
 
-    The scores are named with their article, as the subject of a sentence.
+    The scores are named with their article, as the subject of a sentence. Those that a model of the
+    censoring weights can be relied on if it ``has_model``.
     """
     if p_value is None or p_value >= DEPENDENT:
         return ""
     shown = f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
+    remedy = "the log score, which needs no model of censoring"
+    if has_model:
+        remedy += ", or by the scores that censoring_model weights"
     return (
         f"Censoring depends on the features ({shown}), so {scores} may prefer a wrong model: "
-        "compare models by the log score, which needs no model of censoring"
+        f"compare models by {remedy}"
     )

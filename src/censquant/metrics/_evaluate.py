@@ -21,6 +21,7 @@ from censquant.adapters._predictions import (
     final_model,
     is_left_censored,
     is_supported,
+    predicted_curve,
 )
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._brier import default_brier_times
@@ -36,7 +37,7 @@ from censquant.metrics._log_score import log_losses
 from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
 from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._grid import DEFAULT_QUANTILES
+from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
 from censquant.survival._cells import cells_of_events
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
@@ -53,10 +54,10 @@ _RANKING = "concordance_restricted_mean"
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
 _SIGNIFICANT = 0.05
-# The scores of the table that rest on one Kaplan-Meier curve of the censoring time.
-_DOUBTED = (
-    "the pinball losses, the CRPS, the Brier score, the absolute error and concordance_index_ipcw"
-)
+# The scores of the table that rest on one Kaplan-Meier curve of the censoring time: those that a
+# model of it can replace, and the others.
+_MODELLED = "the pinball losses, the CRPS, the Brier score"
+_NOT_MODELLED = "the absolute error and concordance_index_ipcw"
 
 # Two-sided test of each of the two errors at the 5 % level.
 _CRITICAL = 1.96
@@ -180,6 +181,7 @@ def evaluate(
     y_test: object,
     *,
     taus: ArrayLike | None = None,
+    censoring_model: Any = None,
     n_resamples: int = 200,
     random_state: Any = 0,
     verbose: int = 0,
@@ -227,6 +229,13 @@ def evaluate(
         Levels to judge, increasing, at least two. By default those that the model was fitted to
         (where that is one, those that its curves go through), or 0.05, 0.1, ..., 0.95 where it
         has none. Must be given where quantiles are.
+    censoring_model : fitted model or QuantileCurve, optional
+        Model of the censoring time, fitted to ``(time, ~event)`` of the training rows, such as the
+        ``censoring_estimator_`` of a `ConformalSurvivalRegressor`, or the distributions that it
+        predicts for the test rows. The pinball losses, the CRPS and the Brier score then take the
+        censoring of each row from it in place of one Kaplan-Meier curve, and are right where
+        censoring depends on the features if the model is. The notes say where few rows carry most
+        of the weight, so that they cannot be relied on.
     n_resamples : int, at least 2, default=200
         Number of bootstrap draws.
     random_state : int, Generator, RandomState or None, default 0
@@ -283,9 +292,13 @@ def evaluate(
         "survival": (curve.survival(times), times),
     }
     offered = [m._replace(note=m.note.format(**known)) for m in METRICS if m.note]
-    if is_dependent(censoring_p_value):
-        offered = [_doubted(metric) for metric in offered]
+    has_model = censoring_model is not None
+    offered = [
+        _with_censoring(metric, is_dependent(censoring_p_value), has_model) for metric in offered
+    ]
     options = {"y_train": (train.time, train.event), "lower": lower}
+    if censoring_model is not None:
+        options["censoring_model"] = _censoring_curve(censoring_model, X_test, mirror)
     table = [_Line.read(metric, y, predictions[metric.takes], options) for metric in offered]
     with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
         found = [line.scored for line in table if line.scored is not None]
@@ -309,7 +322,8 @@ def evaluate(
     error = fit_distortion(target, curve).words(is_mirrored=mirror is not None)
     if mirror is not None:
         gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
-    doubt = dependence_words(censoring_p_value, _DOUBTED)
+    doubted = _NOT_MODELLED if has_model else f"{_MODELLED}, {_NOT_MODELLED}"
+    doubt = dependence_words(censoring_p_value, doubted, has_model=has_model)
     return Evaluation(
         rows=tuple(rows),
         identified=identified,
@@ -327,11 +341,34 @@ def _kaplan_meier_log_score(target: Target, train: Target) -> float:
     return float(losses.mean())
 
 
-def _doubted(metric: Metric) -> Metric:
-    """Return a metric with a note on its bias if it rests on one curve of the censoring time."""
-    if not metric.for_equal_censoring:
-        return metric
-    return metric._replace(note=f"{metric.note}; {MAY_BE_BIASED}")
+def _censoring_curve(model: Any, X: Any, mirror: Mirror | None) -> QuantileCurve:
+    """Return the distributions of the censoring times of the test rows, given or predicted."""
+    if isinstance(model, QuantileCurve):
+        curve = model
+    elif not is_supported(model):
+        raise TypeError(
+            "censoring_model must predict quantiles or survival curves, or be a QuantileCurve of "
+            f"the censoring times, got {type(model).__name__}."
+        )
+    elif X is None:
+        raise ValueError(
+            "X_test must be given where censoring_model is a fitted model, got None: pass the "
+            "QuantileCurve that it predicts."
+        )
+    else:
+        curve = predicted_curve(model, X, CURVE_QUANTILES)
+    if mirror is None:
+        return curve
+    return QuantileCurve(*mirror.quantiles(curve.values, curve.taus))
+
+
+def _with_censoring(metric: Metric, is_dependent: bool, has_model: bool) -> Metric:
+    """Return a metric with a note on the curve or the model of the censoring that it rests on."""
+    if has_model and "censoring_model" in inspect.signature(metric.function).parameters:
+        return metric._replace(note=f"{metric.note}; censoring by censoring_model")
+    if is_dependent and metric.for_equal_censoring:
+        return metric._replace(note=f"{metric.note}; {MAY_BE_BIASED}")
+    return metric
 
 
 def _predict(model: Any, features: Any, taus: ArrayLike | None) -> tuple[Any, Any, Floats | None]:
