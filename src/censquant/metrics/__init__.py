@@ -91,7 +91,7 @@ _offer(
         "quantiles",
         "lower",
         "neg_log_score",
-        "whole distribution, needs no model of censoring; Kaplan-Meier scores {kaplan_meier:.4g}",
+        "whole distribution, needs no model of censoring{kaplan_meier}",
     ),
     _Metric(
         concordance_index,

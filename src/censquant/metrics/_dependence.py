@@ -54,19 +54,15 @@ def is_dependent(p_value: float | None) -> bool:
     return p_value is not None and p_value < DEPENDENT
 
 
-def dependence_words(p_value: float | None, scores: str, *, has_model: bool = False) -> str:
-    """Return what dependent censoring does to some scores and what to do; nothing if there is none.
+def dependence_words(p_value: float | None, effect: str, remedy: str = "") -> str:
+    """Return that censoring depends on the features, with the effect and what to do.
 
-    The scores are named with their article, as the subject of a sentence. Those that a model of the
-    censoring weights can be relied on if it ``has_model``.
+    Nothing if the test does not find it. There may be a remedy beside the log score.
     """
     if p_value is None or p_value >= DEPENDENT:
         return ""
     shown = f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
-    remedy = "the log score, which needs no model of censoring"
-    if has_model:
-        remedy += ", or by the scores that censoring_model weights"
     return (
-        f"Censoring depends on the features ({shown}), so {scores} may prefer a wrong model: "
-        f"compare models by {remedy}"
+        f"Censoring depends on the features ({shown}), so {effect}: compare by the log "
+        f"score, which needs no model of censoring{remedy}"
     )

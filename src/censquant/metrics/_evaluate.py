@@ -54,10 +54,16 @@ _RANKING = "concordance_restricted_mean"
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
 _SIGNIFICANT = 0.05
-# The scores of the table that rest on one Kaplan-Meier curve of the censoring time: those that a
-# model of it can replace, and the others.
-_MODELLED = "the pinball losses, the CRPS, the Brier score"
-_NOT_MODELLED = "the absolute error and concordance_index_ipcw"
+# What censoring that depends on the features does to the scores of the table, without a model of
+# the censoring and with one.
+_DOUBT = (
+    "the pinball losses, the CRPS, the Brier score and the absolute error may prefer a wrong "
+    "model, and concordance_index_ipcw is biased"
+)
+_DOUBT_BESIDE_MODEL = (
+    "the absolute error may prefer a wrong model, and concordance_index_ipcw is biased"
+)
+_REMEDY_OF_MODEL = ", or by the scores that take censoring_model"
 
 # Two-sided test of each of the two errors at the 5 % level.
 _CRITICAL = 1.96
@@ -284,7 +290,7 @@ def evaluate(
     # One seed for all scores, so that they share their draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
     horizon, times = default_horizon(train.time), default_brier_times(target, train)
-    known = {"horizon": horizon, "kaplan_meier": _kaplan_meier_log_score(target, train)}
+    known = {"horizon": horizon, "kaplan_meier": _kaplan_meier_words(target, train)}
     predictions = {
         "medians": (curve.at([0.5])[:, 0],),
         "restricted_means": (curve.restricted_mean(horizon),),
@@ -322,8 +328,8 @@ def evaluate(
     error = fit_distortion(target, curve).words(is_mirrored=mirror is not None)
     if mirror is not None:
         gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
-    doubted = _NOT_MODELLED if has_model else f"{_MODELLED}, {_NOT_MODELLED}"
-    doubt = dependence_words(censoring_p_value, doubted, has_model=has_model)
+    effect = (_DOUBT_BESIDE_MODEL, _REMEDY_OF_MODEL) if has_model else (_DOUBT,)
+    doubt = dependence_words(censoring_p_value, *effect)
     return Evaluation(
         rows=tuple(rows),
         identified=identified,
@@ -334,11 +340,16 @@ def evaluate(
     )
 
 
-def _kaplan_meier_log_score(target: Target, train: Target) -> float:
-    """Return the log score of the Kaplan-Meier curve of the training rows, the same for all."""
+def _kaplan_meier_words(target: Target, train: Target) -> str:
+    """Return the log score of the Kaplan-Meier curve of the training rows, the same for all.
+
+    Nothing where these are the rows to score, to which the curve would be fitted.
+    """
+    if np.array_equal(train.time, target.time):
+        return ""
     curve = kaplan_meier(train.time, train.event)
     losses = log_losses(target, cells_of_events(train), lambda times: 1.0 - curve(times))
-    return float(losses.mean())
+    return f"; Kaplan-Meier scores {losses.mean():.4g}"
 
 
 def _censoring_curve(model: Any, X: Any, mirror: Mirror | None) -> QuantileCurve:

@@ -288,9 +288,9 @@ def test_evaluate_takes_a_fitted_model_of_the_censoring_time():
     doubted = [row.metric for row in result.rows if "may be biased" in row.note]
     assert doubted == ["concordance_index_ipcw", "mean_absolute_error_censored"]
     assert result.verdict.endswith(
-        " Censoring depends on the features (p < 0.001), so the absolute error and "
-        "concordance_index_ipcw may prefer a wrong model: compare models by the log score, which "
-        "needs no model of censoring, or by the scores that censoring_model weights."
+        " Censoring depends on the features (p < 0.001), so the absolute error may prefer a wrong "
+        "model, and concordance_index_ipcw is biased: compare by the log score, which needs no "
+        "model of censoring, or by the scores that take censoring_model."
     )
     given = evaluate(quantiles(np.ones(1_000)), y, None, y, censoring_model=curve, **own)
     value = given["crps_censored"].value

@@ -21,8 +21,8 @@ DOUBTED = [
 NOTE = "; may be biased: censoring depends on the features"
 SENTENCE = (
     " Censoring depends on the features (p < 0.001), so the pinball losses, the CRPS, the Brier "
-    "score, the absolute error and concordance_index_ipcw may prefer a wrong model: compare models "
-    "by the log score, which needs no model of censoring."
+    "score and the absolute error may prefer a wrong model, and concordance_index_ipcw is biased: "
+    "compare by the log score, which needs no model of censoring."
 )
 
 
@@ -114,9 +114,12 @@ def test_the_note_of_the_log_score_has_that_of_kaplan_meier():
     curve = KaplanMeierBaseline().fit(None, y)
     levels = np.arange(1, 200) / 200
     rows = curve.predict_quantiles(X, levels)
-    row = evaluate(rows, y, None, y, taus=levels, n_resamples=2)["log_score"]
-    known = float(re.search(r"Kaplan-Meier scores ([\d.]+)", row.note)[1])
+    _, other = simulated(1_000, seed=1)
+    row = evaluate(rows[:1_000], y, None, other, taus=levels, n_resamples=2)["log_score"]
+    known = float(re.search(r"; Kaplan-Meier scores ([\d.]+)$", row.note)[1])
     assert known == pytest.approx(row.value, abs=0.02)
+    own = evaluate(rows, y, None, y, taus=levels, n_resamples=2)["log_score"]
+    assert own.note == "whole distribution, needs no model of censoring"
 
 
 def test_features_of_other_rows_are_refused():
