@@ -87,9 +87,7 @@ def compare(
     report.line()
     report.table(_comparison_table(found))
     report.line(_explain(found))
-    doubt = dependence_words(
-        found.censoring_p_value, "the pinball loss may prefer a wrong method"
-    )
+    doubt = dependence_words(found.censoring_p_value, "the pinball loss may prefer a wrong method")
     if doubt:
         report.note(f"{doubt}.")
     for row in found.rows:

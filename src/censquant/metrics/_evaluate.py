@@ -204,7 +204,7 @@ def evaluate(
 
     The weights that undo the censoring come from the Kaplan-Meier curve of ``y_train``, so they
     assume that censoring does not depend on the features. Whether it does is tested once, on the
-    test rows. Where it does, the notes say which scores may be biased and the verdict what to do:
+    test rows, which must be independent. Where it does, the notes say which scores may be biased and the verdict what to do:
     the pinball losses, the CRPS, the Brier score and the absolute error can then prefer a wrong
     model, and ``concordance_index_ipcw`` is not the concordance without censoring. The log score,
     the other two concordances and the test of calibration do not rest on that assumption.
