@@ -204,10 +204,11 @@ def evaluate(
 
     The weights that undo the censoring come from the Kaplan-Meier curve of ``y_train``, so they
     assume that censoring does not depend on the features. Whether it does is tested once, on the
-    test rows, which must be independent. Where it does, the notes say which scores may be biased and the verdict what to do:
-    the pinball losses, the CRPS, the Brier score and the absolute error can then prefer a wrong
-    model, and ``concordance_index_ipcw`` is not the concordance without censoring. The log score,
-    the other two concordances and the test of calibration do not rest on that assumption.
+    test rows, which must be independent. Where it does, the notes say which scores may be biased
+    and the verdict what to do: the pinball losses, the CRPS, the Brier score and the absolute error
+    can then prefer a wrong model, and ``concordance_index_ipcw`` is not the concordance without
+    censoring. The log score, the other two concordances and the test of calibration do not rest on
+    that assumption.
 
     The verdict rests on the interval of
     the concordance index of the restricted means and on the p-value of `a_calibration`: with few
