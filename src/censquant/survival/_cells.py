@@ -17,7 +17,7 @@ N_CELLS = 40
 SMALLEST_CELL_CHANCE = 1e-4
 """Chance of a row that a log score counts at least, so that no row costs more than 9.21."""
 
-# How often the last cell is halved: in the tail most rows of a cell have the event or are censored
+# How often the last cell is halved: in the tail most of a cell's rows have the event or are censored
 # in it, and without halving a rate of events that is 1 to 2 % too low scores best.
 _HALVINGS = 5
 _SMALLEST_ENTRY_CHANCE = 1e-6
