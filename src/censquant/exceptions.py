@@ -157,7 +157,8 @@ class TruncationWarning(UserWarning):
     Metrics that undo the censoring divide by the chance of not being censored yet. Past the
     training follow-up that chance is unknown or zero, so these times are left out of the score
     instead of stopping a cross-validation. Scores are then comparable only where the same times
-    were left out.
+    were left out. The warning also says so where the chances of a ``censoring_model`` are so small
+    that few rows carry most of the weight.
 
     Examples
     --------

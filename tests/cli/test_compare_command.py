@@ -40,11 +40,28 @@ def test_json_has_every_score(shell):
     ).json
     assert [row["method"] for row in told["rows"]] == ["cox", "kaplan_meier"]
     assert told["reference"] == "cox"
+    assert 0 <= told["censoring_p_value"] <= 1
     assert [score["metric"] for score in told["rows"][0]["scores"]] == [
+        "log_score",
         "pinball_loss_censored",
         "concordance_restricted_mean",
         "a_calibration_p_value",
     ]
+
+
+def test_censoring_that_depends_on_the_features_is_noted(shell):
+    note = (
+        "Censoring depends on the features (p < 0.001), so the pinball loss may prefer a wrong "
+        "method: compare by the log score, which needs no model of censoring."
+    )
+    ask = "compare", "fleet.csv", *TARGET, "--methods", "kaplan_meier", *QUICK
+    assert note not in " ".join(run(*ask).err.split())
+    frame, rng = shell.copy(), np.random.default_rng(0)
+    end = frame["temp"].fillna(60.0) ** 4 / 60**4 * 700 * rng.uniform(0.8, 1.2, len(frame))
+    frame["failed"] *= frame["days"] <= end
+    frame["days"] = np.minimum(frame["days"], end).round(1)
+    frame.to_csv("fleet.csv", index=False)
+    assert note in " ".join(run(*ask).err.split())
 
 
 def test_groups_are_never_divided(shell):

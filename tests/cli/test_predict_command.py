@@ -442,6 +442,8 @@ def test_evaluate_gives_machines_what_the_library_says(shell, tmp_path):
     assert told["verdict"] == expected.verdict
     scores = {row["metric"]: row["value"] for row in told["scores"]}
     assert scores["concordance_index"] == expected["concordance_index"].value
+    assert told["scores"][0]["metric"] == "log_score"
+    assert told["censoring_p_value"] == expected.censoring_p_value
     assert json.loads(json.dumps(told, allow_nan=False)) == told
 
 

@@ -46,6 +46,7 @@ SHOWN = (
     "concepts",
     "image-data",
     "index",
+    "metrics",
     "own-data",
     "own-network",
     "quickstart",

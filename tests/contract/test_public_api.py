@@ -62,7 +62,7 @@ PUBLIC = {
         SCORERS ACalibration BootstrapInterval Comparison Coverage DCalibration Evaluation
         PitHistogram a_calibration bootstrap_interval brier_score compare concordance_index
         concordance_index_ipcw concordance_index_td coverage crps_censored d_calibration evaluate
-        get_scorer integrated_brier_score km_calibration mean_absolute_error_censored
+        get_scorer integrated_brier_score km_calibration log_score mean_absolute_error_censored
         pinball_loss_censored pinball_loss_ipcw pit_band pit_curve pit_deviation pit_histogram
         right_censored_log_likelihood
     """,

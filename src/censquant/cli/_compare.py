@@ -55,6 +55,7 @@ def compare(
     from censquant.cli._console import Reporter, bar
     from censquant.cli._study import read_study
     from censquant.metrics import compare as run
+    from censquant.metrics._dependence import dependence_words
 
     report = Reporter(as_json=as_json)
     _check_output(output, overwrite=force)
@@ -86,6 +87,9 @@ def compare(
     report.line()
     report.table(_comparison_table(found))
     report.line(_explain(found))
+    doubt = dependence_words(found.censoring_p_value, "the pinball loss may prefer a wrong method")
+    if doubt:
+        report.note(f"{doubt}.")
     for row in found.rows:
         if row.error:
             report.note(f"{row.method} failed: {row.error}")
@@ -98,10 +102,10 @@ def compare(
 def _explain(found: "Comparison") -> str:
     return (
         f"{found.n_folds}-fold cross-validation on {found.n_rows:,} rows with {found.n_events:,} "
-        "events. A smaller pinball loss is better, in units of time, and a larger concordance (0.5 "
-        "is chance). A small calibration p says that quantiles are wrong. Differences are from "
-        f"{found.reference} on the same rows, with 95 % intervals and p-values corrected for the "
-        "number of methods (Holm)."
+        "events. A smaller log score and a smaller pinball loss are better, the latter in units of "
+        "time, and a larger concordance (0.5 is chance). A small calibration p says that quantiles "
+        f"are wrong. Differences are from {found.reference} on the same rows, with 95 % intervals "
+        "and p-values corrected for the number of methods (Holm)."
     )
 
 
@@ -154,21 +158,17 @@ def _make_methods(
 
 def _comparison_table(found: "Comparison") -> Table:
     """Return the table for people: scores, and differences from the first method."""
-    columns = ["method", "pinball loss", "difference", "concordance", "difference "]
+    columns = ("log score", "difference", "pinball loss", "difference", "concordance", "difference")
     rows = []
     for row in found.rows:
-        cells = [row.method, "failed", "", "", "", "", f"{row.seconds:.1f}"]
+        cells = ["failed", *[""] * len(columns)]
         if not row.error:
-            pinball, order, calibration = row.scores
-            cells[1:6] = [
-                _with_interval(pinball),
-                _difference(pinball),
-                _with_interval(order),
-                _difference(order),
-                f"{calibration.value:.2g}",
-            ]
-        rows.append(tuple(TableCell(text) for text in cells))
-    return Table("Cross-validated scores", (*columns, "calibration p", "seconds"), tuple(rows))
+            *scores, calibration = row.scores
+            cells = [text for one in scores for text in (_with_interval(one), _difference(one))]
+            cells.append(f"{calibration.value:.2g}")
+        rows.append(tuple(map(TableCell, (row.method, *cells, f"{row.seconds:.1f}"))))
+    names = ("method", *columns, "calibration p", "seconds")
+    return Table("Cross-validated scores", names, tuple(rows))
 
 
 def _check_output(path: Path | None, *, overwrite: bool) -> None:

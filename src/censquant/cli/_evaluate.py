@@ -53,6 +53,7 @@ def evaluate(
             "events": result.n_events,
             "scores": [row._asdict() for row in result.rows],
             "identified": result.identified,
+            "censoring_p_value": result.censoring_p_value,
             "verdict": result.verdict,
         }
     )

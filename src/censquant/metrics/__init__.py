@@ -32,6 +32,7 @@ from censquant.metrics._concordance import concordance_index_ipcw_known as _ipcw
 from censquant.metrics._coverage import Coverage, coverage
 from censquant.metrics._evaluate import Evaluation, evaluate
 from censquant.metrics._intervals import BootstrapInterval, bootstrap_interval
+from censquant.metrics._log_score import log_score
 from censquant.metrics._pinball import (
     crps_censored,
     pinball_loss_censored,
@@ -65,6 +66,7 @@ __all__ = [
     "get_scorer",
     "integrated_brier_score",
     "km_calibration",
+    "log_score",
     "mean_absolute_error_censored",
     "pinball_loss_censored",
     "pinball_loss_ipcw",
@@ -85,6 +87,13 @@ _MOVED = (
 # In the order of the table of `evaluate`: takes, better, scorer, note.
 _offer(
     _Metric(
+        log_score,
+        "quantiles",
+        "lower",
+        "neg_log_score",
+        "whole distribution, needs no model of censoring{kaplan_meier}",
+    ),
+    _Metric(
         concordance_index,
         "medians",
         "higher",
@@ -92,7 +101,14 @@ _offer(
         "order of the medians; 0.5 is chance",
         is_cut=False,
     ),
-    _Metric(concordance_index_ipcw, "medians", "higher", "", "the same, corrected for censoring"),
+    _Metric(
+        concordance_index_ipcw,
+        "medians",
+        "higher",
+        "",
+        "the same, corrected for censoring",
+        for_equal_censoring=True,
+    ),
     _Metric(
         concordance_index,
         "restricted_means",
@@ -102,13 +118,16 @@ _offer(
         row="concordance_restricted_mean",
         is_cut=False,
     ),
-    _Metric(_ipcw_known, "restricted_means", "higher", "concordance_ipcw"),
+    _Metric(
+        _ipcw_known, "restricted_means", "higher", "concordance_ipcw", for_equal_censoring=True
+    ),
     _Metric(
         pinball_loss_censored,
         "quantiles",
         "lower",
         "neg_censored_pinball",
         "quantiles, in units of time",
+        for_equal_censoring=True,
     ),
     _Metric(
         pinball_loss_ipcw,
@@ -116,9 +135,15 @@ _offer(
         "lower",
         "neg_ipcw_pinball",
         "the same, from weighted events",
+        for_equal_censoring=True,
     ),
     _Metric(
-        crps_censored, "quantiles", "lower", "neg_crps", "whole distribution, in units of time"
+        crps_censored,
+        "quantiles",
+        "lower",
+        "neg_crps",
+        "whole distribution, in units of time",
+        for_equal_censoring=True,
     ),
     _Metric(
         integrated_brier_score,
@@ -126,6 +151,7 @@ _offer(
         "lower",
         "neg_integrated_brier",
         "probabilities of survival; 0.25 is chance",
+        for_equal_censoring=True,
     ),
     _Metric(
         mean_absolute_error_censored,
@@ -133,6 +159,7 @@ _offer(
         "lower",
         "neg_mean_absolute_error_censored",
         "medians, in units of time",
+        for_equal_censoring=True,
     ),
 )
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
+from censquant.metrics._censoring_model import RowCensoring, warn_of_few_rows
 from censquant.metrics._counts import (
     Censoring,
     CensoringCurves,
@@ -14,6 +15,7 @@ from censquant.metrics._counts import (
     mean_of_rows,
 )
 from censquant.metrics._reading import known_censoring, read_survival, warn_truncated
+from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 
 # Rows scored at a time, which bounds the memory beyond the predictions themselves.
@@ -29,6 +31,7 @@ def brier_score(
     *,
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
+    censoring_model: QuantileCurve | None = None,
 ) -> Floats:
     r"""Squared error of the predicted survival probability at each time; lower is better.
 
@@ -42,8 +45,14 @@ def brier_score(
 
     0 is a perfect foresight, 0.25 what a constant probability of one half gives. The score mixes
     calibration with sharpness, so it cannot tell which of the two is at fault, and its level
-    depends on how common the event is: set it against the score of the Kaplan-Meier curve. It
-    rests on censoring that does not depend on the features, and can exceed 1 in small samples.
+    depends on how common the event is: set it against the score of the Kaplan-Meier curve. It can
+    exceed 1 in small samples.
+
+    By default :math:`G` is one Kaplan-Meier curve for all rows. Where censoring depends on the
+    features, that is wrong, and a wrong model can score better than the true one. With
+    ``censoring_model`` each row has its own :math:`G(t | x_i)`, and the true model scores best if
+    that is right and leaves no row with hardly a chance of being followed. `log_score` needs
+    neither.
 
     Parameters
     ----------
@@ -57,6 +66,10 @@ def brier_score(
         Rows that the censoring curve is estimated from; ``y`` by default.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). They weight the censoring curve too where it is estimated from ``y``.
+    censoring_model : QuantileCurve of n rows, optional
+        Distribution of the censoring time of each row, such as ``predict_curve(X)`` of an estimator
+        fitted to ``(time, ~event)`` of training rows. No chance counts for less than 0.02; where
+        few rows carry most of the weight, a `censquant.exceptions.TruncationWarning` says so.
 
     Returns
     -------
@@ -76,10 +89,12 @@ def brier_score(
     >>> brier_score((time, event), [[0.5, 0.0], [0.5, 0.5], [1.0, 0.7]], times=[1.5, 2.5])
     array([0.16666667, 0.06      ])
     """
-    brier = _Brier(y, survival, times, y_train, sample_weight)
+    brier = _Brier(y, survival, times, y_train, sample_weight, censoring_model)
     known = brier.known()
     if not known.all():
         warn_truncated(_left_out(known, "are left without a Brier score"))
+    if brier.modelled is not None:
+        return brier.modelled_scores(known)
     return brier.scores(np.ones((len(brier.target), 1)))[:, 0]
 
 
@@ -90,9 +105,10 @@ def _integrated(
     *,
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
+    censoring_model: QuantileCurve | None = None,
 ) -> Counted:
     """Read the arguments of `integrated_brier_score`."""
-    brier = _Brier(y, survival, times, y_train, sample_weight)
+    brier = _Brier(y, survival, times, y_train, sample_weight, censoring_model)
     known = brier.known()
     if np.count_nonzero(known) < 2:
         raise ValueError(
@@ -102,7 +118,7 @@ def _integrated(
     if not known.all():
         warn_truncated(_left_out(known, "are left out of the integrated Brier score"))
 
-    if not brier.censoring.is_redrawn:
+    if brier.modelled is not None or not brier.censoring.is_redrawn:
         # The integral is a mean of the known times, each of which has half the way to both sides.
         grid = brier.grid[known]
         shares = np.zeros(known.size)
@@ -131,6 +147,7 @@ def integrated_brier_score(
     *,
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
+    censoring_model: QuantileCurve | None = None,
 ) -> float:
     r"""Mean of the Brier score over a span of time, one number for a whole curve; lower is better.
 
@@ -145,7 +162,7 @@ def integrated_brier_score(
 
     Parameters
     ----------
-    y, survival, times, y_train, sample_weight
+    y, survival, times, y_train, sample_weight, censoring_model
         As in `brier_score`, with two times at least. Times past the training follow-up are left
         out, with a `censquant.exceptions.TruncationWarning`.
 
@@ -161,7 +178,14 @@ def integrated_brier_score(
     >>> round(integrated_brier_score((time, event), survival, times=[1.5, 2.5]), 6)
     0.113333
     """
-    return _integrated(y, survival, times, y_train=y_train, sample_weight=sample_weight).score()
+    return _integrated(
+        y,
+        survival,
+        times,
+        y_train=y_train,
+        sample_weight=sample_weight,
+        censoring_model=censoring_model,
+    ).score()
 
 
 class _Brier:
@@ -174,11 +198,13 @@ class _Brier:
         times: ArrayLike,
         y_train: object,
         sample_weight: ArrayLike | None,
+        censoring_model: QuantileCurve | None,
     ) -> None:
         self.target, self.chance, self.grid, self.weight = read_survival(
             y, survival, times, sample_weight
         )
         self.censoring = Censoring(y_train, self.target)
+        self.modelled = RowCensoring.read(censoring_model, len(self.target))
 
     def known(self) -> NDArray[np.bool_]:
         """Return at which times all rows have a score."""
@@ -198,12 +224,40 @@ class _Brier:
 
     def losses(self, shares: Floats) -> Floats:
         """Return what each row adds to the score, as its times have shares of it."""
+        if self.modelled is not None:
+            return self._modelled_losses(shares[:, None])[:, 0]
         early, late = self._inverse(self.censoring(self.weight[:, None]))
         parts = [
             early[rows, 0] * (dead @ shares) + alive @ (shares * late[:, 0])
             for rows, dead, alive in self._squares()
         ]
         return np.concatenate(parts)
+
+    def modelled_scores(self, known: NDArray[np.bool_]) -> Floats:
+        """Return the score of each time by modelled censoring, NaN where it is unknown."""
+        score = self.weight @ self._modelled_losses(np.diag(known * 1.0)) / self.weight.sum()
+        return np.where(known, score, np.nan)
+
+    def _modelled_losses(self, shares: Floats) -> Floats:
+        """Return what each row adds to some scores, each of which has a column of shares of times.
+
+        Warns where few rows carry most of the weight.
+        """
+        assert self.modelled is not None
+        time, event, n_rows = self.target.time, self.target.event, len(self.target)
+        losses, stood_for = np.empty((n_rows, shares.shape[1])), np.empty(n_rows)
+        of_times = shares.sum(axis=1) / max(shares.sum(), 1.0)
+        for start in range(0, n_rows, _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            modelled, alive = self.modelled.take(rows), time[rows, None] > self.grid
+            chance = np.where(
+                alive, modelled.after(self.grid), modelled.before(time[rows])[:, None]
+            )
+            counts = (alive | event[rows, None]) / chance
+            losses[rows] = (counts * (alive - self.chance[rows]) ** 2) @ shares
+            stood_for[rows] = counts @ of_times
+        warn_of_few_rows(stood_for, self.weight)
+        return losses
 
     def _inverse(self, curves: CensoringCurves) -> tuple[Floats, Floats]:
         """Return how much events count at their time and survivors at each time; 0 if unknown."""

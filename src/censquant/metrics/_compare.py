@@ -17,7 +17,9 @@ from censquant._typing import Floats
 from censquant._validation import check_integer
 from censquant.metrics._calibration import a_calibration
 from censquant.metrics._concordance import concordance_index
+from censquant.metrics._dependence import dependence_p_value
 from censquant.metrics._intervals import BootstrapInterval, interval_of, resampled, scored
+from censquant.metrics._log_score import log_score
 from censquant.metrics._pinball import pinball_loss_censored
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_quantiles
@@ -93,6 +95,10 @@ class Comparison:
         The method that the others are compared with.
     n_rows, n_events : int
     n_folds : int
+    censoring_p_value : float or None
+        Of the test that censoring does not depend on the features. Where it is below 0.05 the
+        pinball loss may prefer a wrong method, and the log score does not. None where nothing was
+        tested: the features are no table, or fewer than 20 rows are censored.
 
     Examples
     --------
@@ -110,6 +116,7 @@ class Comparison:
     n_rows: int
     n_events: int
     n_folds: int
+    censoring_p_value: float | None = None
 
     def __getitem__(self, method: str) -> ComparisonRow:
         for row in self.rows:
@@ -141,6 +148,11 @@ def compare(
     resampled rows, the same draws for all, so that what is common to two methods cancels in their
     difference. They say how sure a difference is on rows like these; what another training set
     would change is left out.
+
+    The scores are `log_score`, `pinball_loss_censored`, the concordance of restricted means and the
+    p-value of `a_calibration`. The pinball loss rests on one Kaplan-Meier curve of the censoring
+    time; whether censoring depends on the features is tested once, and where it does, the log score
+    decides.
 
     Parameters
     ----------
@@ -183,6 +195,7 @@ def compare(
     target, levels = read_target(y), check_quantiles(quantiles)
     folds = _folds(target, groups, check_integer("cv", cv, minimum=2), random_state)
     count = check_integer("n_resamples", n_resamples, minimum=2)
+    censoring_p_value = dependence_p_value(None, X, target)
     with Bar("comparison", len(methods) * cv, unit="fits") if verbose else nullcontext() as bar:
 
         def advance(name: str) -> None:
@@ -200,7 +213,14 @@ def compare(
         ComparisonRow(name, held.seconds, held.error, scores.get(name, ()))
         for name, held in found.items()
     ]
-    return Comparison(tuple(rows), next(iter(methods)), len(target), target.n_events, cv)
+    return Comparison(
+        tuple(rows),
+        next(iter(methods)),
+        len(target),
+        target.n_events,
+        cv,
+        censoring_p_value,
+    )
 
 
 class _HeldOut(NamedTuple):
@@ -326,6 +346,7 @@ def _scores(
     means = {name: curve.restricted_mean(horizon) for name, curve in curves.items()}
     values = {name: curve.values for name, curve in curves.items()}
     lines: list[tuple[str, str, Callable[..., float], Mapping[str, Floats], tuple[Any, ...]]] = [
+        ("log_score", "lower", log_score, values, (levels,)),
         ("pinball_loss_censored", "lower", pinball_loss_censored, values, (levels,)),
         ("concordance_restricted_mean", "higher", concordance_index, means, ()),
     ]
@@ -337,7 +358,9 @@ def _scores(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _, _, function, predicted, arguments in lines:
-            options = {"y_train": y} if function is pinball_loss_censored else {}
+            options: dict[str, Any] = {} if function is concordance_index else {"y_train": y}
+            if function is log_score:
+                options["lower"] = lower
             metrics += [scored(function, y, predicted[name], arguments, options) for name in names]
         draws = resampled(metrics, len(target), n_resamples, seed)
     for line, (metric, direction, *_) in enumerate(lines):

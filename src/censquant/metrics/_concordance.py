@@ -296,9 +296,10 @@ def _share_in_order(
     order = np.lexsort((target.event, -target.time))
     in_order = order, rank[order], target.time[order], target.event[order]
     n_tied = distinct.size if distinct.size < times.size else 0
+    weighs_alike = bool((own == 1.0).all())
 
     def scores(counts: Floats) -> Floats:
-        weight = np.ascontiguousarray(own[:, None] * counts)
+        weight = np.ascontiguousarray(counts if weighs_alike else own[:, None] * counts)
         n_together = min(_DRAWS_TOGETHER, counts.shape[1])
         tree, at_rank = (np.empty((n, n_together)) for n in (distinct.size + 1, n_tied))
         found = np.empty((2, counts.shape[1]))

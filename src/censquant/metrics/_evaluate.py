@@ -21,16 +21,25 @@ from censquant.adapters._predictions import (
     final_model,
     is_left_censored,
     is_supported,
+    predicted_curve,
 )
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._brier import default_brier_times
 from censquant.metrics._calibration import ROUNDING, a_calibration, pit_curve
+from censquant.metrics._dependence import (
+    MAY_BE_BIASED,
+    dependence_p_value,
+    dependence_words,
+    is_dependent,
+)
 from censquant.metrics._intervals import Scored, interval_of, resampled, scored
+from censquant.metrics._log_score import log_losses
 from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
 from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._grid import DEFAULT_QUANTILES
-from censquant.survival import Target, censoring_kaplan_meier
+from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
+from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
+from censquant.survival._cells import cells_of_events
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
 
 SMALL_GAP = 0.03
@@ -45,6 +54,16 @@ _RANKING = "concordance_restricted_mean"
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
 _SIGNIFICANT = 0.05
+# What censoring that depends on the features does to the scores of the table, without a model of
+# the censoring and with one.
+_DOUBT = (
+    "the pinball losses, the CRPS, the Brier score and the absolute error may prefer a wrong "
+    "model, and concordance_index_ipcw is biased"
+)
+_DOUBT_BESIDE_MODEL = (
+    "the absolute error may prefer a wrong model, and concordance_index_ipcw is biased"
+)
+_REMEDY_OF_MODEL = ", or by the scores that take censoring_model"
 
 # Two-sided test of each of the two errors at the 5 % level.
 _CRITICAL = 1.96
@@ -84,7 +103,8 @@ class Evaluation:
     identified : float in [0, 1]
         Share of the predicted quantiles that the training rows identify.
     verdict : str
-        Two sentences on the ranking, the calibration and the identified share of the predictions.
+        Sentences on the ranking, the calibration and the identified share of the predictions, and
+        on the scores that may be biased where censoring depends on the features.
     n_rows, n_events : int
         Number of rows that were scored, and of events among them.
     ranking, calibration : str
@@ -92,6 +112,9 @@ class Evaluation:
     is_calibrated : bool
         Whether the test of calibration finds no error, or only a small one: no predicted share of
         events is off by 3 percentage points or more.
+    censoring_p_value : float or None
+        Of the test that censoring does not depend on the features; None where nothing was tested,
+        for want of features or of 20 censored rows.
 
     Examples
     --------
@@ -114,6 +137,7 @@ class Evaluation:
     ranking: str = ""
     calibration: str = ""
     is_calibrated: bool = True
+    censoring_p_value: float | None = None
 
     def __getitem__(self, metric: str) -> EvaluationRow:
         found = [row for row in self.rows if row.metric == metric]
@@ -163,6 +187,7 @@ def evaluate(
     y_test: object,
     *,
     taus: ArrayLike | None = None,
+    censoring_model: Any = None,
     n_resamples: int = 200,
     random_state: Any = 0,
     verbose: int = 0,
@@ -172,12 +197,20 @@ def evaluate(
     No single number tells whether predicted times can be trusted, so this puts those together
     that answer different questions: are the rows in the right order (concordance), do as many
     events happen by each quantile as it says (calibration), how close are the quantiles and the
-    medians (pinball loss, CRPS, Brier score, absolute error). Intervals are 95 % percentiles over
+    medians (pinball loss, CRPS, Brier score, absolute error). The log score comes first: it judges
+    the whole distribution and needs no model of the censoring. Intervals are 95 % percentiles over
     resampled test rows, the same draws for all scores; the model is taken as it is. All scores
     are read from one curve through the predicted quantiles.
 
     The weights that undo the censoring come from the Kaplan-Meier curve of ``y_train``, so they
-    assume that censoring does not depend on the features. The verdict rests on the interval of
+    assume that censoring does not depend on the features. Whether it does is tested once, on the
+    test rows, which must be independent. Where it does, the notes say which scores may be biased
+    and the verdict what to do: the pinball losses, the CRPS, the Brier score and the absolute error
+    can then prefer a wrong model, and ``concordance_index_ipcw`` is not the concordance without
+    censoring. The log score, the other two concordances and the test of calibration do not rest on
+    that assumption.
+
+    The verdict rests on the interval of
     the concordance index of the restricted means and on the p-value of `a_calibration`: with few
     events it cannot find much fault, and with very many it finds fault with any model. Therefore
     the verdict names the largest gap between predicted and observed shares of events, and calls
@@ -195,7 +228,7 @@ def evaluate(
     y_train : target in any form
         Times and events that the model was fitted to.
     X_test : array-like or DataFrame of shape (n, n_features)
-        Features of the test rows; None where quantiles are given.
+        Features of the test rows. None where quantiles are given; nothing is then tested.
     y_test : target in any form, of n rows
         Times and events of the test rows. Both targets are read as left-censored where the model
         has ``censoring="left"``.
@@ -203,6 +236,13 @@ def evaluate(
         Levels to judge, increasing, at least two. By default those that the model was fitted to
         (where that is one, those that its curves go through), or 0.05, 0.1, ..., 0.95 where it
         has none. Must be given where quantiles are.
+    censoring_model : fitted model or QuantileCurve, optional
+        Model of the censoring time, fitted to ``(time, ~event)`` of the training rows, such as the
+        ``censoring_estimator_`` of a `ConformalSurvivalRegressor`, or the distributions that it
+        predicts for the test rows. The pinball losses, the CRPS and the Brier score then take the
+        censoring of each row from it in place of one Kaplan-Meier curve, and are right where
+        censoring depends on the features if the model is. The notes say where few rows carry most
+        of the weight, so that they cannot be relied on.
     n_resamples : int, at least 2, default=200
         Number of bootstrap draws.
     random_state : int, Generator, RandomState or None, default 0
@@ -229,7 +269,9 @@ def evaluate(
     >>> result["concordance_index"].lower > 0.6
     True
     >>> [row.metric for row in result.rows][:2]
-    ['concordance_index', 'concordance_index_ipcw']
+    ['log_score', 'concordance_index']
+    >>> result.censoring_p_value > 0.05
+    True
     """
     train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
@@ -237,25 +279,34 @@ def evaluate(
     given, levels, identified_to = _predict(model, features, taus)
     target, predicted, grid, _ = read_quantile_rows(y_test, given, levels, at_least=2)
     lower = 0.0 if train.time.min() >= 0 else -np.inf
-    mirror = None
+    mirror, observed = None, target
     if is_left_censored(model):
         mirror, lower = Mirror(float(max(train.time.max(), target.time.max()))), -np.inf
         target, train = mirror.target(target), mirror.target(train)
         predicted, grid = mirror.quantiles(predicted, grid)
         identified_to = None if identified_to is None else 1.0 - identified_to
+    censoring_p_value = dependence_p_value(model, features, observed, target)
     y = (target.time, target.event)
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
     # One seed for all scores, so that they share their draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
     horizon, times = default_horizon(train.time), default_brier_times(target, train)
+    known = {"horizon": horizon, "kaplan_meier": _kaplan_meier_words(target, train)}
     predictions = {
         "medians": (curve.at([0.5])[:, 0],),
         "restricted_means": (curve.restricted_mean(horizon),),
         "quantiles": (curve.values, curve.taus),
         "survival": (curve.survival(times), times),
     }
-    offered = [m._replace(note=m.note.format(horizon=horizon)) for m in METRICS if m.note]
-    table = [_Line.read(metric, y, predictions[metric.takes], train) for metric in offered]
+    offered = [m._replace(note=m.note.format(**known)) for m in METRICS if m.note]
+    has_model = censoring_model is not None
+    offered = [
+        _with_censoring(metric, is_dependent(censoring_p_value), has_model) for metric in offered
+    ]
+    options = {"y_train": (train.time, train.event), "lower": lower}
+    if censoring_model is not None:
+        options["censoring_model"] = _censoring_curve(censoring_model, X_test, mirror)
+    table = [_Line.read(metric, y, predictions[metric.takes], options) for metric in offered]
     with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
         found = [line.scored for line in table if line.scored is not None]
         values = iter(resampled(found, len(target), count, seed, bar).T if found else ())
@@ -278,13 +329,58 @@ def evaluate(
     error = fit_distortion(target, curve).words(is_mirrored=mirror is not None)
     if mirror is not None:
         gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
+    effect = (_DOUBT_BESIDE_MODEL, _REMEDY_OF_MODEL) if has_model else (_DOUBT,)
+    doubt = dependence_words(censoring_p_value, *effect)
     return Evaluation(
         rows=tuple(rows),
         identified=identified,
         n_rows=len(target),
         n_events=target.n_events,
-        **verdict_of(order, calibration.p_value, gap, error, target.n_events, identified),
+        censoring_p_value=censoring_p_value,
+        **verdict_of(order, calibration.p_value, gap, error, target.n_events, identified, doubt),
     )
+
+
+def _kaplan_meier_words(target: Target, train: Target) -> str:
+    """Return the log score of the Kaplan-Meier curve of the training rows, the same for all.
+
+    Nothing where these are the rows to score, to which the curve would be fitted.
+    """
+    if np.array_equal(train.time, target.time):
+        return ""
+    curve = kaplan_meier(train.time, train.event)
+    losses = log_losses(target, cells_of_events(train), lambda times: 1.0 - curve(times))
+    return f"; Kaplan-Meier scores {losses.mean():.4g}"
+
+
+def _censoring_curve(model: Any, X: Any, mirror: Mirror | None) -> QuantileCurve:
+    """Return the distributions of the censoring times of the test rows, given or predicted."""
+    if isinstance(model, QuantileCurve):
+        curve = model
+    elif not is_supported(model):
+        raise TypeError(
+            "censoring_model must predict quantiles or survival curves, or be a QuantileCurve of "
+            f"the censoring times, got {type(model).__name__}."
+        )
+    elif X is None:
+        raise ValueError(
+            "X_test must be given where censoring_model is a fitted model, got None: pass the "
+            "QuantileCurve that it predicts."
+        )
+    else:
+        curve = predicted_curve(model, X, CURVE_QUANTILES)
+    if mirror is None:
+        return curve
+    return QuantileCurve(*mirror.quantiles(curve.values, curve.taus))
+
+
+def _with_censoring(metric: Metric, is_dependent: bool, has_model: bool) -> Metric:
+    """Return a metric with a note on the curve or the model of the censoring that it rests on."""
+    if has_model and "censoring_model" in inspect.signature(metric.function).parameters:
+        return metric._replace(note=f"{metric.note}; censoring by censoring_model")
+    if is_dependent and metric.for_equal_censoring:
+        return metric._replace(note=f"{metric.note}; {MAY_BE_BIASED}")
+    return metric
 
 
 def _predict(model: Any, features: Any, taus: ArrayLike | None) -> tuple[Any, Any, Floats | None]:
@@ -331,12 +427,15 @@ class _Line(NamedTuple):
 
     @classmethod
     def read(
-        cls, metric: Metric, y: tuple[Any, Any], predictions: tuple[Any, ...], train: Target
+        cls,
+        metric: Metric,
+        y: tuple[Any, Any],
+        predictions: tuple[Any, ...],
+        options: dict[str, Any],
     ) -> "_Line":
-        """Score all rows by a metric."""
-        options = {}
-        if "y_train" in inspect.signature(metric.function).parameters:
-            options["y_train"] = (train.time, train.event)
+        """Score all rows by a metric, with those of the options that it takes."""
+        taken = inspect.signature(metric.function).parameters
+        options = {name: value for name, value in options.items() if name in taken}
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", TruncationWarning)
@@ -419,14 +518,18 @@ def verdict_of(
     error: tuple[str, ...],
     n_events: int,
     identified: float,
+    doubt: str = "",
 ) -> dict[str, Any]:
-    """Return two sentences on order, calibration and follow-up, and the parts of the first."""
+    """Return sentences on order, calibration and follow-up, and the parts of the first.
+
+    ``doubt`` says which scores may be biased.
+    """
     ranking = _order(order)
     is_calibrated = bool(p_value >= _SIGNIFICANT or gap.size < SMALL_GAP)
     calibration = _calibrated(p_value, gap, error, n_events)
     share = f"{100 * identified:.0f} % of the predicted quantiles lie within the follow-up of the"
     return {
-        "verdict": f"{ranking}, {calibration}. {share} training data.",
+        "verdict": f"{ranking}, {calibration}. {share} training data." + (doubt and f" {doubt}."),
         "ranking": ranking,
         "calibration": calibration,
         "is_calibrated": is_calibrated,

@@ -197,17 +197,17 @@ _FEWEST_DRAWS = 8
 
 
 class Draws:
-    """Rows drawn with replacement, as places ``(n_draws, n_rows)`` or as counts."""
+    """Rows drawn with replacement, as places of each draw or as counts."""
 
     def __init__(self, n_rows: int, seeds: Sequence[np.random.SeedSequence]) -> None:
         generators = [np.random.default_rng(seed) for seed in seeds]
-        self.rows: Rows = np.stack([one.integers(n_rows, size=n_rows) for one in generators])
+        self.rows: list[Rows] = [one.integers(n_rows, size=n_rows) for one in generators]
 
     @cached_property
     def counts(self) -> Floats:
         """How often each row was drawn, shape ``(n_rows, n_draws)``."""
-        n_draws, n_rows = self.rows.shape
-        counts = np.empty((n_rows, n_draws))
+        n_rows = len(self.rows[0])
+        counts = np.empty((n_rows, len(self.rows)))
         for draw, rows in enumerate(self.rows):
             counts[:, draw] = np.bincount(rows, minlength=n_rows)
         return counts

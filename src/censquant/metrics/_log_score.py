@@ -98,7 +98,8 @@ def log_score(
         As in `pinball_loss_ipcw`, with two levels at least. Between the levels the distribution is
         that of `censquant.quantiles.QuantileCurve`.
     y_train : as ``y``, optional
-        Rows whose event times make the cells; ``y`` by default.
+        Rows whose event times make the cells; ``y`` by default. Give them where scores are
+        compared between samples or draws of a bootstrap, so that all have the same cells.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). They count in the cells too where these come from ``y``.
     lower : float, default=-inf

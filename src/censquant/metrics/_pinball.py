@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_integer, check_number
+from censquant.metrics._censoring_model import RowCensoring, warn_of_few_rows
 from censquant.metrics._counts import (
     Censoring,
     CensoringCurves,
@@ -37,6 +38,7 @@ def _ipcw(
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
     truncation: float | None = None,
+    censoring_model: QuantileCurve | None = None,
 ) -> Counted:
     """Read the arguments of `pinball_loss_ipcw`."""
     target, rows, levels, own = read_quantile_rows(y, predicted, taus, sample_weight)
@@ -61,6 +63,13 @@ def _ipcw(
         return inverse * loss[:, None], known & (chance == 0)
 
     (end,) = ends(curves)
+    modelled = RowCensoring.read(censoring_model, len(target))
+    if modelled is not None:
+        cut = np.minimum(target.time, end)
+        counts = (target.event | (target.time >= end)) / modelled.before(cut)
+        warn_of_few_rows(counts, own)
+        loss = _check(cut[:, None], np.minimum(rows, end), levels).mean(axis=1)
+        return mean_of_rows(counts * loss, own)
     loss, is_lost = losses(curves, end)
     lost = np.flatnonzero(is_lost)
     if lost.size:
@@ -96,6 +105,7 @@ def pinball_loss_ipcw(
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
     truncation: float | None = None,
+    censoring_model: QuantileCurve | None = None,
 ) -> float:
     r"""Check loss of the rows with an event, weighted to stand for all rows; lower is better.
 
@@ -107,12 +117,12 @@ def pinball_loss_ipcw(
               {S_C(\min(y_i, t^*)-)}
               \rho_{\tau_j}\{\min(y_i, t^*), \min(\hat q_{ij}, t^*)\}
 
-    Without censoring, and without a truncation time, it is the plain check loss. The curve
-    :math:`S_C` is the same for all rows. If censoring depends on the features, then the weights
-    are wrong. If the dependence is mild, grossly wrong models still lose; but where one half of
-    the rows is censored early and the other hardly ever, a model that is 20 % too early for the
-    first half beats the truth. Score such groups apart, or by `right_censored_log_likelihood`.
-    Errors past the truncation time cost nothing. A few late events can carry much of the sum.
+    Without censoring, and without a truncation time, it is the plain check loss. By default the
+    curve :math:`S_C` is the same for all rows. If censoring depends on the features, then the
+    weights are wrong. If the dependence is mild, grossly wrong models still lose; but where one
+    half of the rows is censored early and the other hardly ever, a model that is 20 % too early for
+    the first half beats the truth. Use `log_score`, or a model of the censoring. Errors past the
+    truncation time cost nothing. A few late events can carry much of the sum.
 
     Parameters
     ----------
@@ -130,6 +140,10 @@ def pinball_loss_ipcw(
         The time :math:`t^*`; infinity for none. By default the last time of the training rows
         until which a twentieth of the rows or more escape censoring, and infinity where
         no training row is censored.
+    censoring_model : QuantileCurve of n rows, optional
+        Distribution of the censoring time of each row, such as ``predict_curve(X)`` of an estimator
+        fitted to ``(time, ~event)`` of training rows. No chance counts for less than 0.02; where
+        few rows carry most of the weight, a `censquant.exceptions.TruncationWarning` says so.
 
     Returns
     -------
@@ -144,7 +158,13 @@ def pinball_loss_ipcw(
     0.5
     """
     return _ipcw(
-        y, predicted, taus, y_train=y_train, sample_weight=sample_weight, truncation=truncation
+        y,
+        predicted,
+        taus,
+        y_train=y_train,
+        sample_weight=sample_weight,
+        truncation=truncation,
+        censoring_model=censoring_model,
     ).score()
 
 
@@ -161,7 +181,9 @@ class _CensoredLoss:
         quantiles: Callable[[slice], Floats],
         taus: Floats,
         weight: Floats,
+        censoring_model: QuantileCurve | None,
     ) -> None:
+        self._modelled = RowCensoring.read(censoring_model, len(target))
         if y_train is not None:
             train = read_training(y_train)
             if not train.event.all():
@@ -174,6 +196,8 @@ class _CensoredLoss:
     def counted(self, factor: float = 1.0) -> Counted:
         """Return the mean of the losses, times a factor."""
         own = self._weight
+        if self._modelled is not None:
+            return mean_of_rows(factor * self._of_modelled(self._modelled), own)
         if not self._censoring.is_redrawn:
             return mean_of_rows(factor * self._of(self._censoring(own[:, None]))[:, 0], own)
 
@@ -192,6 +216,20 @@ class _CensoredLoss:
             self._block(curves.time, steps, areas, slice(start, start + step))
             for start in range(0, len(self._target), step)
         ]
+        return np.concatenate(parts)
+
+    def _of_modelled(self, modelled: RowCensoring) -> Floats:
+        """Return the loss of each row where each has a censoring curve of its own."""
+        step, parts = max(1, _BLOCK_ENTRIES // self._taus.size), []
+        for start in range(0, len(self._target), step):
+            rows = slice(start, start + step)
+            time, event = self._target.time[rows], self._target.event[rows]
+            values = self._quantiles(rows)
+            loss = np.maximum(time[:, None] - values, 0.0) @ self._taus
+            censoring = modelled.take(rows)
+            up_to = censoring.area_between(time, np.maximum(values, time[:, None]))
+            price = (up_to @ (1.0 - self._taus)) / censoring.before(time)
+            parts.append((loss + event * price) / self._taus.size)
         return np.concatenate(parts)
 
     def _block(self, knots: Floats, steps: Floats, areas: Floats, rows: slice) -> Floats:
@@ -235,10 +273,12 @@ def _censored(
     *,
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
+    censoring_model: QuantileCurve | None = None,
 ) -> Counted:
     """Read the arguments of `pinball_loss_censored`."""
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight)
-    return _CensoredLoss(y_train, target, lambda part: rows[part], levels, weight).counted()
+    loss = _CensoredLoss(y_train, target, lambda part: rows[part], levels, weight, censoring_model)
+    return loss.counted()
 
 
 @counted_by(_censored)
@@ -249,6 +289,7 @@ def pinball_loss_censored(
     *,
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
+    censoring_model: QuantileCurve | None = None,
 ) -> float:
     r"""Check loss that censors the forecast as the data were and then scores it; lower is better.
 
@@ -264,10 +305,10 @@ def pinball_loss_censored(
     their times. Its weights do not come from the model, unlike those of a training loss such as
     Portnoy's, so that models can be compared.
 
-    The curve is the same for all rows. If censoring depends a little on the features, grossly
-    wrong models still lose; but where one half of the rows is censored early and the other hardly
-    ever, a model that is 20 % too early for the first half beats the truth, if narrowly. Score
-    such groups apart, or by `right_censored_log_likelihood`. A quantile past the end of follow-up
+    By default the curve is the same for all rows. If censoring depends a little on the features,
+    grossly wrong models still lose; but where one half of the rows is censored early and the other
+    hardly ever, a model that is 20 % too early for the first half beats the truth, if narrowly. Use
+    `log_score`, or a model of the censoring. A quantile past the end of follow-up
     costs nothing more the later it is. The score is in units of time and has no absolute meaning:
     compare models on the same rows only.
 
@@ -275,6 +316,8 @@ def pinball_loss_censored(
     ----------
     y, predicted, taus, y_train, sample_weight
         As in `pinball_loss_ipcw`.
+    censoring_model : QuantileCurve of n rows, optional
+        Distribution of the censoring time of each row, in place of one curve for all.
 
     Returns
     -------
@@ -288,7 +331,14 @@ def pinball_loss_censored(
     >>> pinball_loss_censored((time, event), [[2.0], [2.0], [2.0]], taus=[0.5])
     0.333...
     """
-    return _censored(y, predicted, taus, y_train=y_train, sample_weight=sample_weight).score()
+    return _censored(
+        y,
+        predicted,
+        taus,
+        y_train=y_train,
+        sample_weight=sample_weight,
+        censoring_model=censoring_model,
+    ).score()
 
 
 def _crps(
@@ -299,6 +349,7 @@ def _crps(
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
     n_levels: int = 100,
+    censoring_model: QuantileCurve | None = None,
 ) -> Counted:
     """Read the arguments of `crps_censored`."""
     target, rows, levels, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
@@ -308,7 +359,8 @@ def _crps(
     def quantiles(part: slice) -> Floats:
         return QuantileCurve(rows[part], levels).at(even)
 
-    return _CensoredLoss(y_train, target, quantiles, even, weight).counted(factor=2.0)
+    loss = _CensoredLoss(y_train, target, quantiles, even, weight, censoring_model)
+    return loss.counted(factor=2.0)
 
 
 @counted_by(_crps)
@@ -320,6 +372,7 @@ def crps_censored(
     y_train: object = None,
     sample_weight: ArrayLike | None = None,
     n_levels: int = 100,
+    censoring_model: QuantileCurve | None = None,
 ) -> float:
     r"""Continuous ranked probability score under censoring; lower is better.
 
@@ -338,6 +391,8 @@ def crps_censored(
         As in `pinball_loss_ipcw`, with two levels at least.
     n_levels : int, at least 1, default=100
         Number m of even levels.
+    censoring_model : QuantileCurve of n rows, optional
+        As in `pinball_loss_censored`.
 
     Returns
     -------
@@ -353,7 +408,13 @@ def crps_censored(
     1.0
     """
     return _crps(
-        y, predicted, taus, y_train=y_train, sample_weight=sample_weight, n_levels=n_levels
+        y,
+        predicted,
+        taus,
+        y_train=y_train,
+        sample_weight=sample_weight,
+        n_levels=n_levels,
+        censoring_model=censoring_model,
     ).score()
 
 

@@ -30,7 +30,9 @@ class Metric(NamedTuple):
     """A metric that `evaluate` or a scorer offers, with the predictions that it takes after ``y``.
 
     It is a line of `evaluate` if it has a note, under the name ``row`` or its own, and a scorer if
-    it has a name for it. Order alone needs no cut at the end of the training follow-up.
+    it has a name for it. Order alone needs no cut at the end of the training follow-up. A metric
+    ``for_equal_censoring`` counts rows by one Kaplan-Meier curve for all of them, so that it is
+    biased where censoring depends on the features.
     """
 
     function: Callable[..., float]
@@ -40,6 +42,7 @@ class Metric(NamedTuple):
     note: str = ""
     row: str = ""
     is_cut: bool = True
+    for_equal_censoring: bool = False
 
 
 METRICS: list[Metric] = []  # filled by the package, in the order of the table of `evaluate`
@@ -105,7 +108,8 @@ def get_scorer(name: str) -> Scorer:
     """Scorer of a name, to pass as ``scoring=`` to scikit-learn.
 
     Higher is always better: losses are negated and their names begin with ``neg_``. The names
-    are ``"concordance"`` and ``"concordance_ipcw"`` (order alone, of the restricted means),
+    are ``"neg_log_score"`` (the whole distribution, without a model of the censoring),
+    ``"concordance"`` and ``"concordance_ipcw"`` (order alone, of the restricted means),
     ``"concordance_median"`` (order alone, of the medians), ``"neg_censored_pinball"`` and
     ``"neg_ipcw_pinball"`` (quantiles at the levels that were fitted), ``"neg_crps"`` and
     ``"neg_integrated_brier"`` (the whole distribution) and
@@ -125,6 +129,10 @@ def get_scorer(name: str) -> Scorer:
     ``"concordance"`` and ``"concordance_median"``, so a fold whose times leave the training range
     is scored and not refused: the scorer warns of it once. If all of its events lie past that end,
     some metrics have no value, and scikit-learn puts its ``error_score`` there.
+
+    Where censoring depends on the features, the pinball scores, the CRPS, the Brier score and the
+    absolute error can favor a wrong model: select models by ``"neg_log_score"``, or by
+    ``"concordance"`` if only the order matters. `evaluate` and `compare` test whether it does.
 
     The pinball scores average over the fitted levels. Where a search varies these, the scores are
     not comparable; ``"neg_crps"`` is.

@@ -14,6 +14,7 @@ _MOST_ROWS = 20
 _N_AHEAD = 2  # columns of risks in the table of the fleet
 _P_VALUE = "a_calibration_p_value"
 _SCORE_NAMES = {
+    "log_score": "log score",
     "concordance_index_ipcw": "concordance index, IPCW",
     "concordance_restricted_mean": "concordance, restricted mean",
     "pinball_loss_censored": "pinball loss, censored",

@@ -12,6 +12,7 @@ from censquant.metrics import (
     crps_censored,
     evaluate,
     integrated_brier_score,
+    log_score,
     mean_absolute_error_censored,
     pinball_loss_censored,
     pinball_loss_ipcw,
@@ -63,6 +64,8 @@ OF_QUANTILES = {
     "pinball, cut": (pinball_loss_ipcw, {"truncation": 0.5}),
     "CRPS": (crps_censored, {}),
     "CRPS of few levels": (crps_censored, {"n_levels": 7}),
+    "log score": (log_score, {}),
+    "log score of few cells": (log_score, {"n_cells": 4, "lower": 0.0}),
     "likelihood": (right_censored_log_likelihood, {}),
     "likelihood of durations": (right_censored_log_likelihood, {"lower": 0.0}),
 }

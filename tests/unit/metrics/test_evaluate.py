@@ -28,6 +28,7 @@ from censquant.survival._kaplan_meier import default_horizon
 
 TAUS = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 METRICS = [
+    "log_score",
     "concordance_index",
     "concordance_index_ipcw",
     "concordance_restricted_mean",

@@ -12,7 +12,7 @@ def test_the_page_describes_every_metric():
 
 
 def test_the_code_of_the_page_runs():
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
     names = {}
     exec(code, names)
     result = names["coverage"](names["y"], names["predicted"][:, 0], names["predicted"][:, -1])

@@ -19,6 +19,7 @@ from censquant.metrics import concordance_index
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._brier import default_brier_times, integrated_brier_score
 from censquant.metrics._concordance import concordance_index_ipcw
+from censquant.metrics._log_score import log_score
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._scorers import SCORERS, get_scorer
 from censquant.quantiles import QuantileCurve
@@ -66,6 +67,7 @@ def test_the_names_are_those_promised():
         "neg_crps",
         "neg_integrated_brier",
         "neg_ipcw_pinball",
+        "neg_log_score",
         "neg_mean_absolute_error_censored",
     ]
 
@@ -88,6 +90,7 @@ def test_scorers_are_the_metrics_of_the_predictions(fitted):
         "neg_crps": -crps_censored(y, rows, LEVELS, **option),
         "neg_integrated_brier": -integrated_brier_score(y, survival, times, **option),
         "neg_ipcw_pinball": -pinball_loss_ipcw(y, rows, LEVELS, **option),
+        "neg_log_score": -log_score(y, rows, LEVELS, **option),
         "neg_mean_absolute_error_censored": -mean_absolute_error_censored(y, median, **option),
     }
     got = {name: get_scorer(name)(model, X, y, sample_weight=weight) for name in NAMES}

@@ -65,6 +65,17 @@ def test_the_scores_are_those_of_evaluate(clinical):
     assert clinical.verdict.startswith(f"{expected.ranking}, ")
 
 
+def test_a_page_says_which_scores_may_be_biased():
+    (X, (time, event)), model = new_rows(), plain()
+    rng = np.random.default_rng(0)
+    end = np.quantile(time, X.iloc[:, 0].rank(pct=True) ** 2) * rng.uniform(0.9, 1.1, len(X))
+    y = np.minimum(time, end), event & (time <= end)
+    facts = report_facts(model, X, y, horizons=HORIZONS, n_resamples=2)
+    assert facts.evaluation.censoring_p_value < 0.05
+    assert facts.verdict.endswith("compare by the log score, which needs no model of censoring.")
+    assert facts.evaluation.rows[0].metric == "log_score"
+
+
 def test_levels_are_beside_the_observed_and_the_identified_shares(clinical):
     (X, y), model = new_rows(), calibrated()
     levels = np.array(CURVE_QUANTILES)
