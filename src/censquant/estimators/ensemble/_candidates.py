@@ -334,9 +334,11 @@ class CrossFit:
         score = self.score.take(rows)
         if self.n_folds == 1 or score.target.n_events < _FEWEST_EVENTS_OF_A_RACE:
             return candidates
-        held_out = [each.held_out(rows).values for each in candidates]
-        logs = np.array([score.log.rows(values, LEVELS, self.lower) for values in held_out])
-        briers = np.array([score.brier.rows(values, LEVELS, self.lower) for values in held_out])
+        logs, briers = np.empty((2, len(candidates), len(rows)))
+        for place, each in enumerate(candidates):
+            values = each.held_out(rows).values
+            logs[place] = score.log.rows(values, LEVELS, self.lower)
+            briers[place] = score.brier.rows(values, LEVELS, self.lower)
         smallest = float((briers @ score.weight).min())
         is_worse = _clearly_worse(logs, score.weight, _MATTERS_PER_EVENT)
         is_worse &= _clearly_worse(briers, score.weight, _MATTERS * smallest)
