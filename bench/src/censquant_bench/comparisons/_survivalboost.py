@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from censquant_bench.comparisons._tools import (
     tool,
     train_test,
 )
-from censquant_bench.reporting import Comparison
+from censquant_bench.reporting import Comparison, ranks_figure
 
 _CATEGORIES = {
     "metabric": ("x4", "x5", "x6", "x7"),
@@ -154,6 +155,7 @@ SURVIVALBOOST_SUITE = Suite(
     n_runs={"field": 5},
     conventions=SurvivalBoostConventions(),
     tables=SURVIVALBOOST_COMPARISON.tables,
+    figure=partial(ranks_figure, [SURVIVALBOOST_COMPARISON]),
     first_seed=0,
 )
 """SurvivalBoost's comparison; a run is one of its splits."""

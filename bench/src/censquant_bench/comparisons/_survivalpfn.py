@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from censquant_bench.comparisons._tools import (
     tool,
     train_test,
 )
-from censquant_bench.reporting import Comparison
+from censquant_bench.reporting import Comparison, ratios_figure
 
 _NAMES = (
     *("Bergamaschi", "Dialysis", "FRTCS", "GBSG2", "LeukSurv", "Melanoma", "Unemployment"),
@@ -130,6 +131,7 @@ SURVIVALPFN_SUITE = Suite(
     (RECOMMENDED.name,),
     conventions=SurvivalPFNConventions(),
     tables=SURVIVALPFN_COMPARISON.tables,
+    figure=partial(ratios_figure, SURVIVALPFN_COMPARISON),
     first_seed=0,
 )
 """SurvivalPFN's comparison; a run is one of its splits."""

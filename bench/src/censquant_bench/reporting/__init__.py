@@ -1,7 +1,7 @@
 """From the rows of a benchmark to tables and figures: the parts that reports are made of."""
 
 from censquant.cli._tables import Table, TableCell
-from censquant_bench.reporting._comparison import Comparison, ranks_figure
+from censquant_bench.reporting._comparison import Comparison, ranks_figure, ratios_figure
 from censquant_bench.reporting._figures import (
     new_figure,
     readable_log,
@@ -67,6 +67,7 @@ __all__ = [
     "plus_minus",
     "random_split",
     "ranks_figure",
+    "ratios_figure",
     "readable_log",
     "render",
     "runs_note",

@@ -338,8 +338,62 @@ def ranks_figure(comparisons: Sequence[Comparison], frame: DataFrame, labels: La
         ax.set_yticks(range(len(ranks)), names)
         ax.set_ylim(len(ranks) - 0.4, -0.6)
         ax.set_xlim(left=0.0)
-        ax.set_title(comparison._titled(comparison.metrics[metric]), fontsize="medium")
+        titled = comparison._titled(comparison.metrics[metric])
+        ax.set_title(titled.replace(", ", "\n", 1), fontsize="medium")
         ax.set_xlabel(f"mean rank, {len(one.scores)} data sets")
+        unclutter(ax)
+    return figure
+
+
+def ratios_figure(comparison: Comparison, frame: DataFrame, labels: Labels) -> Figure:
+    """Ratio of the first method's score to the reference's on each data set; a panel per score.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With one learner, or with several of which the first reference is taken.
+    frame : DataFrame
+        One row per run.
+    labels : Labels
+        Titles.
+
+    Returns
+    -------
+    figure : matplotlib Figure
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from censquant_bench.reporting import Comparison, Labels, ratios_figure
+    >>> empty = Comparison({"cindex": "C"}, lambda: None, {"CPH": "Cox"}, ("Notes.",), "No scores.")
+    >>> rows = pd.DataFrame({"suite": "mine", "dataset": "a", "split": "random", "variant": "",
+    ...     "method": "m", "seed": [1, 2], "cindex": 0.6})
+    >>> len(ratios_figure(empty, rows, Labels()).axes)
+    0
+    """
+    standings = comparison.standings(frame, labels)
+    first = next((method for method, _ in standings), None)
+    panels = {metric: one for (method, metric), one in standings.items() if method == first}
+    n_sets = max((len(one.scores) for one in panels.values()), default=4)
+    figure = new_figure(max(4.0, 2.9 * len(panels)), 1.2 + 0.2 * n_sets)
+    for place, (metric, one) in enumerate(panels.items(), start=1):
+        ax = figure.add_subplot(1, len(panels), place)
+        ratio = (one.scores[OURS] / one.scores[one.reference]).dropna()
+        is_high = metric in HIGHER_IS_BETTER
+        ratio = ratio.sort_values(ascending=not is_high)
+        is_better = (ratio > 1.0) == is_high
+        for row, (value, better) in enumerate(zip(ratio, is_better, strict=True)):
+            ax.plot(value, row, markersize=5, linestyle="", **style(1 if better else 0))
+        ax.axvline(1.0, color="0.6", linewidth=1.0)
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
+        names = [labels.dataset(name).partition(" (")[0] for name in ratio.index]
+        ax.set_yticks(range(len(ratio)), names, fontsize="x-small")
+        ax.set_ylim(len(ratio) - 0.4, -0.6)
+        title = comparison.metrics[metric]
+        ax.set_title(f"{title}\nbetter on {one.n_better} of {len(ratio)}", fontsize="medium")
+        ax.set_xlabel(f"ratio to {comparison.references[one.reference]}")
         unclutter(ax)
     return figure
 

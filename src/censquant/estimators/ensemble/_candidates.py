@@ -343,9 +343,10 @@ class CrossFit:
         is_worse = _clearly_worse(logs, score.weight, _MATTERS_PER_EVENT)
         is_worse &= _clearly_worse(briers, score.weight, _MATTERS * smallest)
         is_worse[self._extrapolating(candidates, logs @ score.weight, rows)] = False
-        for place in np.flatnonzero(is_worse):
-            candidates[place].drop("clearly worse than the best on the first fold")
-        return [each for each, worse in zip(candidates, is_worse, strict=True) if not worse]
+        for each, worse in zip(candidates, is_worse, strict=True):
+            if worse:
+                each.drop("clearly worse than the best on the first fold")
+        return [each for each in candidates if each.dropped is None]
 
     def _extrapolating(
         self, candidates: list[Candidate], means: Floats, rows: NDArray[np.intp]
