@@ -23,8 +23,6 @@ _HALVINGS = 5
 _SMALLEST_ENTRY_CHANCE = 1e-6
 # A share that is met exactly counts, whichever way its sum was rounded.
 _SAME_SHARE = 1e-12
-# Distance of a jump from the event time at which it belongs, as predictions are rounded to float32.
-_ROUNDED_SHARE = 1e-6
 
 
 def cells_of_events(target: Target, weight: Floats | None = None, n_cells: int = N_CELLS) -> Floats:
@@ -81,15 +79,9 @@ class ObservedSets:
         """
         columns = (self.lower, self.upper, *(() if self.entry is None else (self.entry,)))
         times = np.column_stack(columns)
-        levels = cdf(just_after(np.where(np.isfinite(times), times, 0.0)))
+        levels = cdf(np.where(np.isfinite(times), times, 0.0))
         levels = np.where(np.isfinite(times), levels, times > 0)
         return chances_in(*levels.T)
-
-
-def just_after(times: Floats) -> Floats:
-    """Return times so little later that a jump counts whose place was rounded, of tied events."""
-    later: Floats = times + _ROUNDED_SHARE * np.abs(times)
-    return later
 
 
 def chances_in(at_lower: Floats, at_upper: Floats, at_entry: Floats | None = None) -> Floats:

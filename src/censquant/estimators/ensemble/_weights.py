@@ -12,12 +12,7 @@ from censquant._typing import Floats
 from censquant._validation import check_number
 from censquant.estimators.ensemble._mixture import levels_at, survival_on_grid
 from censquant.survival import Target, censoring_kaplan_meier
-from censquant.survival._cells import (
-    SMALLEST_CELL_CHANCE,
-    ObservedSets,
-    cells_of_events,
-    just_after,
-)
+from censquant.survival._cells import SMALLEST_CELL_CHANCE, ObservedSets, cells_of_events
 from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 Prior = Callable[[Sequence[str], Mapping[str, Floats | None]], Floats]
@@ -96,7 +91,7 @@ class BrierScore:
             rows = slice(start, start + _SCORED_ROWS)
             known, alive = self._known(rows)
             survival = np.empty(known.shape)
-            survival_on_grid(values[rows], levels, lower, just_after(self.grid), survival)
+            survival_on_grid(values[rows], levels, lower, self.grid, survival)
             out[rows] = (known * (survival - alive) ** 2).sum(axis=1)
         return out
 
@@ -115,7 +110,7 @@ class BrierScore:
             values = values_of(rows)
             survival = np.empty((len(values), *known.shape))
             for place, own in enumerate(values):
-                survival_on_grid(own, levels, lower, just_after(self.grid), survival[place])
+                survival_on_grid(own, levels, lower, self.grid, survival[place])
             flat, by = survival.reshape(len(values), -1), known.ravel()
             terms = (flat * by) @ flat.T, flat @ (by * alive.ravel())
             square, linear = terms if start == 0 else (square + terms[0], linear + terms[1])
