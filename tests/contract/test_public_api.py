@@ -50,9 +50,9 @@ PUBLIC = {
     """,
     "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
-        Contributions ExpectedFailures PartialDependence
-        PermutationImportance contributions expected_failures partial_dependence
-        permutation_importance
+        CohortTable Contributions ExpectedFailures PartialDependence PermutationImportance
+        ReplacementPolicy cohort_table contributions expected_failures fleet_table
+        partial_dependence permutation_importance replacement_policy
     """,
     "censquant.io": """
         PredictedDataset PredictedFile SurvivalBlocks TableError TargetColumns TextOptions
