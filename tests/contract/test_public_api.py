@@ -74,7 +74,7 @@ PUBLIC = {
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",
     "censquant.report": "ReportFacts WrittenReport report_facts write_report",
     "censquant.survival": """
-        KaplanMeier Surv Target censoring_kaplan_meier kaplan_meier read_target
+        KaplanMeier Surv Target Turnbull censoring_kaplan_meier kaplan_meier read_target turnbull
     """,
     "censquant.torch": "TorchNetwork image_cnn pinball_loss portnoy_loss",
 }
