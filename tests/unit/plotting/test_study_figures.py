@@ -82,6 +82,27 @@ def test_the_table_counts_rows_at_risk_and_events_so_far():
     ]
 
 
+@pytest.mark.parametrize("conf_type", ["log", "plain"])
+def test_the_band_is_of_the_kind_asked_for(conf_type):
+    curve, ax = kaplan_meier(*Y), plot_survival(Y, conf_type=conf_type)
+    band = ax.collections[0].get_paths()[0].vertices
+    for place, end in zip(
+        curve.time, curve.limits(curve.time, conf_type=conf_type)[1], strict=True
+    ):
+        assert np.isclose(band[np.isclose(band[:, 0], place), 1], end).any()
+
+
+def test_late_entries_are_at_risk_from_their_entry_on():
+    y, entry = ([3.0, 4.0, 6.0, 8.0, 9.0], [True, False, True, True, False]), [0, 0, 1, 2, 5]
+    ax = plot_survival(y, entry=entry, at=[0, 2, 5])
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["at risk (events)", "2 (0)", "4 (0)", "3 (1)"]
+    curve = kaplan_meier(*y, entry=entry)
+    assert_array_equal(ax.lines[0].get_ydata()[1:], curve.survival)
+    began = plot_survival(([3.0, 4.0, 5.0], [True, True, False]), entry=[2.0, 2.0, 2.5])
+    assert began.lines[0].get_xdata()[0] == 2.0
+
+
 def test_the_table_lies_below_the_label_of_the_axis_inside_the_figure():
     ax = plot_survival(Y, groups=FRAME["stage"])
     ax.figure.draw_without_rendering()
@@ -105,10 +126,17 @@ def test_intervals_have_boxes_that_the_curve_crosses():
     assert [text.get_text() for text in ax.texts][1:] == ["4 (0)", "3 (1)", "1 (3)"]
 
 
-def test_late_rows_are_at_risk_from_their_entry_on():
-    ax = plot_survival(Surv.from_arrays([1, 0, 1], [4, 5, 6], entry=[1, 2, 3]), at=[0, 3, 4, 6])
-    assert ax.lines[0].get_xdata()[0] == 1
-    assert [text.get_text() for text in ax.texts][1:] == ["0 (0)", "2 (0)", "3 (1)", "1 (2)"]
+def test_late_rows_of_a_target_are_those_of_the_argument():
+    time, event, entry = [4, 5, 6, 7], [1, 0, 1, 1], [0, 2, 3, 0]
+    ax = plot_survival(Surv.from_arrays(event, time, entry=entry), at=[0, 4, 6])
+    same = plot_survival((time, event), entry=entry, at=[0, 4, 6])
+    assert_array_equal(ax.lines[0].get_xydata(), same.lines[0].get_xydata())
+    assert [text.get_text() for text in ax.texts] == [text.get_text() for text in same.texts]
+    message = (
+        "entry must not be given where y has intervals or entries, got both: make it a part of y."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        plot_survival(Surv.from_arrays(event, time, entry=entry), entry=entry)
 
 
 def test_groups_have_a_curve_each_and_missing_is_a_group():
