@@ -87,7 +87,7 @@ def read_events(values: object, *, name: str = "event") -> NDArray[np.bool_]:
     if kind == "b":
         return np.ascontiguousarray(column, dtype=np.bool_)
     if kind == "O":
-        missing = np.array([_is_missing(v) for v in column], dtype=np.bool_)
+        missing = np.array([is_missing(v) for v in column], dtype=np.bool_)
         known = np.array([_is_event_code(v) for v in column], dtype=np.bool_)
     elif kind in "iuf":
         missing = np.isnan(column)
@@ -163,7 +163,7 @@ def _one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
     return array
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value is None, NaN or one of pandas' missing values."""
     # By name, since pandas need not be installed.
     named = type(value).__name__ in {"NAType", "NaTType"}
@@ -182,7 +182,7 @@ def _is_event_code(value: Any) -> bool:
 
 def _number(value: Any, name: str, row: int) -> float:
     """One entry of an object column as a float."""
-    if _is_missing(value):
+    if is_missing(value):
         return nan
     if not _is_number(value):
         raise TypeError(
