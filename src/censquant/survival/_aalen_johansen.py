@@ -103,7 +103,7 @@ class AalenJohansen:
         return self._read(np.sqrt(np.maximum(variance, 0.0)), t, "right")
 
     def limits(self, t: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
-        """Pointwise confidence limits by the given times, by the normal law of log(-log(1 - F)).
+        """Pointwise confidence limits by the given times, by the normal law of log(-log F).
 
         Before the first event of a kind both limits are 0: that law has no width there.
 
@@ -121,12 +121,10 @@ class AalenJohansen:
 
         share, error = self(t), self.standard_error(t)
         inside = (share > 0) & (share < 1)
-        rest = np.where(inside, 1.0 - share, 0.5)
-        log = np.log(rest)
-        reach = float(ndtri((1 + confidence) / 2)) * error / (rest * -log)
-        low, high = (
-            np.where(inside, -np.expm1(log * np.exp(side * reach)), share) for side in (-1, 1)
-        )
+        known = np.where(inside, share, 0.5)
+        reach = float(ndtri((1 + confidence) / 2)) * error / (known * np.log(known))
+        ends = [np.where(inside, known ** np.exp(side * reach), share) for side in (-1, 1)]
+        low, high = np.minimum(*ends), np.maximum(*ends)
         return low, high
 
     def quantile(self, levels: ArrayLike) -> Floats:

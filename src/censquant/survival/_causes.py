@@ -104,7 +104,10 @@ def _event_field(y: NDArray[Any]) -> str | None:
 def _coded(event: Any, kinds: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the number of the kind of each event, and what the kinds are called."""
     declared = getattr(getattr(event, "dtype", None), "categories", None)
-    column = as_array(event, "event")
+    # numpy would make text of missing values beside names.
+    column = as_array(
+        np.array(event, dtype=object) if isinstance(event, list | tuple) else event, "event"
+    )
     if column.ndim != 1:
         raise ValueError(f"event must be one-dimensional, got shape {column.shape}.")
     if column.dtype.kind == "O" and not any(isinstance(value, str) for value in column):
