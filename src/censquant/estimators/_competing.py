@@ -53,7 +53,6 @@ from censquant.estimators._reading import (
 from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor
 from censquant.exceptions import FeatureWarning
 from censquant.metrics._incidence import log_score_incidence
-from censquant.quantiles import QuantileCurve
 from censquant.quantiles._competing_curve import CompetingCurve, FirstOfCauses
 from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
 from censquant.survival._causes import Causes, read_causes
@@ -152,8 +151,10 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
     _encoder: FrameEncoder | None  # None for features that are images or sequences
     _input_shape: tuple[int, ...]
     _follow_up: FollowUp | None
+    _feature_range: Floats | None
     _grid: Floats
     _unstored_parameters = ("random_state",)  # by a model file
+    _accepts = ("right", "competing")
 
     def __init__(self, estimator: Any = None, *, random_state: Any = None) -> None:
         self.estimator = estimator
@@ -207,17 +208,17 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
                 "estimator must be one of right-censored times, got censoring='left': competing "
                 "risks end a follow-up, which has a start."
             )
-        causes = read_causes(y)
-        target = causes.target
-        weight = read_weights(sample_weight, len(target))
+        causes = read_causes(y, accepts=self._accepts)
+        weight = read_weights(sample_weight, len(causes))
         _refuse_kinds(causes, weight)
-        require_durations(target)
+        require_durations(causes.target)
         data = FitData.read(
             X,
-            (target.time, target.event),
+            causes.of_any_kind,
             sample_weight,
             groups,
             read_features=lambda X: self._fit_features(X, weight),
+            accepts=self._accepts,
         )
         rows = data.arranged()
         require_events(rows.target)
@@ -273,9 +274,9 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
             options["groups"] = groups
         fitted = []
         for place, state in enumerate(seed.generate_state(len(causes.kinds)).tolist()):
-            own = causes.of_kind(place + 1)
+            own = causes.target.of_kind(place + 1)
             model = copy_with_seed(unfitted, state)
-            fitted.append(model.fit(X, (own.time, own.event), **options))
+            fitted.append(model.fit(X, own.for_fit, **options))
         return fitted
 
     # Predicting
@@ -429,11 +430,16 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
         end = self.horizon_ if horizon is None else horizon
         end = check_number("horizon", end, minimum=0.0, exclude_minimum=True)
         notes: list[str] = []
-        lost = self._map_curves(X, lambda curve, rows: curve.lost_time(end), notes)
+
+        def read(curve: Any, rows: slice) -> Floats:
+            lost: Floats = curve.lost_time(end)
+            return lost
+
+        lost = self._map_curves(X, read, notes)
         warn_of(notes, stacklevel=2)
         return self._by_kind(lost[:, :-1], X, output)
 
-    def predict_quantiles(  # type: ignore[override]
+    def predict_quantiles(
         self,
         X: Any,
         quantiles: ArrayLike | None = None,
@@ -466,9 +472,10 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
             With ``kind``, infinity means that the event of this kind never comes first with so
             large a probability.
         """
-        if kind is None:
-            return super().predict_quantiles(X, quantiles, beyond=beyond, output=output)
         levels = self._levels(quantiles)
+        if kind is None:
+            times = self._quantiles_at(X, levels, beyond)
+            return labelled(times, levels.tolist(), X, output)
         place = self._place_of(kind)
         check_choice("beyond", beyond, BEYOND)
         notes = note_of_levels(levels, self.quantiles_)
@@ -510,7 +517,7 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
             raise ValueError(
                 f"kind must be one of {listed(map(repr, known))}, got {kind!r}: kinds_ has all."
             )
-        return known.index(kind)
+        return int(known.index(kind))
 
     def _by_kind(self, values: Floats, X: Any, output: Output) -> Any:
         """Return one column per kind, with names where a frame is wanted."""

@@ -14,7 +14,7 @@ from censquant.survival._cells import SMALLEST_CELL_CHANCE
 from censquant.survival._columns import as_array, read_numbers, read_weights
 
 _ROUNDING = 1e-9
-"""By how much incidences may leave [0, 1], or fall, since they were computed in finite precision."""
+"""By how much computed incidences may leave [0, 1], or fall, by rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,9 @@ class _Scored:
                 "incidence must not fall with time, but that of some row and kind does: pass "
                 "P(T <= t, kind), not a survival function."
             )
-        return cls(causes, np.clip(values, 0.0, 1.0), grid, read_weights(sample_weight, len(causes)))
+        return cls(
+            causes, np.clip(values, 0.0, 1.0), grid, read_weights(sample_weight, len(causes))
+        )
 
 
 def _read(y: object, names: NDArray[np.generic], n_kinds: int) -> Causes:
@@ -218,7 +220,8 @@ def integrated_brier_score_incidence(
             f"and positive, got {np.count_nonzero(known)} of {known.size}."
         )
     grid = scored.times[known]
-    return np.trapezoid(score[:, known], grid, axis=1) / (grid[-1] - grid[0])
+    area: Floats = np.trapezoid(score[:, known], grid, axis=1)
+    return area / (grid[-1] - grid[0])
 
 
 def log_score_incidence(
@@ -353,7 +356,7 @@ def calibration_incidence(
         for group, rows in enumerate(np.array_split(np.argsort(share, kind="stable"), count)):
             if not weight[rows].any():
                 continue
-            part = Causes(causes.target.take(rows), causes.code[rows], causes.kinds)
+            part = causes.take(rows)
             table[0, place, group] = np.average(share[rows], weights=weight[rows])
             curve = aalen_johansen_of(part, weight[rows])
             # Where everybody had an event, nothing can follow.

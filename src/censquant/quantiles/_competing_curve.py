@@ -30,7 +30,10 @@ class FirstOfCauses:
     def hazards(self, times: Floats) -> Floats:
         """Return the cumulative hazard of each kind, (K, n, T), at times (n, T)."""
         return np.stack(
-            [-np.log(np.maximum(1.0 - curve.cdf(times), SMALLEST_SURVIVAL)) for curve in self.causes]
+            [
+                -np.log(np.maximum(1.0 - curve.cdf(times), SMALLEST_SURVIVAL))
+                for curve in self.causes
+            ]
         )
 
     def cdf(self, times: Floats) -> Floats:
@@ -62,12 +65,13 @@ class FirstOfCauses:
                 way = np.clip(-below / (above - below), 0.02, 0.98)
             middle = low + width * (way if step % 3 else 0.5)
             middle = np.where(np.isfinite(middle), middle, low + 0.5 * width)
-            found = self.hazards(middle).sum(axis=0) - wanted
-            is_low = found < 0.0
-            is_root = np.abs(found) <= _SAME_HAZARD
-            low, below = np.where(is_low | is_root, middle, low), np.where(is_low, found, below)
-            high, above = np.where(is_low & ~is_root, high, middle), np.where(is_low, above, found)
-        return high
+            gap = self.hazards(middle).sum(axis=0) - wanted
+            is_low = gap < 0.0
+            is_root = np.abs(gap) <= _SAME_HAZARD
+            low, below = np.where(is_low | is_root, middle, low), np.where(is_low, gap, below)
+            high, above = np.where(is_low & ~is_root, high, middle), np.where(is_low, above, gap)
+        found: Floats = high
+        return found
 
     def take(self, rows: Any) -> Self:
         """Return the distributions of some of the individuals."""
@@ -110,10 +114,11 @@ class CompetingCurve(DistributionCurve):
     @cached_property
     def ends(self) -> Floats:
         """Time of each row up to which individuals like it were followed."""
-        return vars(self)["_ends_of"]()
+        ends: Floats = vars(self)["_ends_of"]()
+        return ends
 
     @cached_property
-    def values(self) -> Floats:  # type: ignore[override]
+    def values(self) -> Floats:
         """Quantiles at the levels of the curve, computed when they are needed."""
         return np.maximum(self.distribution.quantile(self.taus), self.lower)
 
@@ -139,7 +144,9 @@ class CompetingCurve(DistributionCurve):
         whole = steps.sum(axis=0)
         share = np.full_like(steps, 1.0 / len(steps))
         np.divide(steps, whole, out=share, where=whole > 0.0)
-        survival = np.exp(-np.concatenate((np.zeros((n_rows, 1)), np.cumsum(whole, axis=1)), axis=1))
+        survival = np.exp(
+            -np.concatenate((np.zeros((n_rows, 1)), np.cumsum(whole, axis=1)), axis=1)
+        )
         lost = survival[:, :-1] - survival[:, 1:]
         incidence = np.zeros((len(steps), n_rows, len(self.grid) + 1))
         np.cumsum(lost * share, axis=2, out=incidence[:, :, 1:])

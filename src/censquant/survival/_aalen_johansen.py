@@ -12,6 +12,7 @@ from censquant.survival._columns import read_weights
 
 # As of Kaplan-Meier curves: a level that is reached exactly could be missed by rounding.
 _ROUNDING = 1e-10
+_TAKES = ("right", "delayed_entry", "competing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class AalenJohansen:
         return np.where(np.isnan(at), np.nan, steps[:, np.searchsorted(self.time, at, side=side)])
 
     def standard_error(self, t: ArrayLike) -> Floats:
-        """Standard errors of the shares by the given times.
+        """Return standard errors of the shares by the given times.
 
         By the delta method, which is Greenwood's formula for a single kind, and that of a binomial
         share where no row is censored.
@@ -98,7 +99,9 @@ class AalenJohansen:
         b = before * events / at_risk**2
         c = before**2 * events * (at_risk - events) / at_risk**3
         share = self.incidence
-        sums = [np.cumsum(each, axis=1) for each in (share * a, share**2 * a + 2 * share * b + c, b)]
+        sums = [
+            np.cumsum(each, axis=1) for each in (share * a, share**2 * a + 2 * share * b + c, b)
+        ]
         variance = share**2 * np.cumsum(a) - 2 * share * (sums[0] + sums[2]) + sums[1]
         return self._read(np.sqrt(np.maximum(variance, 0.0)), t, "right")
 
@@ -153,7 +156,11 @@ class AalenJohansen:
 
 
 def aalen_johansen(
-    time: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None = None
+    time: ArrayLike,
+    event: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    entry: ArrayLike | None = None,
 ) -> AalenJohansen:
     """Shares of a population that have had an event of each kind, by Aalen and Johansen.
 
@@ -171,6 +178,9 @@ def aalen_johansen(
         name of its kind, ``"censored"`` or missing where there was none.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); a weight of k counts as k equal rows.
+    entry : array-like of shape (n,), optional
+        Time since which each row was under observation, where that is not the start. Shares are
+        then given no event before the earliest entry, and early ones rest on few rows.
 
     Returns
     -------
@@ -192,20 +202,24 @@ def aalen_johansen(
     >>> curve.incidence[:, -1], curve.survival[-1]
     (array([0.25, 0.5 ]), np.float64(0.25))
     """
-    return aalen_johansen_of(read_causes((time, event)), sample_weight)
+    y = (time, event) if entry is None else {"time": time, "event": event, "entry": entry}
+    return aalen_johansen_of(read_causes(y, accepts=_TAKES), sample_weight)
 
 
 def aalen_johansen_of(causes: Causes, sample_weight: ArrayLike | None = None) -> AalenJohansen:
     """Return the curves of rows that are read already."""
     weight = read_weights(sample_weight, len(causes))
     kept = weight > 0
-    time, code, weight = causes.target.time[kept], causes.code[kept], weight[kept]
-    times, place = np.unique(time, return_inverse=True)
+    target, weight = causes.target.take(kept), weight[kept]
+    times, place = np.unique(target.time, return_inverse=True)
     n_kinds = len(causes.kinds)
     counts = np.zeros((n_kinds + 1, times.size))
-    np.add.at(counts, (code, place), weight)
+    np.add.at(counts, (target.kind, place), weight)
     # Added up from the last time on, so that the risk sets of the tail, the smallest, are exact.
     at_risk = np.cumsum(counts.sum(axis=0)[::-1])[::-1]
+    # Who enters at the time of an event is not yet at risk.
+    late = np.bincount(np.searchsorted(times, target.entry, side="right"), weight, times.size + 1)
+    at_risk = at_risk - np.cumsum(late[::-1])[::-1][1:]
     events = counts[1:]
     survival = np.cumprod(1.0 - events.sum(axis=0) / at_risk)
     before = np.concatenate(([1.0], survival[:-1]))

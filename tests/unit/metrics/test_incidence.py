@@ -92,7 +92,7 @@ def test_no_row_costs_more_than_a_chance_of_one_in_ten_thousand():
 
 def test_times_after_the_last_censored_row_are_left_out_with_a_warning():
     incidence = np.full((3, 2, 3), 0.2)
-    with pytest.warns(TruncationWarning, match="^1 of 3 times are left without a Brier score"):
+    with pytest.warns(TruncationWarning, match=r"^1 of 3 times are left without a Brier score"):
         score = brier_score_incidence(Y, incidence, [1.0, 2.0, 4.0])
     assert np.isnan(score).sum(axis=1).tolist() == [1, 1]
     with pytest.warns(TruncationWarning):
@@ -100,7 +100,7 @@ def test_times_after_the_last_censored_row_are_left_out_with_a_warning():
     np.testing.assert_allclose(integrated, score[:, :2].mean(axis=1))
     with (
         pytest.warns(TruncationWarning),
-        pytest.raises(ValueError, match="^times must hold two times or more .* got 1 of 2"),
+        pytest.raises(ValueError, match=r"^times must hold two times or more .* got 1 of 2"),
     ):
         integrated_brier_score_incidence(Y, incidence[:, :, :2], [1.0, 4.0])
 
@@ -150,9 +150,9 @@ def test_other_incidences_are_refused(incidence, times, message):
 
 
 def test_other_arguments_are_refused():
-    with pytest.raises(ValueError, match="^kinds must name the 2 kinds of incidence, got 1"):
+    with pytest.raises(ValueError, match=r"^kinds must name the 2 kinds of incidence, got 1"):
         brier_score_incidence(Y, np.zeros((3, 2, 1)), [1.0], kinds=[1])
     with pytest.raises(ValueError, match=r"^probability must have shape \(n, n_kinds\)"):
         calibration_incidence(Y, np.zeros(3), 1.0)
-    with pytest.raises(ValueError, match="^n_groups must be at most the 3 rows of y, got 5"):
+    with pytest.raises(ValueError, match=r"^n_groups must be at most the 3 rows of y, got 5"):
         calibration_incidence(Y, np.zeros((3, 2)), 1.0)

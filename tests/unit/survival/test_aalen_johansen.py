@@ -50,7 +50,9 @@ def test_without_ties_incidences_are_those_of_lifelines():
     time, event = rows_of(80, decimals=9)
     curve = aalen_johansen(time, event)
     for kind in (1, 2):
-        peer = AalenJohansenFitter(calculate_variance=False).fit(time, event, event_of_interest=kind)
+        peer = AalenJohansenFitter(calculate_variance=False).fit(
+            time, event, event_of_interest=kind
+        )
         table = peer.cumulative_density_.iloc[1:, 0]
         np.testing.assert_allclose(curve(table.index)[kind - 1], table, atol=1e-12)
 
@@ -114,7 +116,7 @@ def test_curves_are_read_on_both_sides_of_a_step():
     assert curve([1.0, np.nan])[0].tolist()[0] == 0.25
     assert np.isnan(curve([np.nan])).all()
     assert curve(1.0, side="left").tolist() == [0, 0]
-    with pytest.raises(ValueError, match="^side must be 'right' or 'left', got 'middle'"):
+    with pytest.raises(ValueError, match=r"^side must be 'right' or 'left', got 'middle'"):
         curve(1.0, side="middle")
     with pytest.raises(ValueError, match=r"^levels must be inside \(0, 1\), got 1"):
         curve.quantile(1.0)
