@@ -221,7 +221,7 @@ def integrated_brier_score_incidence(
         )
     grid = scored.times[known]
     area: Floats = np.trapezoid(score[:, known], grid, axis=1)
-    return area / (grid[-1] - grid[0])
+    return np.asarray(area / (grid[-1] - grid[0]))
 
 
 def log_score_incidence(

@@ -155,6 +155,24 @@ def read_weights(sample_weight: object, n_samples: int) -> Floats:
     return weights
 
 
+def read_entry(entry: object, time: Floats) -> Floats:
+    """Return the times from which on rows were under observation, each before the row's own."""
+    start = read_numbers(entry, name="entry")
+    if start.size != time.size:
+        raise ValueError(
+            f"entry must have one value for each row, got {start.size} values for {time.size} rows."
+        )
+    refuse_nan(start, name="entry", noun="times")
+    late = np.flatnonzero(start >= time)
+    if late.size:
+        row = late[0]
+        raise ValueError(
+            f"entry must be before the row's time, got {start[row]:g} and the time {time[row]:g} "
+            f"in row {row} ({late.size} such rows): drop rows that were never under observation."
+        )
+    return start
+
+
 def refuse_nan(column: Floats, *, name: str, noun: str) -> None:
     """Raise `ValueError` if a number is missing, with the count and the first row."""
     missing = np.flatnonzero(np.isnan(column))
