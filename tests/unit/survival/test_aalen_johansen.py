@@ -105,6 +105,16 @@ def test_a_weight_is_so_many_rows_and_none_is_no_row():
     np.testing.assert_allclose(weighted.standard_error(2), repeated.standard_error(2), atol=1e-14)
 
 
+def test_rows_that_enter_late_are_at_risk_after_their_entry_only():
+    time, event = rows_of(80, n_kinds=1)
+    entry = time * np.random.default_rng(4).uniform(0, 0.9, 80)
+    entry[:20] = -np.inf
+    curve = aalen_johansen(time, event, entry=entry)
+    single = kaplan_meier(time, event, entry=entry)
+    np.testing.assert_allclose(curve.survival, single(curve.time), atol=1e-12)
+    assert curve.n_at_risk.tolist() == [((entry < t) & (time >= t)).sum() for t in curve.time]
+
+
 def test_quantiles_are_infinite_where_the_share_is_never_reached():
     curve = aalen_johansen([1, 2, 3, 4], [1, 2, 1, 2])
     assert curve.quantile([0.25, 0.5, 0.51]).tolist() == [[1, 3, np.inf], [2, 4, np.inf]]
