@@ -65,12 +65,12 @@ def fold_rows(cv: Any, data: FitData, rows: FitData, rng: np.random.Generator) -
 
 def _equal_rows(x: NDArray[Any], target: Target) -> NDArray[np.intp]:
     """Return a number for each row that equal rows share, independent of their order."""
-    order = canonical_order(x, target.time, target.event)
+    order = canonical_order(x, *target.columns)
     flat = x.reshape(len(x), -1)[order]
-    time, event = target.time[order], target.event[order]
     # Equal rows have equal hashes, so they are neighbours.
-    is_new = (time[1:] != time[:-1]) | (event[1:] != event[:-1])
-    is_new |= (flat[1:] != flat[:-1]).any(axis=1)
+    is_new = (flat[1:] != flat[:-1]).any(axis=1)
+    for column in (each[order] for each in target.columns):
+        is_new |= column[1:] != column[:-1]
     unit = np.empty(len(order), dtype=np.intp)
     unit[order] = np.concatenate(([0], np.cumsum(is_new)))
     return unit
@@ -172,7 +172,7 @@ class FitTask:
         options = {}
         if not self.rows.equal_weights:
             options = {getattr(model, "_weight_argument", "sample_weight"): train.weight}
-        model.fit(train.x, (train.target.time, train.target.event), **options)
+        model.fit(train.x, train.target.for_fit, **options)
 
 
 @dataclass(eq=False)
@@ -199,13 +199,19 @@ def cross_fit(
 
 def _copy_with_seed(estimator: Any, seed: int, n_jobs: int | None) -> Any:
     """Return an unfitted copy with a seed wherever it has none, and so many threads."""
+    model = copy_with_seed(estimator, seed)
+    for name in model.get_params():
+        if name.rpartition("__")[2] == "n_jobs":
+            model.set_params(**{name: n_jobs})
+    return model
+
+
+def copy_with_seed(estimator: Any, seed: int) -> Any:
+    """Return an unfitted copy with a seed wherever it has none."""
     model = clone(estimator)
     for name, value in model.get_params().items():
-        parameter = name.rpartition("__")[2]
-        if parameter == "random_state" and value is None:
+        if name.rpartition("__")[2] == "random_state" and value is None:
             model.set_params(**{name: seed})
-        elif parameter == "n_jobs":
-            model.set_params(**{name: n_jobs})
     return model
 
 

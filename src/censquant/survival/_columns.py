@@ -87,7 +87,7 @@ def read_events(values: object, *, name: str = "event") -> NDArray[np.bool_]:
     if kind == "b":
         return np.ascontiguousarray(column, dtype=np.bool_)
     if kind == "O":
-        missing = np.array([_is_missing(v) for v in column], dtype=np.bool_)
+        missing = np.array([is_missing(v) for v in column], dtype=np.bool_)
         known = np.array([_is_event_code(v) for v in column], dtype=np.bool_)
     elif kind in "iuf":
         missing = np.isnan(column)
@@ -103,6 +103,31 @@ def read_events(values: object, *, name: str = "event") -> NDArray[np.bool_]:
     if not known.all():
         raise ValueError(_unknown_codes(column, name))
     return np.ascontiguousarray(column == 1, dtype=np.bool_)
+
+
+def read_kinds(values: object, *, name: str = "event") -> NDArray[np.int64]:
+    """Column of kinds of events: booleans, or whole numbers 0, 1, ..., K, with 0 for no event."""
+    codes = np.unique(_plain_codes(values, name))
+    if not codes.size or codes[-1] <= 1:
+        return read_events(values, name=name).astype(np.int64)
+    if codes[-1] not in _CAUSES:
+        read_events(values, name=name)  # which says what is wrong
+    kinds = codes[codes != 0]
+    if not np.array_equal(kinds, np.arange(1, kinds.size + 1)):
+        raise ValueError(
+            f"{name} must be codes 0, 1, ..., K without a gap, got the values "
+            f"{listed(f'{code:g}' for code in codes)}: number the kinds of events from 1, with 0 "
+            "where none was seen."
+        )
+    return _plain_codes(values, name).astype(np.int64)
+
+
+def read_codes(values: object, *, name: str) -> Floats:
+    """Column of numbers of kinds of events, of which some may be lacking."""
+    codes = _plain_codes(values, name)
+    if not codes.size:
+        read_events(values, name=name)  # which says what is wrong
+    return codes
 
 
 def read_weights(sample_weight: object, n_samples: int) -> Floats:
@@ -128,6 +153,24 @@ def read_weights(sample_weight: object, n_samples: int) -> Floats:
     if not weights.any():
         raise ValueError("sample_weight must hold a positive value, got only zeros.")
     return weights
+
+
+def read_entry(entry: object, time: Floats) -> Floats:
+    """Return the times from which on rows were under observation, each before the row's own."""
+    start = read_numbers(entry, name="entry")
+    if start.size != time.size:
+        raise ValueError(
+            f"entry must have one value for each row, got {start.size} values for {time.size} rows."
+        )
+    refuse_nan(start, name="entry", noun="times")
+    late = np.flatnonzero(start >= time)
+    if late.size:
+        row = late[0]
+        raise ValueError(
+            f"entry must be before the row's time, got {start[row]:g} and the time {time[row]:g} "
+            f"in row {row} ({late.size} such rows): drop rows that were never under observation."
+        )
+    return start
 
 
 def refuse_nan(column: Floats, *, name: str, noun: str) -> None:
@@ -163,7 +206,7 @@ def _one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
     return array
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value is None, NaN or one of pandas' missing values."""
     # By name, since pandas need not be installed.
     named = type(value).__name__ in {"NAType", "NaTType"}
@@ -182,7 +225,7 @@ def _is_event_code(value: Any) -> bool:
 
 def _number(value: Any, name: str, row: int) -> float:
     """One entry of an object column as a float."""
-    if _is_missing(value):
+    if is_missing(value):
         return nan
     if not _is_number(value):
         raise TypeError(
@@ -194,22 +237,42 @@ def _number(value: Any, name: str, row: int) -> float:
         return inf
 
 
+def _plain_codes(values: object, name: str) -> Floats:
+    """Codes of events as numbers; empty where they are anything else or one is missing."""
+    column = _one_dimensional(as_array(values, name), name)
+    if column.dtype.kind in "iufb":
+        codes = column.astype(np.float64)
+    elif column.dtype.kind == "O" and all(
+        isinstance(code, bool | np.bool_) or _is_number(code) for code in column
+    ):
+        # As whole numbers, since a boolean is an event as well.
+        known = [int(code) if isinstance(code, np.bool_ | bool) else code for code in column]
+        codes = np.array([_number(code, name, 0) for code in known], dtype=np.float64)
+    else:
+        return np.empty(0)
+    return codes if np.isfinite(codes).all() else np.empty(0)
+
+
 def _unknown_codes(column: NDArray[Any], name: str) -> str:
     """Message about event codes that are neither boolean nor 0 and 1."""
     plain = column.dtype.kind in "iufO"
     codes = column.tolist() if plain else column.astype(str).tolist()
     numeric = all(_is_number(code) for code in codes)
     if numeric:
-        found = [f"{code:g}" for code in sorted(set(codes))]
+        found = [f"{_number(code, name, 0):g}" for code in sorted(set(codes))]
     else:
         found = sorted({repr(code) for code in codes})
     remedy = "compare the column with the value that means the event"
     if numeric and set(codes) <= {1, 2}:
-        remedy = "2 usually means the event, write event == 2; competing risks are not supported"
+        remedy = (
+            "2 usually means the event, write event == 2; kinds of events are 0, 1 and 2 for "
+            "CompetingRisksRegressor, with 0 where none was seen"
+        )
     elif numeric and all(code in _CAUSES for code in codes):
         remedy = (
-            f"codes above 1 usually mean competing risks, which are not supported; write {name} == "
-            "1 for the first cause, and rows with another cause count as censored, so that the "
-            "predictions are those for that cause alone, as if the others did not occur"
+            "codes above 1 usually mean competing risks, which CompetingRisksRegressor takes; "
+            f"write {name} == 1 for the first cause, and rows with another cause count as "
+            "censored, so that the predictions are those for that cause alone, as if the others "
+            "did not occur"
         )
     return f"{name} must be boolean or 0 and 1, got the values {listed(found)}: {remedy}."
