@@ -133,7 +133,7 @@ class ExpectedFailures:
         age, ahead = read_ages(elapsed, len(curve)), np.asarray(horizons, dtype=np.float64)
         risk = curve.risk_within(age, ahead)
         known = curve.is_identified(curve.cdf(age[:, None] + ahead))
-        past = None if y_train is None else Past.of(read_target(y_train), groups_train)
+        past = None if y_train is None else Past.of(read_past(y_train), groups_train)
         levels = np.array([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0, service_level])
         parts: list[tuple[str, Any]] = [(ALL, slice(None))]
         if groups is not None:
@@ -330,7 +330,7 @@ def expected_failures(
                 "by_train must have the groups of the rows of y_train where by is given, got None: "
                 "pass them, or leave out y_train for limits that contain chance alone."
             )
-        groups_train = read_labels("by_train", by_train, len(read_target(y_train)))
+        groups_train = read_labels("by_train", by_train, len(read_past(y_train)))
     return ExpectedFailures.of(
         curve,
         read_ages(elapsed, len(curve), as_of=as_of, unit=unit),
@@ -349,6 +349,11 @@ def read_horizons(horizons: ArrayLike) -> Floats:
     if not ahead.size or not np.isfinite(ahead).all() or ahead[0] <= 0:
         raise ValueError(f"horizons must be positive times, got {np.ravel(horizons).tolist()}.")
     return ahead
+
+
+def read_past(y_train: Any) -> Target:
+    """Return a target of which only the ages at failures are used."""
+    return read_target(y_train, accepts=("right", "delayed_entry"))
 
 
 def _sorted_names(groups: Sequence[str]) -> list[str]:
