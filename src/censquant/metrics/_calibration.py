@@ -11,6 +11,7 @@ from censquant.metrics._reading import read_quantile_rows, read_survival
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_levels
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier, kaplan_meier
+from censquant.survival._comparisons import normal_deviate
 
 # The level of a time that equals a predicted quantile is that quantile's up to rounding.
 ROUNDING = 1e-12
@@ -635,13 +636,6 @@ def _read_levels(
     target, rows, grid, weight = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
     level, followed = followed_levels(target, QuantileCurve(rows, grid))
     return level, followed, grid, weight
-
-
-def normal_deviate(confidence: float) -> float:
-    """Return how many standard errors a two-sided normal interval reaches to each side."""
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + confidence) / 2))
 
 
 def _chi_squared_tail(df: int, statistic: float) -> float:

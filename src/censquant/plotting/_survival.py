@@ -21,8 +21,9 @@ from censquant.plotting._parts import (
     unclutter,
     with_unit,
 )
-from censquant.survival import KaplanMeier, Target, kaplan_meier, read_target
-from censquant.survival._columns import read_numbers
+from censquant.survival import KaplanMeier, Target, Turnbull, kaplan_meier, read_target, turnbull
+from censquant.survival._columns import read_entry, read_numbers
+from censquant.survival._target import GeneralTarget
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +46,8 @@ def plot_survival(
     labels: Sequence[str] | None = None,
     at: ArrayLike | None = None,
     confidence: float = 0.95,
+    conf_type: str = "log-log",
+    entry: ArrayLike | None = None,
     mark_censored: bool = True,
     grid: ArrayLike | None = None,
     unit: str = "",
@@ -52,16 +55,18 @@ def plot_survival(
 ) -> Axes:
     """Axes with survival curves, and the numbers at risk and of events below.
 
-    Kaplan-Meier curves of the rows, one per group, with pointwise bands (Greenwood's error of
-    log(-log S)) and a tick where a row is censored. The table has, for each time, how many rows are
-    at risk just before it and, in brackets, how many events came up to it. With a model, the mean
-    predicted survival of the rows of each group is dashed: where it leaves the band, the model is
-    off for that group. With a model and no ``y``, the curves of the individuals are drawn.
+    Kaplan-Meier curves of the rows, one per group, with pointwise bands and a tick where a row is
+    censored. The table has, for each time, how many rows are at risk just before it and, in
+    brackets, how many events came up to it. Rows with intervals have Turnbull's curve instead,
+    without a band: the curve falls somewhere inside each box; a row is at risk until its event is
+    known. With a model, the mean predicted survival of the rows of each group is dashed: where it
+    leaves the band, the model is off for that group. With a model and no ``y``, the curves of the
+    individuals are drawn.
 
     Parameters
     ----------
     y : structured array or any other form of target, of n rows, optional
-        Times and events.
+        Times and events, intervals, entries.
     groups : array-like of shape (n,), optional
         Group of each row, its colour and line of the table; missing values are a group.
     model : fitted model, optional
@@ -75,6 +80,11 @@ def plot_survival(
         Columns of the table; by default the ticks of the axis.
     confidence : float in (0, 1), default=0.95
         Level of the bands.
+    conf_type : {"log-log", "log", "plain"}, default="log-log"
+        Kind of the bands, as for :meth:`censquant.survival.KaplanMeier.limits`.
+    entry : array-like of shape (n,), optional
+        Time from which on each row was under observation, as for
+        :func:`censquant.survival.kaplan_meier`; the curves begin at the first of each group.
     mark_censored : bool, default=True
         Whether there is a tick where a row is censored.
     grid : array-like of times, optional
@@ -106,9 +116,17 @@ def plot_survival(
         if model is None:
             raise ValueError("y or a model with X must be given, got neither.")
         return _individuals(model, X, labels, unit, ax)
-    target = read_target(y)
+    target = read_target(y, accepts=("right", "interval", "delayed_entry"))
     level = check_number("confidence", confidence, minimum=0, below=1, exclude_minimum=True)
     named = _read_groups(groups, len(target))
+    start = None if entry is None else read_entry(entry, target.time)
+    if isinstance(target, GeneralTarget):
+        if entry is not None:
+            raise ValueError(
+                "entry must not be given where y has intervals or entries, got both: make it a "
+                "part of y."
+            )
+        start = target.entry
     table = None if X is None else FeatureTable.read(X, model)
     if table is not None and len(table) != len(target):
         raise ValueError(f"X must have one row for each of y, got {len(table)} and {len(target)}.")
@@ -117,8 +135,14 @@ def plot_survival(
     marks: dict[str, Any] = {}
     for place, (name, rows) in enumerate(named.items()):
         part, color = target.take(rows), series_color(place)
-        curve = kaplan_meier(part.time, part.event)
-        marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, level, color, drawn)
+        late = None if start is None else start[rows]
+        curve: KaplanMeier | Turnbull
+        if isinstance(part, GeneralTarget) and part.interval.any():
+            curve = turnbull(part)
+            marks[name or "Turnbull"] = _draw_boxes(ax, curve, float(part.time.max()), color)
+        else:
+            curve = kaplan_meier(part.time, part.event, entry=late)
+            marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, (level, conf_type), color, drawn)
         end = float(part.time.max()) if drawn is None else float(drawn[-1])
         if mark_censored:
             censored = np.unique(part.time[~part.event & (part.time <= end)])
@@ -138,7 +162,7 @@ def plot_survival(
     _finish(ax, unit)
     columns = ax.get_xticks() if at is None else read_numbers(at, name="at")
     low, high = ax.get_xlim()
-    _draw_table(ax, target, named, columns[(columns >= low) & (columns <= high)])
+    _draw_table(ax, target, start, named, columns[(columns >= low) & (columns <= high)])
     legend_above(ax, marks)
     return ax
 
@@ -190,23 +214,47 @@ def _read_groups(groups: Any, n_rows: int) -> dict[str, NDArray[np.intp]]:
 
 
 def _draw_curve(
-    ax: Axes, curve: KaplanMeier, confidence: float, color: str, grid: Floats | None
+    ax: Axes, curve: KaplanMeier, band: tuple[float, str], color: str, grid: Floats | None
 ) -> Any:
     """Draw one Kaplan-Meier curve with its band; return the line."""
     known = curve.time if grid is None else grid
     if len(known) > _MOST_STEPS:
         places = np.linspace(known[0], known[-1], _MOST_STEPS)
         known = known[np.unique(np.searchsorted(known, places))]
-    times = np.append(min(0.0, float(known[0])), known)
-    low, high = (np.append(1.0, end) for end in curve.limits(known, confidence))
+    known = known[known > curve.known_from]
+    times = np.append(max(min(0.0, float(known[0])), curve.known_from), known)
+    limits = curve.limits(known, band[0], conf_type=band[1])
+    low, high = (np.append(1.0, end) for end in limits)
     ax.fill_between(times, low, high, step="post", color=color, alpha=0.15, linewidth=0, zorder=1)
     share = np.append(1.0, curve(known))
     (line,) = ax.step(times, share, where="post", color=color, linewidth=1.8, zorder=3)
     return line
 
 
+def _draw_boxes(ax: Axes, curve: Turnbull, end: float, color: str) -> Any:
+    """Draw Turnbull's curve, with a box over each interval that it falls in; return the line."""
+    from matplotlib.collections import PolyCollection
+
+    start = curve.known_from or min(0.0, float(curve.upper[0]))
+    low, high = (np.clip(ends, start, end) for ends in (curve.lower, curve.upper))
+    before = np.concatenate(([1.0], curve.survival[:-1]))
+    after = np.where(np.isinf(curve.upper), before, curve.survival)
+    corners = (low, high, high, low), (before, before, after, after)
+    boxes = np.stack([np.column_stack(each) for each in corners], axis=-1)[low < high]
+    ax.add_collection(PolyCollection(list(boxes), color=color, alpha=0.15, linewidth=0, zorder=1))
+    # Along the edges of the boxes: flat between them, straight through each.
+    times = np.concatenate(([start], np.column_stack((low, high)).ravel(), [end]))
+    shares = np.concatenate(([1.0], np.column_stack((before, after)).ravel(), after[-1:]))
+    (line,) = ax.plot(times, shares, color=color, linewidth=1.8, zorder=3)
+    return line
+
+
 def _draw_table(
-    ax: Axes, target: Target, named: dict[str, NDArray[np.intp]], columns: Floats
+    ax: Axes,
+    target: Target,
+    entry: Floats | None,
+    named: dict[str, NDArray[np.intp]],
+    columns: Floats,
 ) -> None:
     """Write the numbers at risk and of events so far below the axis."""
     from matplotlib.transforms import ScaledTranslation, blended_transform_factory
@@ -227,7 +275,10 @@ def _draw_table(
             beside = place(ax.transAxes, line, _BESIDE)
             ax.text(0, 0, name, transform=beside, ha="right", color=color, **size)
         for column in columns:
-            at_risk = int((part.time >= column).sum())
+            there = part.time >= column
+            if entry is not None:
+                there &= entry[rows] <= column
+            at_risk = int(there.sum())
             events = int((part.event & (part.time <= column)).sum())
             below = place(along, line, 0.0)
             text = f"{at_risk} ({events})"

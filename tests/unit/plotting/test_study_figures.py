@@ -8,6 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
+from censquant import Surv
 from censquant.metrics import (
     BootstrapInterval,
     Evaluation,
@@ -81,6 +82,27 @@ def test_the_table_counts_rows_at_risk_and_events_so_far():
     ]
 
 
+@pytest.mark.parametrize("conf_type", ["log", "plain"])
+def test_the_band_is_of_the_kind_asked_for(conf_type):
+    curve, ax = kaplan_meier(*Y), plot_survival(Y, conf_type=conf_type)
+    band = ax.collections[0].get_paths()[0].vertices
+    for place, end in zip(
+        curve.time, curve.limits(curve.time, conf_type=conf_type)[1], strict=True
+    ):
+        assert np.isclose(band[np.isclose(band[:, 0], place), 1], end).any()
+
+
+def test_late_entries_are_at_risk_from_their_entry_on():
+    y, entry = ([3.0, 4.0, 6.0, 8.0, 9.0], [True, False, True, True, False]), [0, 0, 1, 2, 5]
+    ax = plot_survival(y, entry=entry, at=[0, 2, 5])
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["at risk (events)", "2 (0)", "4 (0)", "3 (1)"]
+    curve = kaplan_meier(*y, entry=entry)
+    assert_array_equal(ax.lines[0].get_ydata()[1:], curve.survival)
+    began = plot_survival(([3.0, 4.0, 5.0], [True, True, False]), entry=[2.0, 2.0, 2.5])
+    assert began.lines[0].get_xdata()[0] == 2.0
+
+
 def test_the_table_lies_below_the_label_of_the_axis_inside_the_figure():
     ax = plot_survival(Y, groups=FRAME["stage"])
     ax.figure.draw_without_rendering()
@@ -90,6 +112,31 @@ def test_the_table_lies_below_the_label_of_the_axis_inside_the_figure():
         assert extent.y1 <= label.y0 + 1
         assert extent.y0 >= 0
         assert extent.x0 >= 0
+
+
+def test_intervals_have_boxes_that_the_curve_crosses():
+    y = Surv.from_intervals([0, 2, 4, 6], [2, 5, 5, np.inf])
+    ax = plot_survival(y, at=[0, 3, 6])
+    assert legend(ax) == ["Turnbull"]
+    line = ax.lines[0]
+    assert_array_equal(line.get_xdata(), [0, 0, 2, 4, 5, 6, 6, 6])
+    assert_allclose(line.get_ydata(), [1, 1, 0.75, 0.75, 0.25, 0.25, 0.25, 0.25])
+    corners = [path.vertices[:2, 0].tolist() for path in ax.collections[0].get_paths()]
+    assert corners == [[0, 2], [4, 5]]
+    assert [text.get_text() for text in ax.texts][1:] == ["4 (0)", "3 (1)", "1 (3)"]
+
+
+def test_late_rows_of_a_target_are_those_of_the_argument():
+    time, event, entry = [4, 5, 6, 7], [1, 0, 1, 1], [0, 2, 3, 0]
+    ax = plot_survival(Surv.from_arrays(event, time, entry=entry), at=[0, 4, 6])
+    same = plot_survival((time, event), entry=entry, at=[0, 4, 6])
+    assert_array_equal(ax.lines[0].get_xydata(), same.lines[0].get_xydata())
+    assert [text.get_text() for text in ax.texts] == [text.get_text() for text in same.texts]
+    message = (
+        "entry must not be given where y has intervals or entries, got both: make it a part of y."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        plot_survival(Surv.from_arrays(event, time, entry=entry), entry=entry)
 
 
 def test_groups_have_a_curve_each_and_missing_is_a_group():
