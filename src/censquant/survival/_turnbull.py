@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from censquant._typing import Floats
 from censquant.exceptions import IdentifiabilityWarning
@@ -318,6 +317,8 @@ def _most_likely(rows: _Rows) -> Floats:
             return mass
     if steepest <= _STEEP:
         return mass
+    from sklearn.exceptions import ConvergenceWarning  # slow to import, and seldom needed
+
     warnings.warn(
         f"The search for Turnbull's estimate ended after {_MOST_ROUNDS:,} rounds, before its "
         "likelihood was flat: the shares of neighbouring intervals are not exact; round the bounds "
