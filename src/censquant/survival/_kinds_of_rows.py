@@ -12,7 +12,7 @@ not under observation from the start, ``"competing"`` an event of one of several
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     "interval": ("AFTRegressor",),
     "delayed_entry": ("AFTRegressor",),
-    "competing": (),
+    "competing": ("CompetingRisksRegressor",),
 }
 """Public names that take such rows, for messages.
 
