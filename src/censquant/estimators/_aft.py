@@ -39,6 +39,7 @@ from censquant.export._graphs_distributions import LocationScaleGraph
 from censquant.export._graphs_networks import UserTimesGraph
 from censquant.quantiles._distribution_curve import DistributionCurve
 from censquant.survival import Target, read_target
+from censquant.survival._target import GeneralTarget
 from censquant.survival._transform import TimeTransform
 
 _LOG_TIME = TimeTransform(log=True)
@@ -83,7 +84,8 @@ class AFTRegressor(EffectRegressor):
     distribution of :math:`\varepsilon` is known. One unit of feature :math:`j` makes every quantile
     :math:`e^{\beta_j}` times as late, its acceleration factor. Coefficients maximise the likelihood
     of exact and censored rows, and have standard errors from the observed information;
-    :meth:`summary` is the table.
+    :meth:`summary` is the table. Rows may be right-, left- and interval-censored, and may have been
+    under observation from a later time than 0 on (see :class:`Surv`).
 
     The tail is that of the distribution: right where the distribution is, else wrong by any factor,
     within the limit that all estimators have after the last observed time. Nothing bends, features
@@ -149,7 +151,9 @@ class AFTRegressor(EffectRegressor):
     -----
     Times must not be negative. An event at time 0, whose logarithm is none, counts as one at half
     the smallest positive event time. Whole weights count rows; other weights are scaled to a mean
-    of 1, so that standard errors are those of as many rows as there are.
+    of 1, so that standard errors are those of as many rows as there are. With delayed entry each
+    row counts given that it had no event until its entry. Predictions are of the time from 0 on
+    nevertheless: what they say of times before the first entries rests on the distribution alone.
 
     References
     ----------
@@ -182,6 +186,7 @@ class AFTRegressor(EffectRegressor):
     censoring: str = "right"
     random_state: Any = None
 
+    _accepts = ("right", "interval", "delayed_entry")
     _ends_with_its_data = False
     _fits_reversed_times = False
 
@@ -236,6 +241,10 @@ class AFTRegressor(EffectRegressor):
 
     def _log_rows(self, target: Target) -> LogRows:
         """Return targets as rows (entry, lower, upper]."""
+        if isinstance(target, GeneralTarget):
+            return LogRows.of(
+                np.maximum(target.lower, 0.0), target.upper, np.maximum(target.entry, 0.0)
+            )
         time, event = np.maximum(target.time, self._floor), target.event
         if self.censoring == "left":
             return LogRows.of(np.where(event, time, 0.0), time)
@@ -348,7 +357,7 @@ class AFTRegressor(EffectRegressor):
         )
 
     def log_likelihood(self, X: Any, y: Any) -> Floats:
-        """Return the log-likelihood of each row: of its event, or of none until its time.
+        """Return the log-likelihood of each row: of what is known of its event.
 
         Parameters
         ----------
@@ -359,10 +368,12 @@ class AFTRegressor(EffectRegressor):
         -------
         log_likelihood : ndarray of shape (n,)
             Logarithm of the density, per unit of time, where the event was observed, and of the
-            probability of a later event (left-censored: an earlier one) where it was not.
+            probability of a later event (left-censored: an earlier one) where it was not. Of an
+            interval it is that of its probability; of a row with an entry all are given that there
+            was no event until then.
         """
         features = dense(self._read_features(X))
-        target = read_target(y, n_samples=len(features))
+        target = read_target(y, n_samples=len(features), accepts=self._accepts)
         _refuse_negative(target)
         return self._row_values(features, target)
 
@@ -371,7 +382,7 @@ class AFTRegressor(EffectRegressor):
         likelihood = RowsLikelihood(rows, self._family.residuals)
         values = likelihood.values(self._log_location(x) / self.scale_, 1.0 / self.scale_)
         # Per unit of time instead of its logarithm.
-        return values - np.where(target.event, rows.middle, 0.0)
+        return values - np.where(rows.exact, rows.middle, 0.0)
 
     # Predicting
 

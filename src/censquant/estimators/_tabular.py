@@ -119,7 +119,8 @@ class TabularRegressor(BaseQuantileRegressor):
         ----------
         X : array-like or DataFrame of shape (n, n_features)
         y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
-            Times and whether the event was observed; a plain array means that all were.
+            Times and whether the event was observed; a plain array means that all were. Rows with
+            intervals or entries, where the estimator takes them, as :class:`Surv` makes them.
         sample_weight : array-like of shape (n,), optional
             Whole numbers count a row so many times; other weights scale its contribution.
 
