@@ -51,9 +51,10 @@ PUBLIC = {
     """,
     "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
-        CohortTable Contributions ExpectedFailures PartialDependence PermutationImportance
-        ReplacementPolicy cohort_table contributions expected_failures fleet_table
-        partial_dependence permutation_importance replacement_policy
+        CohortTable Contrast Contributions ExpectedFailures PartialDependence
+        PermutationImportance ReplacementPolicy cohort_table contrast contributions
+        expected_failures fleet_table partial_dependence permutation_importance
+        replacement_policy
     """,
     "censquant.io": """
         PredictedDataset PredictedFile SurvivalBlocks TableError TargetColumns TextOptions

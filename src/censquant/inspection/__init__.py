@@ -4,6 +4,7 @@ from typing import NoReturn
 
 from censquant._plugins import moved_to_bench
 from censquant.inspection._cohort import CohortTable, cohort_table
+from censquant.inspection._contrast import Contrast, contrast
 from censquant.inspection._contributions import Contributions, contributions
 from censquant.inspection._effects import (
     PartialDependence,
@@ -20,12 +21,14 @@ from censquant.inspection._replacement import ReplacementPolicy, replacement_pol
 
 __all__ = [
     "CohortTable",
+    "Contrast",
     "Contributions",
     "ExpectedFailures",
     "PartialDependence",
     "PermutationImportance",
     "ReplacementPolicy",
     "cohort_table",
+    "contrast",
     "contributions",
     "expected_failures",
     "fleet_table",
