@@ -110,9 +110,12 @@ class ExpectedFailures:
         elapsed : float or array-like of shape (n,)
         horizons : array-like of shape (k,)
             Increasing.
-        groups, groups_train : sequence of str, optional
-            Names of the groups of the units, and of the rows of ``y_train``.
-        y_train, confidence, service_level
+        groups : sequence of str, optional
+            Names of the groups of the units.
+        y_train : times and events, optional
+        groups_train : sequence of str, optional
+            Names of the groups of the rows of ``y_train``.
+        confidence, service_level
             As in `expected_failures`.
 
         Returns
