@@ -11,7 +11,7 @@ from censquant._typing import Floats
 Compute = Callable[[], "float | Iterable[float] | Floats"]
 
 
-class NotApplicable(Exception):
+class NotApplicableError(Exception):
     """A check that this environment has no use for; the text says why."""
 
 
@@ -154,7 +154,7 @@ def run_check(check: Check) -> Result:
         if len(obtained) != len(check.expected):
             reason = f"{len(obtained)} numbers were computed for {len(check.expected)} expected"
             obtained = ()
-    except NotApplicable as error:
+    except NotApplicableError as error:
         obtained, reason, applies = (), str(error), False
     except Exception as error:  # a check must not end the others
         obtained, reason, applies = (), f"{type(error).__name__}: {error}", True
