@@ -14,11 +14,8 @@ from censquant._qualification._published import DATA, PUBLISHED
 ABOUT = """\
 # Validation
 
-```console
-$ censquant validate
-Installation: 3 of 3 checks passed
-  ...
-Written: censquant-validation/validation.html and validation.json
+```sh
+censquant validate
 ```
 
 `censquant validate` runs the checks of this page in your own environment. It writes one HTML page

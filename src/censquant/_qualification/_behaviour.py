@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from censquant import (
+from censquant._qualification._checks import NotApplicableError, Section, at_most, between, printed
+from censquant._typing import Floats
+from censquant.datasets import load_gbsg2
+from censquant.estimators import (
     AFTRegressor,
     BoostedQuantileRegressor,
     CensoredQuantileRegressor,
@@ -21,9 +24,6 @@ from censquant import (
     LinearQuantileRegressor,
     load_model,
 )
-from censquant._qualification._checks import NotApplicableError, Section, at_most, between, printed
-from censquant._typing import Floats
-from censquant.datasets import load_gbsg2
 from censquant.exceptions import NoEventsError
 from censquant.metrics import concordance_index
 from censquant.survival import kaplan_meier, log_rank_test

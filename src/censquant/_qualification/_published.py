@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from censquant import AFTRegressor, CoxQuantileRegressor, LinearQuantileRegressor
 from censquant._qualification._checks import Section, printed
 from censquant._typing import Floats
+from censquant.estimators import AFTRegressor, CoxQuantileRegressor, LinearQuantileRegressor
 from censquant.metrics import concordance_index
 from censquant.survival import KaplanMeier, kaplan_meier, log_rank_test
 
