@@ -51,8 +51,8 @@ PUBLIC = {
     """,
     "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
-        Contributions ExpectedFailures PartialDependence
-        PermutationImportance contributions expected_failures partial_dependence
+        Contrast Contributions ExpectedFailures PartialDependence
+        PermutationImportance contrast contributions expected_failures partial_dependence
         permutation_importance
     """,
     "censquant.io": """
