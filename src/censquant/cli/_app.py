@@ -16,6 +16,7 @@ from censquant.cli._failures import failures
 from censquant.cli._fit import fit
 from censquant.cli._predict import predict
 from censquant.cli._report import report
+from censquant.cli._validate import validate
 from censquant.cli._warm_up import warm_up
 
 app = typer.Typer(
@@ -49,7 +50,20 @@ def _options(
     """Censored quantile regression: survival-time quantiles for every individual."""
 
 
-for command in (cohort, fit, predict, failures, evaluate, report, compare, export, demo, warm_up):
+COMMANDS = (
+    cohort,
+    fit,
+    predict,
+    failures,
+    evaluate,
+    report,
+    compare,
+    export,
+    demo,
+    warm_up,
+    validate,
+)
+for command in COMMANDS:
     app.command()(command)
 
 
