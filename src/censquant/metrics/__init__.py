@@ -22,6 +22,7 @@ from censquant.metrics._calibration import (
     pit_deviation,
     pit_histogram,
 )
+from censquant.metrics._calibration_at import CalibrationAt, calibration_at
 from censquant.metrics._compare import Comparison, compare
 from censquant.metrics._concordance import (
     concordance_index,
@@ -47,6 +48,7 @@ __all__ = [
     "SCORERS",
     "ACalibration",
     "BootstrapInterval",
+    "CalibrationAt",
     "Comparison",
     "Coverage",
     "DCalibration",
@@ -55,6 +57,7 @@ __all__ = [
     "a_calibration",
     "bootstrap_interval",
     "brier_score",
+    "calibration_at",
     "compare",
     "concordance_index",
     "concordance_index_ipcw",
