@@ -59,17 +59,18 @@ PUBLIC = {
         predict_dataset predict_file ray_predictor read_table spark_predictor spark_schema
     """,
     "censquant.metrics": """
-        SCORERS ACalibration BootstrapInterval CalibrationAt Comparison Coverage DCalibration Evaluation
-        PitHistogram a_calibration bootstrap_interval brier_score calibration_at compare concordance_index
-        concordance_index_ipcw concordance_index_td coverage crps_censored d_calibration evaluate
+        SCORERS ACalibration BootstrapInterval CalibrationAt Comparison Coverage DCalibration
+        Evaluation PitHistogram a_calibration bootstrap_interval brier_score calibration_at compare
+        concordance_index concordance_index_ipcw concordance_index_td coverage crps_censored
+        d_calibration evaluate
         get_scorer integrated_brier_score km_calibration log_score mean_absolute_error_censored
         pinball_loss_censored pinball_loss_ipcw pit_band pit_curve pit_deviation pit_histogram
         right_censored_log_likelihood
     """,
     "censquant.plotting": """
-        plot_bounds plot_calibration plot_coefficients plot_comparison plot_contributions
-        plot_coverage plot_fans plot_history plot_importance plot_partial_dependence
-        plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
+        plot_bounds plot_calibration plot_calibration_at plot_coefficients plot_comparison
+        plot_contributions plot_coverage plot_fans plot_history plot_importance
+        plot_partial_dependence plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
     """,
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",
     "censquant.report": "ReportFacts WrittenReport report_facts write_report",

@@ -22,11 +22,24 @@ from censquant._warn import warn_user
 from censquant.adapters import survival_of
 from censquant.adapters._predictions import final_model, is_left_censored, is_supported
 from censquant.exceptions import FewEventsWarning, TruncationWarning
-from censquant.metrics._calibration import chi_squared_tail, normal_deviate
+from censquant.metrics._calibration import normal_deviate
 from censquant.metrics._censoring_model import censoring_curve_of
 from censquant.metrics._dependence import dependence_p_value, is_dependent
 from censquant.metrics._reading import read_groups, read_rows
-from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier, kaplan_meier, read_target
+from censquant.metrics._risk_curve import (
+    Spline,
+    covariance_of_sum,
+    fit_curve,
+    logistic,
+    weighted_quantiles,
+)
+from censquant.survival import (
+    KaplanMeier,
+    Target,
+    censoring_kaplan_meier,
+    kaplan_meier,
+    read_target,
+)
 from censquant.survival._columns import read_numbers, read_weights
 from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE, SMALLEST_FOLLOWED_SHARE
 
@@ -36,19 +49,11 @@ _N_PARTS, _FEWEST_OF_PART = 5, 50
 # The curve is shown, and its band holds, between these quantiles of the predicted risks.
 _CENTRE = (0.05, 0.95)
 _N_POINTS = 101
-# Knots of the curve by the smaller of the numbers of rows with the event by the time and past it:
-# below the first number there is no curve, from it on a line, from the next on three knots.
+# With fewer rows that have the event by the time, or that are followed past it, there is no curve.
 _FEWEST = 10
-_KNOTS = (
-    (20, (0.1, 0.5, 0.9)),
-    (40, (0.05, 0.35, 0.65, 0.95)),
-    (1_000, (0.05, 0.275, 0.5, 0.725, 0.95)),
-    (5_000, (0.05, 0.23, 0.41, 0.59, 0.77, 0.95)),
-)
 # Risks of 0 and 1 have no odds, and where they are taken as has no weight in the curve.
 _SMALLEST_RISK = 1e-4
 _SIGNIFICANT = 0.05
-_MOST_STEPS, _SMALL_STEP = 100, 1e-12
 
 
 class RiskBin(NamedTuple):
@@ -198,7 +203,7 @@ class CalibrationAt:
 
     def _repr_html_(self) -> str:
         rows = [
-            (f"{b.predicted:.3f}", f"{b.observed:.3f}", _ends(b), b.n_rows, b.n_events)
+            (f"{b.predicted:.3f}", f"{b.observed:.3f}", _ends(b), f"{b.n_rows}", f"{b.n_events}")
             for b in self.bins
         ]
         names = ("predicted", "observed", _interval_name(self.confidence), "rows", "events")
@@ -518,8 +523,9 @@ def _result(
     weight, risk, log_odds = rows.weight, rows.risk, rows.log_odds
     n_events, n_later = int(rows.is_event.sum()), int(rows.is_later.sum())
     fewest = min(float(weight @ rows.is_event), float(weight @ rows.is_later))
-    centre = _quantiles(log_odds, weight, _CENTRE)
-    at = np.linspace(*centre, _N_POINTS) if centre[1] > centre[0] else centre[:1]
+    centre = weighted_quantiles(log_odds, weight, _CENTRE)
+    low, high = centre.tolist()
+    at = np.linspace(low, high, _N_POINTS) if high > low else centre[:1]
     nothing = np.full(len(at), np.nan)
     curve, lower, upper, p_value, ici_by_chance = nothing, nothing, nothing, np.nan, np.nan
     distances = (np.nan,) * 3
@@ -532,35 +538,35 @@ def _result(
             FewEventsWarning,
         )
     else:
-        basis = _Basis.of(log_odds, weight, fewest)
+        basis = Spline.of(log_odds, weight, fewest)
         columns = basis(log_odds)
         # The gaps of the first curve are filled by what the model says, and those of the second
         # by the first curve, so that a wrong model does not confirm itself.
-        first = _fit(columns, pseudo, rows)
-        pseudo = rows.pseudo_observations(_logistic(columns @ first.coefficients))
-        fit = _fit(columns, pseudo, rows)
+        first = fit_curve(columns, pseudo, weight, rows.cluster)
+        pseudo = rows.pseudo_observations(logistic(columns @ first.coefficients))
+        fit = fit_curve(columns, pseudo, weight, rows.cluster)
         shown = basis(at)
         reach = fit.reach(shown, confidence, simultaneous=simultaneous)
         middle = shown @ fit.coefficients
-        curve, lower, upper = map(_logistic, (middle, middle - reach, middle + reach))
+        curve, lower, upper = map(logistic, (middle, middle - reach, middle + reach))
         p_value = fit.p_value_of(basis.diagonal)
-        fitted = _logistic(columns @ fit.coefficients)
+        fitted = logistic(columns @ fit.coefficients)
         distance = np.abs(fitted - risk)
         error = fitted * (1.0 - fitted) * fit.errors(columns)
         ici_by_chance = float(np.sqrt(2.0 / np.pi) * (weight @ error) / weight.sum())
         distances = (
             float(weight @ distance / weight.sum()),
-            *_quantiles(distance, weight, (0.5, 0.9)).tolist(),
+            *weighted_quantiles(distance, weight, (0.5, 0.9)).tolist(),
         )
         if columns.shape[1] > 1:
-            line = _fit(columns[:, :2], pseudo, rows)
+            line = fit_curve(columns[:, :2], pseudo, weight, rows.cluster)
             error_of_slope = line.factor(confidence) * float(np.sqrt(line.covariance[1, 1]))
             slope = float(line.coefficients[1])
             slope_interval = (slope - error_of_slope, slope + error_of_slope)
     mean, error_of_mean = _mean(pseudo, weight, rows.cluster)
     return CalibrationAt(
         rows.time,
-        _logistic(at),
+        logistic(at),
         curve,
         lower,
         upper,
@@ -583,175 +589,10 @@ def _result(
     )
 
 
-def _logistic(log_odds: Floats) -> Floats:
-    from scipy.special import expit
-
-    return np.asarray(expit(log_odds))
-
-
-@dataclass(frozen=True, eq=False)
-class _Basis:
-    """A natural cubic spline: a constant, a line, and cubes that end in lines at both sides."""
-
-    knots: Floats
-    n_columns: int
-
-    @classmethod
-    def of(cls, x: Floats, weight: Floats, fewest: float) -> "_Basis":
-        """Return the spline that rows have events enough for."""
-        if x.min() == x.max():
-            return cls(np.empty(0), 1)
-        shares = [shares for least, shares in _KNOTS if fewest >= least]
-        knots = np.unique(_quantiles(x, weight, shares[-1])) if shares else np.empty(0)
-        return cls(knots, max(len(knots), 2)) if len(knots) > 2 else cls(np.empty(0), 2)
-
-    @property
-    def diagonal(self) -> Floats:
-        """The coefficients with which the curve is the diagonal, after the constant."""
-        return np.append(0.0, np.eye(1, self.n_columns - 1)[0])
-
-    def __call__(self, x: Floats) -> Floats:
-        """Return the columns at some log odds."""
-        if self.n_columns == 1:
-            return np.ones((len(x), 1))
-        columns = [np.ones(len(x)), x]
-        if len(self.knots):
-            *inner, before, last = self.knots
-            scale = (last - self.knots[0]) ** 2
-            for knot in inner:
-                cubes = (np.maximum(x - one, 0.0) ** 3 for one in (knot, before, last))
-                own, second, third = cubes
-                bent = own * (last - before) - second * (last - knot) + third * (before - knot)
-                columns.append(bent / (scale * (last - before)))
-        return np.stack(columns, axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """Coefficients of a logistic regression with their robust covariance."""
-
-    coefficients: Floats
-    covariance: Floats
-    n_clusters: int | None
-
-    def errors(self, columns: Floats) -> Floats:
-        """Return the standard errors of the log odds of rows."""
-        return np.sqrt(np.einsum("ij,jk,ik->i", columns, self.covariance, columns))
-
-    def factor(self, confidence: float) -> float:
-        """Return how many standard errors an interval reaches to each side."""
-        return self._for_clusters(normal_deviate(confidence))
-
-    def reach(self, columns: Floats, confidence: float, *, simultaneous: bool) -> Floats:
-        """Return how far a band around the curve reaches to each side, in log odds."""
-        factor = normal_deviate(confidence)
-        if simultaneous and len(columns) > 1:
-            factor = self._tube(columns, confidence)
-        return self._for_clusters(factor) * self.errors(columns)
-
-    def p_value_of(self, coefficients: Floats) -> float:
-        """Return the p-value of Wald's test of some coefficients."""
-        off = self.coefficients - coefficients
-        statistic = float(off @ np.linalg.solve(self.covariance, off))
-        df = len(off)
-        if self.n_clusters is None:
-            return chi_squared_tail(df, statistic)
-        from scipy.special import fdtrc
-
-        return float(fdtrc(df, max(self.n_clusters - df, 1), statistic / df))
-
-    def _for_clusters(self, factor: float) -> float:
-        """Return the factor of Student's law that belongs to one of the normal law."""
-        if self.n_clusters is None:
-            return factor
-        from scipy.special import ndtr, stdtrit
-
-        return float(stdtrit(self.n_clusters - 1, ndtr(factor)))
-
-    def _tube(self, columns: Floats, confidence: float) -> float:
-        """Return the factor of a band for the whole curve, by the volume of a tube around it.
-
-        The largest standardised error along the curve is that of a fixed curve on a sphere in a
-        random direction, and exceeds c with the chance 2 (1 - Phi(c)) + length exp(-c^2/2) / pi.
-        """
-        from scipy.optimize import brentq
-        from scipy.special import ndtr
-
-        values, vectors = np.linalg.eigh(self.covariance)
-        way = columns @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-        way /= np.linalg.norm(way, axis=1, keepdims=True)
-        length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
-
-        def excess(c: float) -> float:
-            tube = 2.0 * (1.0 - ndtr(c)) + length * np.exp(-(c**2) / 2.0) / np.pi
-            return float(tube - (1.0 - confidence))
-
-        low = normal_deviate(confidence)
-        return float(brentq(excess, low, low + 10.0))
-
-
-def _fit(columns: Floats, outcome: Floats, rows: _Rows) -> _Fit:
-    """Fit a logistic regression to pseudo-observations, some of which lie outside of [0, 1].
-
-    The loss is convex whatever the outcomes are, and its minimum makes their mean right.
-    """
-    weight, coefficients = rows.weight, np.eye(1, columns.shape[1], 1)[0]
-
-    def loss(at: Floats) -> float:
-        log_odds = columns @ at
-        return float(weight @ (np.logaddexp(0.0, log_odds) - outcome * log_odds))
-
-    for _ in range(_MOST_STEPS):
-        fitted = _logistic(columns @ coefficients)
-        gradient = columns.T @ (weight * (outcome - fitted))
-        step = _solve(_information(columns, weight, fitted), gradient)
-        size, now = 1.0, loss(coefficients)
-        while loss(coefficients + size * step) > now + _SMALL_STEP * abs(now) and size > 1e-8:
-            size /= 2.0
-        coefficients = coefficients + size * step
-        if abs(gradient @ step) < _SMALL_STEP * weight.sum():
-            break
-    fitted = _logistic(columns @ coefficients)
-    information = _information(columns, weight, fitted)
-    inverse = _solve(information, np.eye(len(information)))
-    share = fitted * (1.0 - fitted) * np.einsum("ij,jk,ik->i", columns, inverse, columns)
-    # A row pulls the curve to itself, and its residual is larger than it seems (HC2).
-    residual = (outcome - fitted) / np.sqrt(np.maximum(1.0 - share, 0.5))
-    middle, n_clusters = _spread(columns * residual[:, None], weight, rows.cluster)
-    return _Fit(coefficients, inverse @ middle @ inverse, n_clusters)
-
-
-def _information(columns: Floats, weight: Floats, fitted: Floats) -> Floats:
-    return np.asarray((columns.T * (weight * fitted * (1.0 - fitted))) @ columns)
-
-
-def _solve(matrix: Floats, right: Floats) -> Floats:
-    """Solve equations whose matrix may be close to singular, where risks hardly differ."""
-    ridge = 1e-12 * np.trace(matrix) * np.eye(len(matrix))
-    return np.asarray(np.linalg.solve(matrix + ridge, right))
-
-
-def _spread(
-    scores: Floats, weight: Floats, cluster: NDArray[np.intp] | None
-) -> tuple[Floats, int | None]:
-    """Return the covariance of a weighted sum of scores, and the number of clusters.
-
-    A weight of k counts as k equal rows, which are independent unless they are of one cluster.
-    """
-    if cluster is None:
-        return np.asarray((scores.T * weight) @ scores), None
-    sums = np.zeros((int(cluster.max()) + 1, scores.shape[1]))
-    np.add.at(sums, cluster, weight[:, None] * scores)
-    count = np.unique(cluster).size
-    return sums.T @ sums * (count / (count - 1)), count
-
-
-def _mean(
-    values: Floats, weight: Floats, cluster: NDArray[np.intp] | None
-) -> tuple[float, float]:
+def _mean(values: Floats, weight: Floats, cluster: NDArray[np.intp] | None) -> tuple[float, float]:
     """Return a weighted mean with its standard error."""
     mean = float(weight @ values / weight.sum())
-    spread, _ = _spread((values - mean)[:, None], weight, cluster)
+    spread, _ = covariance_of_sum((values - mean)[:, None], weight, cluster)
     return mean, float(np.sqrt(spread[0, 0])) / float(weight.sum())
 
 
@@ -765,24 +606,14 @@ def _limits(share: float, error: float, confidence: float) -> tuple[float, float
     return tuple(float(-np.expm1(log * np.exp(side * reach))) for side in (-1, 1))  # type: ignore
 
 
-def _quantiles(values: Floats, weight: Floats, levels: ArrayLike) -> Floats:
-    """Return quantiles of weighted rows; a weight of k counts as k equal rows."""
-    order = np.argsort(values, kind="stable")
-    share = np.cumsum(weight[order]) / weight.sum()
-    place = np.searchsorted(share, np.asarray(levels) - 1e-12)
-    return np.asarray(values[order][np.minimum(place, len(values) - 1)])
-
-
 def _bins(risk: Floats, weight: Floats, n_bins: int) -> list[NDArray[np.intp]]:
     """Return the rows in groups by quantiles of the predicted risk, equal risks together."""
-    edges = np.unique(_quantiles(risk, weight, np.arange(1, n_bins) / n_bins))
+    edges = np.unique(weighted_quantiles(risk, weight, np.arange(1, n_bins) / n_bins))
     place = np.searchsorted(edges, risk)
     return [np.flatnonzero(place == one) for one in np.unique(place)]
 
 
-def _bin(
-    rows: _Rows, part: NDArray[np.intp], pseudo: Floats, confidence: float
-) -> RiskBin:
+def _bin(rows: _Rows, part: NDArray[np.intp], pseudo: Floats, confidence: float) -> RiskBin:
     """Return the predicted and the observed risk of a group."""
     target, weight = rows.target.take(part), rows.weight[part]
     curve = kaplan_meier(target.time, target.event, weight)

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from censquant._progress import Bar
 from censquant._typing import Floats
@@ -20,7 +20,7 @@ from censquant.adapters import predict_quantiles_of, survival_of
 from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._counts import counting
-from censquant.metrics._reading import read_groups, read_rows
+from censquant.metrics._reading import read_rows
 from censquant.survival import read_target
 
 

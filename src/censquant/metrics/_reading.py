@@ -150,9 +150,7 @@ def read_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | Non
         return None
     labels = read_rows("groups", groups, n_rows)
     if labels.ndim != 1:
-        raise ValueError(
-            f"groups must have one label for each row of y, got shape {labels.shape}."
-        )
+        raise ValueError(f"groups must have one label for each row of y, got shape {labels.shape}.")
     items = labels.tolist()
     refuse_missing(items)
     places: dict[Any, int] = {}
