@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ _FEWEST = 10
 # Risks of 0 and 1 have no odds, and where they are taken as has no weight in the curve.
 _SMALLEST_RISK = 1e-4
 _SIGNIFICANT = 0.05
+_LINE = 79
 
 
 class RiskBin(NamedTuple):
@@ -197,7 +199,7 @@ class CalibrationAt:
             f"ICI {self.ici:.3f}, E50 {self.e50:.3f}, E90 {self.e90:.3f}, calibration slope "
             f"{self.slope:.2f} ({low:.2f} to {high:.2f})",
             "",
-            self.verdict,
+            fill(self.verdict, _LINE),
         ]
         return "\n".join(lines)
 
