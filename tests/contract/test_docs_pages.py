@@ -62,11 +62,8 @@ SHOWN = (
 CODE_AND_OUTPUT = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_blocks_of_a_page_print_what_the_page_shows(
-    name, tmp_path, monkeypatch, capsys, rewrite_pages
-):
-    monkeypatch.chdir(tmp_path)
+def run_shown(name, capsys, rewrite_pages):
+    """Names that the blocks of a page leave behind, having printed what stands below them."""
     path = DOCS / f"{name}.md"
     namespace, found = {"__name__": name}, []
     for number, shown in enumerate(CODE_AND_OUTPUT.finditer(path.read_text(encoding="utf-8"))):
@@ -78,6 +75,15 @@ def test_blocks_of_a_page_print_what_the_page_shows(
             found.append((*shown.span(2), shown[2], printed))
     assert found
     check_page(path, found, rewrite=rewrite_pages)
+    return namespace
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_blocks_of_a_page_print_what_the_page_shows(
+    name, tmp_path, monkeypatch, capsys, rewrite_pages
+):
+    monkeypatch.chdir(tmp_path)
+    run_shown(name, capsys, rewrite_pages)
 
 
 SHOWN_TEXT = "500  477.0  inf, concordance 0.68, 61 % within follow-up, no sign (p = 0.8)"
@@ -292,10 +298,12 @@ def test_code_of_the_page_on_other_models_runs_and_shows_what_the_page_says(tmp_
     assert all(f"`{name}`" in page for name in censquant.adapters.__all__)
 
 
-def test_code_of_the_page_on_inspection_runs_and_shows_what_the_page_says(tmp_path, monkeypatch):
+def test_blocks_of_the_page_on_inspection_print_and_find_what_the_page_says(
+    tmp_path, monkeypatch, capsys, rewrite_pages
+):
     monkeypatch.chdir(tmp_path)
     page = (DOCS / "inspection.md").read_text(encoding="utf-8")
-    found = run_page(page, "inspection")
+    found = run_shown("inspection", capsys, rewrite_pages)
     importance, ranks = found["importance"], found["ranks"]
     assert importance.features[importance.order[0]] == "pnodes"
     assert ranks.mean_ranks.argmin() == 0

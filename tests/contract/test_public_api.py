@@ -75,11 +75,12 @@ PUBLIC = {
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",
     "censquant.report": "ReportFacts WrittenReport report_facts write_report",
     "censquant.survival": """
-        KaplanMeier Surv Target censoring_kaplan_meier kaplan_meier read_target
+        Estimate KaplanMeier LogRankTest Surv Target censoring_kaplan_meier kaplan_meier
+        log_rank_test read_target
     """,
     "censquant.torch": "TorchNetwork image_cnn pinball_loss portnoy_loss",
 }
-MOST_NAMES = 164
+MOST_NAMES = 167
 
 
 def names_of(module):

@@ -65,12 +65,12 @@ def fold_rows(cv: Any, data: FitData, rows: FitData, rng: np.random.Generator) -
 
 def _equal_rows(x: NDArray[Any], target: Target) -> NDArray[np.intp]:
     """Return a number for each row that equal rows share, independent of their order."""
-    order = canonical_order(x, target.time, target.event)
+    order = canonical_order(x, *target.columns)
     flat = x.reshape(len(x), -1)[order]
-    time, event = target.time[order], target.event[order]
     # Equal rows have equal hashes, so they are neighbours.
-    is_new = (time[1:] != time[:-1]) | (event[1:] != event[:-1])
-    is_new |= (flat[1:] != flat[:-1]).any(axis=1)
+    is_new = (flat[1:] != flat[:-1]).any(axis=1)
+    for column in (each[order] for each in target.columns):
+        is_new |= column[1:] != column[:-1]
     unit = np.empty(len(order), dtype=np.intp)
     unit[order] = np.concatenate(([0], np.cumsum(is_new)))
     return unit
@@ -172,7 +172,7 @@ class FitTask:
         options = {}
         if not self.rows.equal_weights:
             options = {getattr(model, "_weight_argument", "sample_weight"): train.weight}
-        model.fit(train.x, (train.target.time, train.target.event), **options)
+        model.fit(train.x, train.target.for_fit, **options)
 
 
 @dataclass(eq=False)

@@ -18,7 +18,9 @@ from censquant._rows._features import feature_range, refuse_swapped, warn_of_lea
 from censquant._typing import Floats
 from censquant.survival import Target, read_target
 from censquant.survival._columns import read_weights
+from censquant.survival._general_rows import refuse_unusable
 from censquant.survival._kaplan_meier import default_horizon, read_censoring_times
+from censquant.survival._target import GeneralTarget
 
 MOST_TIMES = 1_000
 """Default times of survival functions, and steps of hazards inside ensembles, at most."""
@@ -50,15 +52,20 @@ class FitData:
         *,
         read_features: Callable[[Any], Any] | None = None,
         left: bool = False,
+        accepts: Sequence[str] = ("right",),
     ) -> "FitData":
         """Check a user's data, in their order.
 
-        ``read_features`` turns ``X`` into numbers; without it frames stay frames.
+        ``read_features`` turns ``X`` into numbers; without it frames stay frames. ``accepts`` are
+        the kinds of rows that the estimator can use, as it declares in ``_accepts``: the target is
+        a `GeneralTarget` only where rows are of another kind than ``"right"``.
         """
         refuse_swapped(X, y)
         x = indexable(X) if read_features is None else read_features(X)
         n_rows = _num_samples(x)
-        target = read_target(y, n_samples=n_rows)
+        target = read_target(y, n_samples=n_rows, accepts=accepts)
+        if isinstance(target, GeneralTarget):
+            refuse_unusable(target, left=left)
         weight = read_weights(sample_weight, n_rows)
         labels = None if groups is None else read_groups(groups, n_rows)
         limit = None
@@ -94,8 +101,7 @@ class FitData:
         order, weight = arrangement(
             self.weight,
             self.x if numbers is None else numbers,
-            self.target.time,
-            self.target.event,
+            *self.target.columns,
             *known,
         )
         rows = self if features else replace(self, x=np.empty((len(self), 0)))

@@ -90,6 +90,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
     # scikit-survival's score() of its own estimators reads this: we predict times, not risks.
     _predict_risk_score = False
 
+    _accepts: tuple[str, ...] = ("right",)  # kinds of rows that fit takes, of READABLE
     _reads_features = False  # whether a subclass has _read_features and _curve_of
     _feature_range: Floats | None = None  # smallest and largest value of each feature in the fit
     # False inside an ensemble, which has one model of follow-up, and warnings of its own, for all.

@@ -135,6 +135,7 @@ class TabularRegressor(BaseQuantileRegressor):
             sample_weight,
             read_features=lambda X: dense(check_features(self, X, reset=True)),
             left=left,
+            accepts=self._accepts,
         ).arranged()
         own_seed, follow_up_seed = seed_sequence(self.random_state).spawn(2)
         self._describe(rows, taus)

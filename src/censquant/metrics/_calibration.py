@@ -11,6 +11,7 @@ from censquant.metrics._reading import read_quantile_rows, read_survival
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_levels
 from censquant.survival import KaplanMeier, Target, censoring_kaplan_meier, kaplan_meier
+from censquant.survival._comparisons import normal_deviate
 
 # The level of a time that equals a predicted quantile is that quantile's up to rounding.
 ROUNDING = 1e-12
@@ -637,6 +638,7 @@ def _read_levels(
     return level, followed, grid, weight
 
 
+<<<<<<< HEAD
 def normal_deviate(confidence: float) -> float:
     """Return how many standard errors a two-sided normal interval reaches to each side."""
     from scipy.special import ndtri
@@ -645,6 +647,9 @@ def normal_deviate(confidence: float) -> float:
 
 
 def chi_squared_tail(df: int, statistic: float) -> float:
+=======
+def _chi_squared_tail(df: int, statistic: float) -> float:
+>>>>>>> main
     """Return the probability of a larger chi-squared statistic."""
     from scipy.special import chdtrc
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._calibration._censoring import CommonCensoring, chance_before
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
-from censquant.metrics._calibration import normal_deviate
 from censquant.metrics._reading import (
     censoring_curve,
     followed_until,
@@ -22,6 +21,7 @@ from censquant.metrics._reading import (
 from censquant.quantiles import QuantileCurve
 from censquant.survival import KaplanMeier, Target, read_target
 from censquant.survival._columns import as_array
+from censquant.survival._comparisons import normal_deviate
 from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 
 Method = Literal["ipcw", "doubly-robust"]

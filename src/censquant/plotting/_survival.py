@@ -22,7 +22,7 @@ from censquant.plotting._parts import (
     with_unit,
 )
 from censquant.survival import KaplanMeier, Target, kaplan_meier, read_target
-from censquant.survival._columns import read_numbers
+from censquant.survival._columns import read_entry, read_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +45,8 @@ def plot_survival(
     labels: Sequence[str] | None = None,
     at: ArrayLike | None = None,
     confidence: float = 0.95,
+    conf_type: str = "log-log",
+    entry: ArrayLike | None = None,
     mark_censored: bool = True,
     grid: ArrayLike | None = None,
     unit: str = "",
@@ -52,11 +54,11 @@ def plot_survival(
 ) -> Axes:
     """Axes with survival curves, and the numbers at risk and of events below.
 
-    Kaplan-Meier curves of the rows, one per group, with pointwise bands (Greenwood's error of
-    log(-log S)) and a tick where a row is censored. The table has, for each time, how many rows are
-    at risk just before it and, in brackets, how many events came up to it. With a model, the mean
-    predicted survival of the rows of each group is dashed: where it leaves the band, the model is
-    off for that group. With a model and no ``y``, the curves of the individuals are drawn.
+    Kaplan-Meier curves of the rows, one per group, with pointwise bands and a tick where a row is
+    censored. The table has, for each time, how many rows are at risk just before it and, in
+    brackets, how many events came up to it. With a model, the mean predicted survival of the rows
+    of each group is dashed: where it leaves the band, the model is off for that group. With a model
+    and no ``y``, the curves of the individuals are drawn.
 
     Parameters
     ----------
@@ -75,6 +77,11 @@ def plot_survival(
         Columns of the table; by default the ticks of the axis.
     confidence : float in (0, 1), default=0.95
         Level of the bands.
+    conf_type : {"log-log", "log", "plain"}, default="log-log"
+        Kind of the bands, as for :meth:`censquant.survival.KaplanMeier.limits`.
+    entry : array-like of shape (n,), optional
+        Time from which on each row was under observation, as for
+        :func:`censquant.survival.kaplan_meier`; the curves begin at the first of each group.
     mark_censored : bool, default=True
         Whether there is a tick where a row is censored.
     grid : array-like of times, optional
@@ -109,6 +116,7 @@ def plot_survival(
     target = read_target(y)
     level = check_number("confidence", confidence, minimum=0, below=1, exclude_minimum=True)
     named = _read_groups(groups, len(target))
+    start = None if entry is None else read_entry(entry, target.time)
     table = None if X is None else FeatureTable.read(X, model)
     if table is not None and len(table) != len(target):
         raise ValueError(f"X must have one row for each of y, got {len(table)} and {len(target)}.")
@@ -117,8 +125,9 @@ def plot_survival(
     marks: dict[str, Any] = {}
     for place, (name, rows) in enumerate(named.items()):
         part, color = target.take(rows), series_color(place)
-        curve = kaplan_meier(part.time, part.event)
-        marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, level, color, drawn)
+        late = None if start is None else start[rows]
+        curve = kaplan_meier(part.time, part.event, entry=late)
+        marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, (level, conf_type), color, drawn)
         end = float(part.time.max()) if drawn is None else float(drawn[-1])
         if mark_censored:
             censored = np.unique(part.time[~part.event & (part.time <= end)])
@@ -138,7 +147,7 @@ def plot_survival(
     _finish(ax, unit)
     columns = ax.get_xticks() if at is None else read_numbers(at, name="at")
     low, high = ax.get_xlim()
-    _draw_table(ax, target, named, columns[(columns >= low) & (columns <= high)])
+    _draw_table(ax, target, start, named, columns[(columns >= low) & (columns <= high)])
     legend_above(ax, marks)
     return ax
 
@@ -190,15 +199,17 @@ def _read_groups(groups: Any, n_rows: int) -> dict[str, NDArray[np.intp]]:
 
 
 def _draw_curve(
-    ax: Axes, curve: KaplanMeier, confidence: float, color: str, grid: Floats | None
+    ax: Axes, curve: KaplanMeier, band: tuple[float, str], color: str, grid: Floats | None
 ) -> Any:
     """Draw one Kaplan-Meier curve with its band; return the line."""
     known = curve.time if grid is None else grid
     if len(known) > _MOST_STEPS:
         places = np.linspace(known[0], known[-1], _MOST_STEPS)
         known = known[np.unique(np.searchsorted(known, places))]
-    times = np.append(min(0.0, float(known[0])), known)
-    low, high = (np.append(1.0, end) for end in curve.limits(known, confidence))
+    known = known[known > curve.known_from]
+    times = np.append(max(min(0.0, float(known[0])), curve.known_from), known)
+    limits = curve.limits(known, band[0], conf_type=band[1])
+    low, high = (np.append(1.0, end) for end in limits)
     ax.fill_between(times, low, high, step="post", color=color, alpha=0.15, linewidth=0, zorder=1)
     share = np.append(1.0, curve(known))
     (line,) = ax.step(times, share, where="post", color=color, linewidth=1.8, zorder=3)
@@ -206,7 +217,11 @@ def _draw_curve(
 
 
 def _draw_table(
-    ax: Axes, target: Target, named: dict[str, NDArray[np.intp]], columns: Floats
+    ax: Axes,
+    target: Target,
+    entry: Floats | None,
+    named: dict[str, NDArray[np.intp]],
+    columns: Floats,
 ) -> None:
     """Write the numbers at risk and of events so far below the axis."""
     from matplotlib.transforms import ScaledTranslation, blended_transform_factory
@@ -227,7 +242,10 @@ def _draw_table(
             beside = place(ax.transAxes, line, _BESIDE)
             ax.text(0, 0, name, transform=beside, ha="right", color=color, **size)
         for column in columns:
-            at_risk = int((part.time >= column).sum())
+            there = part.time >= column
+            if entry is not None:
+                there &= entry[rows] <= column
+            at_risk = int(there.sum())
             events = int((part.event & (part.time <= column)).sum())
             below = place(along, line, 0.0)
             text = f"{at_risk} ({events})"

@@ -1,13 +1,19 @@
-"""Censored times: one reader of targets, and Kaplan-Meier curves."""
+"""Censored times: one reader of targets, Kaplan-Meier curves, and their comparison."""
 
+from censquant.survival._comparisons import Estimate, LogRankTest, log_rank_test
 from censquant.survival._kaplan_meier import KaplanMeier, censoring_kaplan_meier, kaplan_meier
-from censquant.survival._target import Surv, Target, read_target
+from censquant.survival._read_target import read_target
+from censquant.survival._surv import Surv
+from censquant.survival._target import Target
 
 __all__ = [
+    "Estimate",
     "KaplanMeier",
+    "LogRankTest",
     "Surv",
     "Target",
     "censoring_kaplan_meier",
     "kaplan_meier",
+    "log_rank_test",
     "read_target",
 ]

@@ -105,6 +105,23 @@ def read_events(values: object, *, name: str = "event") -> NDArray[np.bool_]:
     return np.ascontiguousarray(column == 1, dtype=np.bool_)
 
 
+def read_kinds(values: object, *, name: str = "event") -> NDArray[np.int64]:
+    """Column of kinds of events: booleans, or whole numbers 0, 1, ..., K, with 0 for no event."""
+    codes = np.unique(_plain_codes(values, name))
+    if not codes.size or codes[-1] <= 1:
+        return read_events(values, name=name).astype(np.int64)
+    kinds = codes[codes > 0]
+    if not np.array_equal(codes, np.round(codes)) or codes[0] < 0 or codes[-1] not in _CAUSES:
+        read_events(values, name=name)  # which says what is wrong
+    if not np.array_equal(kinds, np.arange(1, kinds.size + 1)):
+        raise ValueError(
+            f"{name} must be codes 0, 1, ..., K without a gap, got the values "
+            f"{listed(f'{code:g}' for code in codes)}: number the kinds of events from 1, with 0 "
+            "where none was seen."
+        )
+    return _plain_codes(values, name).astype(np.int64)
+
+
 def read_weights(sample_weight: object, n_samples: int) -> Floats:
     """Sample weights as float64, one for each row; ones where None is given.
 
@@ -128,6 +145,24 @@ def read_weights(sample_weight: object, n_samples: int) -> Floats:
     if not weights.any():
         raise ValueError("sample_weight must hold a positive value, got only zeros.")
     return weights
+
+
+def read_entry(entry: object, time: Floats) -> Floats:
+    """Return the times from which on rows were under observation, each before the row's own."""
+    start = read_numbers(entry, name="entry")
+    if start.size != time.size:
+        raise ValueError(
+            f"entry must have one value for each row, got {start.size} values for {time.size} rows."
+        )
+    refuse_nan(start, name="entry", noun="times")
+    late = np.flatnonzero(start >= time)
+    if late.size:
+        row = late[0]
+        raise ValueError(
+            f"entry must be before the row's time, got {start[row]:g} and the time {time[row]:g} "
+            f"in row {row} ({late.size} such rows): drop rows that were never under observation."
+        )
+    return start
 
 
 def refuse_nan(column: Floats, *, name: str, noun: str) -> None:
@@ -194,13 +229,29 @@ def _number(value: Any, name: str, row: int) -> float:
         return inf
 
 
+def _plain_codes(values: object, name: str) -> Floats:
+    """Codes of events as numbers; empty where they are anything else or one is missing."""
+    column = _one_dimensional(as_array(values, name), name)
+    if column.dtype.kind in "iufb":
+        codes = column.astype(np.float64)
+    elif column.dtype.kind == "O" and all(
+        isinstance(code, bool | np.bool_) or _is_number(code) for code in column
+    ):
+        # As whole numbers, since a boolean is an event as well.
+        known = [int(code) if isinstance(code, np.bool_ | bool) else code for code in column]
+        codes = np.array([_number(code, name, 0) for code in known], dtype=np.float64)
+    else:
+        return np.empty(0)
+    return codes if np.isfinite(codes).all() else np.empty(0)
+
+
 def _unknown_codes(column: NDArray[Any], name: str) -> str:
     """Message about event codes that are neither boolean nor 0 and 1."""
     plain = column.dtype.kind in "iufO"
     codes = column.tolist() if plain else column.astype(str).tolist()
     numeric = all(_is_number(code) for code in codes)
     if numeric:
-        found = [f"{code:g}" for code in sorted(set(codes))]
+        found = [f"{_number(code, name, 0):g}" for code in sorted(set(codes))]
     else:
         found = sorted({repr(code) for code in codes})
     remedy = "compare the column with the value that means the event"

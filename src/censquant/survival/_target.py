@@ -1,7 +1,10 @@
-"""The target of every method: a time, and whether it is the time of an observed event."""
+"""The target of every method: a time, and whether it is the time of an observed event.
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+A general target knows more of each row: between which times its event lies, since when it was under
+observation, and of which kind the event is.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,23 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
-from censquant._validation import check_choice
 from censquant.exceptions import NoEventsError
-from censquant.survival._columns import (
-    as_array,
-    column_names,
-    listed,
-    quoted,
-    read_events,
-    read_times,
-)
-
-_MOST_CODES = 10  # a field of larger whole numbers may be times
-_REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple"
-
-
-# Kinds of targets that can be read: one time for each row, of its event or its censoring.
-_READABLE = ("right",)
+from censquant.survival._columns import read_events, read_times
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +46,16 @@ class Target:
         return self.time.size
 
     @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """All that is known of the rows, by which they are told apart and ordered."""
+        return self.time, self.event
+
+    @property
+    def for_fit(self) -> Any:
+        """The target as any estimator's ``fit`` takes it: a plain one as a tuple."""
+        return self.time, self.event
+
+    @property
     def n_events(self) -> int:
         """Number of rows whose event was observed."""
         return int(np.count_nonzero(self.event))
@@ -78,60 +76,129 @@ class Target:
         return Target(self.time[rows], self.event[rows])
 
 
-def read_target(
-    y: object, *, n_samples: int | None = None, accepts: Sequence[str] = ("right",)
-) -> Target:
-    """Target read from any usual form of ``y``.
+@dataclass(frozen=True, eq=False)
+class GeneralTarget(Target):
+    """Rows whose events lie in (lower, upper], seen because they come after an entry.
 
-    An event is True everywhere; codes such as 1 and 2 are refused rather than guessed, because
-    a flipped indicator yields a plausible and wrong model. A plain vector of times means that
-    every event was observed.
+    Read as a plain target, each row was followed to ``upper`` where it had an event and to
+    ``lower`` where it was censored: what knows nothing of intervals and entries takes these as its
+    times. Times are durations, and events lie after 0.
 
     Parameters
     ----------
-    y : structured array, tuple, DataFrame, mapping or array-like, each of n rows
-        A structured array with one boolean and one numeric field, in either order and of any
-        names; a ``(time, event)`` tuple; a DataFrame or mapping with the columns ``event`` and
-        ``time`` or ``duration``; or one-dimensional times, all of them observed.
-    n_samples : int, optional
-        Number of rows of ``X``, which ``y`` must match.
-    accepts : sequence of str, default ("right",)
-        Kinds of targets that the caller can use. A target of another kind, recognised by its
-        columns (bounds of interval censoring, times of delayed entry), is refused and never
-        read in part. Left censoring has the form of right censoring; the estimator's parameter
-        ``censoring`` tells them apart.
-
-    Returns
-    -------
-    target : Target
-        The arrays may share memory with ``y``.
-
-    Examples
-    --------
-    >>> from censquant.survival import read_target
-    >>> read_target({"duration": [5, 2], "event": [1, 0]})
-    Target(time=array([5., 2.]), event=array([ True, False]))
-    >>> read_target([5.0, 2.0]).event
-    array([ True,  True])
+    time, event
+        As in a plain target: the end of follow-up, and whether it had an event.
+    lower : ndarray of shape (n,), float64
+        Time at which there was no event yet; equal to ``time`` where that is known exactly, and
+        where the row is censored. -inf where nothing is known.
+    entry : ndarray of shape (n,), float64
+        Time since which the row was under observation: had it had the event before, it would not
+        be among the rows. -inf where it was from the start.
+    kind : ndarray of shape (n,), int64
+        0 where no event was seen, else 1, 2, ..., K.
     """
-    _check_accepts(accepts)
-    if y is None:
-        raise ValueError(
-            "Censored regression requires y to be passed, but the target y is None: "
-            "pass times and events."
-        )
-    if isinstance(y, tuple):
-        target = _from_tuple(y)
-    elif not isinstance(y, np.ndarray) and (isinstance(y, Mapping) or hasattr(y, "columns")):
-        target = _from_table(y, accepts)
-    else:
-        target = _from_array(y, accepts)
-    if n_samples is not None and len(target) != n_samples:
-        raise ValueError(
-            "y must have one row for each row of X, "
-            f"got {len(target)} rows in y and {n_samples} in X."
-        )
-    return target
+
+    lower: Floats
+    entry: Floats
+    kind: NDArray[np.int64]
+
+    @classmethod
+    def of_rows(
+        cls, lower: Floats, upper: Floats, entry: Floats, kind: NDArray[np.int64]
+    ) -> "GeneralTarget":
+        """Return rows by both of their ends, of which ``upper`` is inf without an event."""
+        event = kind > 0
+        return cls(np.where(event, upper, lower), event, lower, entry, kind)
+
+    @classmethod
+    def of(cls, target: Target) -> "GeneralTarget":
+        """Return any target as a general one."""
+        if isinstance(target, cls):
+            return target
+        start = np.full(len(target), -np.inf)
+        return cls(target.time, target.event, target.time, start, target.event.astype(np.int64))
+
+    @property
+    def upper(self) -> Floats:
+        """Time by which the event had happened; inf where none was seen."""
+        return np.where(self.event, self.time, np.inf)
+
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Which rows have events at known times."""
+        return np.asarray(self.event & (self.lower == self.time))
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Which rows are right-censored."""
+        return ~self.event
+
+    @property
+    def interval(self) -> NDArray[np.bool_]:
+        """Which rows have events between two times, of which the lower one may be the start."""
+        return np.asarray(self.event & (self.lower < self.time))
+
+    @property
+    def late(self) -> NDArray[np.bool_]:
+        """Which rows were not under observation from the start."""
+        return np.asarray(self.entry > -np.inf)
+
+    @property
+    def needs(self) -> dict[str, int]:
+        """Number of rows of each kind that a plain target does not have, by its name."""
+        rows = {
+            "interval": self.interval,
+            "delayed_entry": self.late,
+            "competing": self.kind > 1,
+        }
+        counts = {name: int(np.count_nonzero(there)) for name, there in rows.items()}
+        return {name: count for name, count in counts.items() if count}
+
+    @property
+    def plain(self) -> Target | None:
+        """The same rows as a plain target; None if it could not hold what is known of them."""
+        return None if self.needs else Target(self.time, self.event)
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """All that is known of the rows, by which they are told apart and ordered."""
+        return self.time, self.event, self.lower, self.entry, self.kind
+
+    @property
+    def for_fit(self) -> Any:
+        """The target as the ``fit`` of an estimator that accepts it takes it."""
+        return self
+
+    def take(self, index: ArrayLike | slice) -> "GeneralTarget":
+        """Rows at the given positions, as a new target."""
+        rows = index if isinstance(index, slice) else np.asarray(index)
+        return GeneralTarget(*(column[rows] for column in self.columns))
+
+    def of_kind(self, kind: int) -> Target:
+        """Return the rows with one kind of event alone: others end the follow-up of their rows.
+
+        A plain target where these rows need no other.
+        """
+        other = self.event & (self.kind != kind)
+        inside = np.flatnonzero(other & self.interval)
+        if inside.size:
+            raise ValueError(
+                f"y must not have events of several kinds inside intervals, got {inside.size} of "
+                f"{len(self)} rows of another kind than {kind} whose times are not known, the "
+                f"first in row {inside[0]}: give the time at which a competing event ended the "
+                "follow-up."
+            )
+        event = self.kind == kind
+        rows = GeneralTarget(self.time, event, self.lower, self.entry, event.astype(np.int64))
+        return rows.plain or rows
+
+    def mapped(self, forward: Callable[[Floats], Floats]) -> "GeneralTarget":
+        """Return the rows with their times under an increasing map; open ends stay open."""
+        ends = []
+        for column in (self.time, self.lower, self.entry):
+            known = np.isfinite(column)
+            ends.append(np.where(known, forward(np.where(known, column, self.time)), column))
+        return GeneralTarget(ends[0], self.event, ends[1], ends[2], self.kind)
 
 
 def read_columns(time: object, event: object, *, name: str = "time") -> Target:
@@ -171,219 +238,3 @@ def require_durations(target: Target) -> None:
             f"times below 0, the smallest {target.time.min():g}: check whether start and end are "
             "swapped, or pass allow_negative=True to the estimator if these values are meant."
         )
-
-
-def _from_tuple(y: tuple[Any, ...]) -> Target:
-    """Target of a ``(time, event)`` pair."""
-    if len(y) != 2:
-        raise ValueError(
-            f"y must be a (time, event) tuple of two arrays, got a tuple of {len(y)} items: "
-            "delayed entry and interval censoring are not supported."
-        )
-    return read_columns(*y, name="y")
-
-
-def _from_table(y: Any, accepts: Sequence[str]) -> Target:
-    """Target of a DataFrame or mapping with known column names."""
-    there = column_names(y)
-    _refuse_other_kinds(there, accepts)
-    times = [name for name in ("time", "duration") if name in there]
-    if len(times) == 2:
-        raise ValueError(
-            "y must have one of the columns 'time' and 'duration', got both: drop one of them."
-        )
-    if not times or "event" not in there:
-        raise ValueError(
-            "y must have the columns 'event' and 'time' (or 'duration'), got "
-            f"{quoted(there)}: rename them or pass Surv.from_dataframe(event, time, data)."
-        )
-    return read_columns(y[times[0]], y["event"], name="y")
-
-
-def _from_array(y: object, accepts: Sequence[str]) -> Target:
-    """Target of a structured array, or of times that are all observed."""
-    array = as_array(y, "y")
-    if array.ndim == 2 and array.shape[1] == 1:
-        _warn_column()
-        array = array.ravel()
-    if array.ndim == 2 and array.shape[1] == 2:
-        raise ValueError(
-            "y must not be a two-column array, since the order of its columns cannot be known, "
-            f"got shape {array.shape}: {_REMEDY}."
-        )
-    if array.ndim != 1:
-        raise ValueError(f"y must be one-dimensional, got shape {array.shape}: {_REMEDY}.")
-    if array.dtype.names is not None:
-        return _from_structured(array, accepts)
-    times = read_times(array, name="y")
-    return Target(times, np.ones(times.size, dtype=np.bool_))
-
-
-def _from_structured(y: NDArray[Any], accepts: Sequence[str]) -> Target:
-    """Target of the boolean and the numeric field of a structured array."""
-    kinds = {name: y[name].dtype.kind for name in y.dtype.names or ()}
-    events = [name for name, kind in kinds.items() if kind == "b"]
-    times = [name for name, kind in kinds.items() if kind in "iufc"]
-    if len(kinds) != 2 or len(events) != 1 or len(times) != 1:
-        _refuse_other_kinds(kinds, accepts)
-        for name in _code_fields(y, times):
-            read_events(y[name], name=name)  # tells competing risks from another form
-        fields = listed(f"{name!r} ({y[name].dtype})" for name in kinds)
-        raise ValueError(
-            "y must be a structured array with exactly one boolean and one numeric field, "
-            f"got {fields or 'no field'}: {_REMEDY}."
-        )
-    return read_columns(y[times[0]], y[events[0]], name="y")
-
-
-def _code_fields(y: NDArray[Any], times: list[str]) -> list[str]:
-    """Return the field that must be the codes of events: the only one of whole, small numbers."""
-    whole = [name for name in times if y[name].dtype.kind in "iu"]
-    codes = [name for name in whole if ((y[name] >= 0) & (y[name] < _MOST_CODES)).all()]
-    return codes if len(codes) == 1 else []
-
-
-def _warn_column() -> None:
-    """Warn as scikit-learn does where a column stands for a vector; its checks demand it."""
-    from sklearn.exceptions import DataConversionWarning
-
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. "
-        "Please change the shape of y to (n_samples, ), for example using ravel().",
-        DataConversionWarning,
-        stacklevel=4,
-    )
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A kind that columns of certain names announce, and what to do where it is not accepted."""
-
-    words: str
-    columns: frozenset[str]
-    remedy: str
-
-
-_ANNOUNCED = {
-    "interval": _Kind(
-        "interval censoring",
-        frozenset(
-            f"{prefix}{bound}"
-            for prefix in ("", "time_", "t_")
-            for bound in ("lower", "upper", "left", "right", "lower_bound", "upper_bound")
-        ),
-        "give one time and one event for each row",
-    ),
-    "delayed_entry": _Kind(
-        "delayed entry",
-        frozenset(
-            {"entry", "entry_time", "time_entry", "start", "start_time", "time_start", "tstart"}
-            | {"truncation", "truncation_time", "left_truncation"}
-        ),
-        "drop the column if everybody was followed from time 0",
-    ),
-}
-
-
-def _check_accepts(accepts: Sequence[str]) -> None:
-    """Refuse kinds of targets that cannot be read."""
-    for kind in accepts:
-        check_choice("Every entry of accepts", kind, _READABLE)
-
-
-def _refuse_other_kinds(names: Iterable[Any], accepts: Sequence[str]) -> None:
-    """Raise if columns announce a kind of target that the caller cannot use.
-
-    Reading only the time and the event of such a target would give a plausible and wrong model.
-    """
-    there = list(names)
-    for kind, announced in _ANNOUNCED.items():
-        found = [name for name in there if str(name).lower() in announced.columns]
-        if found and kind not in accepts:
-            raise ValueError(
-                f"y must be a target of kind {' or '.join(map(repr, accepts))}, got one with "
-                f"{announced.words} (by its columns {quoted(found)}): {announced.remedy}."
-            )
-
-
-class Surv:
-    """Constructors of a structured ``y`` that scikit-survival's functions also read.
-
-    The event comes first and the time second, as they expect; scikit-survival itself is not
-    needed.
-
-    Examples
-    --------
-    >>> from censquant.survival import Surv
-    >>> Surv.from_arrays(event=[True, False], time=[5, 2])
-    array([( True, 5.), (False, 2.)], dtype=[('event', '?'), ('time', '<f8')])
-    """
-
-    @staticmethod
-    def from_arrays(
-        event: ArrayLike,
-        time: ArrayLike,
-        name_event: str | None = None,
-        name_time: str | None = None,
-    ) -> NDArray[np.void]:
-        """Structured array of two columns.
-
-        Parameters
-        ----------
-        event : array-like of shape (n,)
-            Booleans, or numbers that are all 0 or 1; True where the event was observed.
-        time : array-like of shape (n,)
-            Finite times.
-        name_event, name_time : str, optional
-            Names of the fields; ``"event"`` and ``"time"`` by default.
-
-        Returns
-        -------
-        y : structured array of shape (n,)
-            A boolean and a float64 field.
-
-        Examples
-        --------
-        >>> from censquant.survival import Surv
-        >>> Surv.from_arrays([1, 0], [5, 2], name_event="died", name_time="days")["died"]
-        array([ True, False])
-        """
-        names = name_event or "event", name_time or "time"
-        if names[0] == names[1]:
-            raise ValueError(f"name_event and name_time must differ, got {names[0]!r} for both.")
-        target = read_columns(time, event)
-        y = np.empty(len(target), dtype=[(names[0], np.bool_), (names[1], np.float64)])
-        y[names[0]] = target.event
-        y[names[1]] = target.time
-        return y
-
-    @staticmethod
-    def from_dataframe(event: str, time: str, data: Any) -> NDArray[np.void]:
-        """Structured array of two columns of a table, which give the fields their names.
-
-        Parameters
-        ----------
-        event, time : str
-            Names of the columns.
-        data : DataFrame or mapping of n rows
-            Any table that gives a column by ``data[name]``.
-
-        Returns
-        -------
-        y : structured array of shape (n,)
-            A boolean and a float64 field.
-
-        Examples
-        --------
-        >>> from censquant.survival import Surv
-        >>> Surv.from_dataframe("died", "days", {"days": [5, 2], "died": [1, 0]})["days"]
-        array([5., 2.])
-        """
-        there = column_names(data)
-        for role, column in (("event", event), ("time", time)):
-            if column not in there:
-                raise ValueError(
-                    f"{role} must name a column of data, got {column!r} where the columns are "
-                    f"{quoted(there)}."
-                )
-        return Surv.from_arrays(data[event], data[time], name_event=str(event), name_time=str(time))

@@ -81,6 +81,27 @@ def test_the_table_counts_rows_at_risk_and_events_so_far():
     ]
 
 
+@pytest.mark.parametrize("conf_type", ["log", "plain"])
+def test_the_band_is_of_the_kind_asked_for(conf_type):
+    curve, ax = kaplan_meier(*Y), plot_survival(Y, conf_type=conf_type)
+    band = ax.collections[0].get_paths()[0].vertices
+    for place, end in zip(
+        curve.time, curve.limits(curve.time, conf_type=conf_type)[1], strict=True
+    ):
+        assert np.isclose(band[np.isclose(band[:, 0], place), 1], end).any()
+
+
+def test_late_entries_are_at_risk_from_their_entry_on():
+    y, entry = ([3.0, 4.0, 6.0, 8.0, 9.0], [True, False, True, True, False]), [0, 0, 1, 2, 5]
+    ax = plot_survival(y, entry=entry, at=[0, 2, 5])
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["at risk (events)", "2 (0)", "4 (0)", "3 (1)"]
+    curve = kaplan_meier(*y, entry=entry)
+    assert_array_equal(ax.lines[0].get_ydata()[1:], curve.survival)
+    began = plot_survival(([3.0, 4.0, 5.0], [True, True, False]), entry=[2.0, 2.0, 2.5])
+    assert began.lines[0].get_xdata()[0] == 2.0
+
+
 def test_the_table_lies_below_the_label_of_the_axis_inside_the_figure():
     ax = plot_survival(Y, groups=FRAME["stage"])
     ax.figure.draw_without_rendering()

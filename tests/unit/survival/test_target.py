@@ -178,8 +178,9 @@ _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple."
         ),
         (
             (TIME, EVENT, EVENT),
-            "y must be a (time, event) tuple of two arrays, got a tuple of 3 items: delayed entry "
-            "and interval censoring are not supported.",
+            "y must be a (time, event) tuple of two arrays, got a tuple of 3 items: for delayed "
+            "entry pass Surv.from_arrays(event, time, entry=...), for intervals "
+            "Surv.from_intervals(lower, upper).",
         ),
         (
             (TIME, EVENT[:2]),
@@ -194,34 +195,9 @@ _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple."
             "y contains NaN: 1 of 3 times are missing, the first in row 1.",
         ),
         (
-            pd.DataFrame({"time": TIME, "event": EVENT, "Entry": TIME - 1}),
-            "y must be a target of kind 'right', got one with delayed entry (by its columns "
-            "'Entry'): drop the column if everybody was followed from time 0.",
-        ),
-        (
-            {"start": TIME, "time": TIME, "event": EVENT},
-            "y must be a target of kind 'right', got one with delayed entry (by its columns "
-            "'start'): drop the column if everybody was followed from time 0.",
-        ),
-        (
-            structured(("event", "entry", "time"), (bool, float, float), (EVENT, TIME, TIME)),
-            "y must be a target of kind 'right', got one with delayed entry (by its columns "
-            "'entry'): drop the column if everybody was followed from time 0.",
-        ),
-        (
-            pd.DataFrame({"time_lower": TIME, "time_upper": TIME + 1}),
-            "y must be a target of kind 'right', got one with interval censoring (by its columns "
-            "'time_lower', 'time_upper'): give one time and one event for each row.",
-        ),
-        (
             {"time": TIME, "event": EVENT, "upper": TIME},
-            "y must be a target of kind 'right', got one with interval censoring (by its columns "
-            "'upper'): give one time and one event for each row.",
-        ),
-        (
-            structured(("lower", "upper"), (float, float), (TIME, TIME)),
-            "y must be a target of kind 'right', got one with interval censoring (by its columns "
-            "'lower', 'upper'): give one time and one event for each row.",
+            "y must have either a time or two bounds in each row, got the columns 'time', 'upper': "
+            "drop one of both.",
         ),
         (
             structured(("event", "duration"), (int, float), ([0, 1, 2], TIME)),
@@ -251,9 +227,12 @@ def test_any_other_target_is_refused_in_one_sentence(y, message):
         read_target(y)
 
 
-@pytest.mark.parametrize("kind", ["interval", "left", 1])
+@pytest.mark.parametrize("kind", ["intervals", "left", 1])
 def test_only_kinds_that_can_be_read_can_be_accepted(kind):
-    message = f"Every entry of accepts must be one of 'right', got {kind!r}."
+    message = (
+        "Every entry of accepts must be one of 'right', 'interval', 'delayed_entry', 'competing', "
+        f"got {kind!r}."
+    )
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         read_target((TIME, EVENT), accepts=("right", kind))
 

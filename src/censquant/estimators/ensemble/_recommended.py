@@ -28,9 +28,9 @@ from censquant.exceptions import FewEventsWarning
 from censquant.export._graph import Graph, Value
 from censquant.export._graphs_curves import GraphCurve
 from censquant.export._graphs_features import encoder_graph, numbers_graph
-from censquant.survival import Target
+from censquant.survival import Target, read_target
 from censquant.survival._columns import read_weights
-from censquant.survival._target import read_target, require_durations
+from censquant.survival._target import require_durations
 
 # Rows from which on the network with bounded tails has the next capacity.
 _MORE_ROWS = (3_000, 12_000, 25_000)
