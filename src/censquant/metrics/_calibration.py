@@ -638,18 +638,7 @@ def _read_levels(
     return level, followed, grid, weight
 
 
-<<<<<<< HEAD
-def normal_deviate(confidence: float) -> float:
-    """Return how many standard errors a two-sided normal interval reaches to each side."""
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + confidence) / 2))
-
-
 def chi_squared_tail(df: int, statistic: float) -> float:
-=======
-def _chi_squared_tail(df: int, statistic: float) -> float:
->>>>>>> main
     """Return the probability of a larger chi-squared statistic."""
     from scipy.special import chdtrc
 

@@ -23,7 +23,6 @@ from censquant._warn import warn_user
 from censquant.adapters import survival_of
 from censquant.adapters._predictions import final_model, is_left_censored, is_supported
 from censquant.exceptions import FewEventsWarning, TruncationWarning
-from censquant.metrics._calibration import normal_deviate
 from censquant.metrics._censoring_model import censoring_curve_of
 from censquant.metrics._dependence import dependence_p_value, is_dependent
 from censquant.metrics._reading import read_groups, read_rows
@@ -42,6 +41,7 @@ from censquant.survival import (
     read_target,
 )
 from censquant.survival._columns import read_numbers, read_weights
+from censquant.survival._comparisons import normal_deviate
 from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE, SMALLEST_FOLLOWED_SHARE
 
 # Within each of so many parts by predicted risk censoring has a curve of its own, if the parts have

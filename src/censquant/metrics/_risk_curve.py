@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
-from censquant.metrics._calibration import chi_squared_tail, normal_deviate
+from censquant.metrics._calibration import chi_squared_tail
+from censquant.survival._comparisons import normal_deviate
 
 # Knots by the smaller of the numbers of rows with the event and without; below the first number the
 # curve is a line.
