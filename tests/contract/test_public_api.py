@@ -22,7 +22,8 @@ MODULES = ["censquant", *(f"censquant.{part}" for part in PARTS)]
 ESTIMATORS = """
     AFTRegressor CQRNN AsymmetricLaplaceNN BaseQuantileRegressor BoostedQuantileRegressor
     CensoredQuantileForest
-    CensoredQuantileRegressor ConformalSurvivalRegressor CoxQuantileRegressor DeepQuantReg
+    CensoredQuantileRegressor CompetingRisksRegressor ConformalSurvivalRegressor
+    CoxQuantileRegressor DeepQuantReg
     LinearQuantileRegressor LogNormalNN PooledQuantileRegressor QuantilePipeline SequentialGridNN
     ShapeNN UncensoredOnlyNN WeibullNN adapt load_model make_quantile_pipeline
 """
@@ -50,36 +51,39 @@ PUBLIC = {
     """,
     "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
-        Contributions ExpectedFailures PartialDependence
-        PermutationImportance contributions expected_failures partial_dependence
-        permutation_importance
+        CohortTable Contrast Contributions ExpectedFailures PartialDependence
+        PermutationImportance ReplacementPolicy cohort_table contrast contributions
+        expected_failures fleet_table partial_dependence permutation_importance
+        replacement_policy
     """,
     "censquant.io": """
         PredictedDataset PredictedFile SurvivalBlocks TableError TargetColumns TextOptions
         predict_dataset predict_file ray_predictor read_table spark_predictor spark_schema
     """,
     "censquant.metrics": """
-        SCORERS ACalibration BootstrapInterval Comparison Coverage DCalibration Evaluation
-        PitHistogram a_calibration bootstrap_interval brier_score compare concordance_index
+        SCORERS ACalibration BootstrapInterval CalibrationAt Comparison Coverage DCalibration
+        Evaluation PitHistogram a_calibration bootstrap_interval brier_score
+        brier_score_incidence calibration_at calibration_incidence compare concordance_index
         concordance_index_ipcw concordance_index_td coverage crps_censored d_calibration evaluate
-        get_scorer integrated_brier_score km_calibration log_score mean_absolute_error_censored
+        get_scorer integrated_brier_score integrated_brier_score_incidence km_calibration
+        log_score log_score_incidence mean_absolute_error_censored
         pinball_loss_censored pinball_loss_ipcw pit_band pit_curve pit_deviation pit_histogram
         right_censored_log_likelihood
     """,
     "censquant.plotting": """
-        plot_bounds plot_calibration plot_coefficients plot_comparison plot_contributions
-        plot_coverage plot_fans plot_history plot_importance plot_partial_dependence
-        plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
+        plot_bounds plot_calibration plot_calibration_at plot_coefficients plot_comparison
+        plot_contributions plot_coverage plot_fans plot_history plot_importance
+        plot_partial_dependence plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
     """,
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",
     "censquant.report": "ReportFacts WrittenReport report_facts write_report",
     "censquant.survival": """
-        Estimate KaplanMeier LogRankTest Surv Target censoring_kaplan_meier kaplan_meier
-        log_rank_test read_target
+        AalenJohansen Estimate KaplanMeier LogRankTest Surv Target Turnbull aalen_johansen
+        censoring_kaplan_meier kaplan_meier log_rank_test read_target turnbull
     """,
     "censquant.torch": "TorchNetwork image_cnn pinball_loss portnoy_loss",
 }
-MOST_NAMES = 163
+MOST_NAMES = 190
 
 
 def names_of(module):

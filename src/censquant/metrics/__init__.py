@@ -22,6 +22,7 @@ from censquant.metrics._calibration import (
     pit_deviation,
     pit_histogram,
 )
+from censquant.metrics._calibration_at import CalibrationAt, calibration_at
 from censquant.metrics._compare import Comparison, compare
 from censquant.metrics._concordance import (
     concordance_index,
@@ -31,6 +32,12 @@ from censquant.metrics._concordance import (
 from censquant.metrics._concordance import concordance_index_ipcw_known as _ipcw_known
 from censquant.metrics._coverage import Coverage, coverage
 from censquant.metrics._evaluate import Evaluation, evaluate
+from censquant.metrics._incidence import (
+    brier_score_incidence,
+    calibration_incidence,
+    integrated_brier_score_incidence,
+    log_score_incidence,
+)
 from censquant.metrics._intervals import BootstrapInterval, bootstrap_interval
 from censquant.metrics._log_score import log_score
 from censquant.metrics._pinball import (
@@ -47,6 +54,7 @@ __all__ = [
     "SCORERS",
     "ACalibration",
     "BootstrapInterval",
+    "CalibrationAt",
     "Comparison",
     "Coverage",
     "DCalibration",
@@ -55,6 +63,9 @@ __all__ = [
     "a_calibration",
     "bootstrap_interval",
     "brier_score",
+    "brier_score_incidence",
+    "calibration_at",
+    "calibration_incidence",
     "compare",
     "concordance_index",
     "concordance_index_ipcw",
@@ -65,8 +76,10 @@ __all__ = [
     "evaluate",
     "get_scorer",
     "integrated_brier_score",
+    "integrated_brier_score_incidence",
     "km_calibration",
     "log_score",
+    "log_score_incidence",
     "mean_absolute_error_censored",
     "pinball_loss_censored",
     "pinball_loss_ipcw",
