@@ -431,7 +431,7 @@ def _() -> Any:
 )
 def _() -> Any:
     x, y = table("leukemia", "placebo")
-    models = (CoxQuantileRegressor(penalty=0.0, ties=ties) for ties in ("breslow", "efron"))
+    models: Any = (CoxQuantileRegressor(penalty=0.0, ties=ties) for ties in ("breslow", "efron"))
     return [m.fit(x, y, groups=rows("leukemia")["pair"]).standard_errors_[0] for m in models]
 
 
@@ -451,7 +451,7 @@ def _() -> Any:
 # Accelerated failure times
 
 
-def aft(x: Any, y: Any, distribution: str) -> AFTRegressor:
+def aft(x: Any, y: Any, distribution: str) -> Any:
     """Return a regression by maximum likelihood."""
     return AFTRegressor(distribution=distribution).fit(x, y)
 
@@ -574,9 +574,8 @@ def _() -> Any:
 )
 def _() -> Any:
     model = aft(*table("leukemia", "placebo"), "exponential")
-    errors = model.standard_errors_
-    assert errors is not None
-    return [model.intercept_, *model.coef_, model.log_likelihood_, *errors]
+    fitted = [model.intercept_, *model.coef_, model.log_likelihood_]
+    return [*fitted, *model.standard_errors_]
 
 
 # Events in intervals, and of several kinds
@@ -628,10 +627,8 @@ def _() -> Any:
 def _() -> Any:
     chemotherapy, low, high = _visits()
     model = aft(chemotherapy[:, None], Surv.from_intervals(low, high), "weibull")
-    errors = model.standard_errors_
-    assert errors is not None
     found = [model.intercept_, *model.coef_, np.log(model.scale_), model.log_likelihood_]
-    return [*found, errors[1]]
+    return [*found, model.standard_errors_[1]]
 
 
 DAYS = [100.0, 365.0, 1000.0]
