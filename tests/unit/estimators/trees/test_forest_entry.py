@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from exported_models import onnx_answers
 
 from censquant import CensoredQuantileForest, Surv, load_model
 from censquant._trees._forest import TimeBins, log_rank_scores
 from censquant.survival import kaplan_meier
+from exported_models import onnx_answers
 
 
 def late_rows(n=400, seed=0):
