@@ -60,7 +60,7 @@ def test_the_tables_of_a_clinical_page_are_its_facts(clinical):
     }  # fmt: skip
     described = [row[0] for row in page.tables["characteristics"]]
     assert described == [line[0] for line in flat_lines(facts.cohort.characteristics)]
-    assert {"events, n (%)", "temp, median (quartiles)", "site: north"} <= set(described)
+    assert {"events, n (%)", "temp, median (IQR)", "site: north"} <= set(described)
     cohort = [(r.time, r.at_risk, r.events, r.survival, r.low, r.high) for r in facts.cohort.table]
     np.testing.assert_array_equal(numbers(page.tables["cohort"]), cohort)
     levels = [(r.level, r.observed, r.low, r.high, r.identified) for r in facts.levels]
