@@ -370,6 +370,7 @@ def _failures(facts: ReportFacts) -> PageTable:
         share,
         "to",
         "units that follow-up supports",
+        f"spares, enough with {percent(found.service_level)}",
     )
     rows = [
         (
@@ -378,6 +379,7 @@ def _failures(facts: ReportFacts) -> PageTable:
             _count(row.low),
             _count(row.high),
             _share(row.supported),
+            _count(row.spares),
         )
         for row in found.rows
     ]
