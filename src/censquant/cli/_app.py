@@ -14,6 +14,7 @@ from censquant.cli._export import export
 from censquant.cli._fit import fit
 from censquant.cli._predict import predict
 from censquant.cli._report import report
+from censquant.cli._validate import validate
 from censquant.cli._warm_up import warm_up
 
 app = typer.Typer(
@@ -47,7 +48,7 @@ def _options(
     """Censored quantile regression: survival-time quantiles for every individual."""
 
 
-for command in (fit, predict, failures, evaluate, report, compare, export, demo, warm_up):
+for command in (fit, predict, failures, evaluate, report, compare, export, demo, warm_up, validate):
     app.command()(command)
 
 

@@ -624,7 +624,11 @@ def _of_kind(
         if unknown.any():
             notes.append(EXTRAPOLATES)
         return found
-    instead: dict[str, Any] = {"inf": np.inf, "nan": np.nan, "limit": np.minimum(end, last)[:, None]}
+    instead: dict[str, Any] = {
+        "inf": np.inf,
+        "nan": np.nan,
+        "limit": np.minimum(end, last)[:, None],
+    }
     return np.where(unknown, instead[beyond], found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -86,13 +86,14 @@ def plot_incidence(
         end, kinds = model.follow_up_[1], model.kinds_
     at = np.linspace(0.0, end, _N_TIMES) if times is None else read_numbers(times, name="times")
     observed = None if causes is None else aalen_johansen_of(causes)
+    step: Literal["post"] | None = None
     if model is None:
         assert observed is not None
         if times is None:
             at = np.concatenate(([0.0], observed.time))
         shares, step = observed(at), "post"
     else:
-        shares, step = _mean_incidence(model, X, at), None
+        shares = _mean_incidence(model, X, at)
         if causes is not None and _n_rows(X) != len(causes):
             raise ValueError(
                 f"X must have one row for each of y, got {_n_rows(X)} and {len(causes)}."

@@ -22,7 +22,7 @@ _SAME_HAZARD = 1e-13
 
 
 def cumulative_hazard_of(curve: QuantileCurve, times: Floats) -> Floats:
-    """Return the cumulative hazard (n, T) of curves at times (n, T) of each row, which is finite."""
+    """Return the cumulative hazard (n, T), finite, of curves at times (n, T) of each row."""
     return np.asarray(-np.log(np.maximum(1.0 - curve.cdf(times), SMALLEST_SURVIVAL)))
 
 
@@ -114,9 +114,7 @@ class FirstOfCauses:
 
     def take(self, rows: Any) -> Self:
         """Return the distributions of some of the individuals."""
-        return type(self)(
-            tuple(curve.take(rows, reach=False) for curve in self.causes), self.late
-        )
+        return type(self)(tuple(curve.take(rows, reach=False) for curve in self.causes), self.late)
 
 
 class CompetingCurve(DistributionCurve):

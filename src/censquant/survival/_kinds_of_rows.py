@@ -10,8 +10,8 @@ not under observation from the start, ``"competing"`` an event of one of several
 """
 
 TAKEN_BY: dict[str, tuple[str, ...]] = {
-    "interval": (),
-    "delayed_entry": (),
+    "interval": ("AFTRegressor",),
+    "delayed_entry": ("AFTRegressor", "CoxQuantileRegressor"),
     "competing": ("CompetingRisksRegressor",),
 }
 """Public names that take such rows, for messages.
