@@ -51,9 +51,10 @@ PUBLIC = {
     """,
     "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
-        Contrast Contributions ExpectedFailures PartialDependence
-        PermutationImportance contrast contributions expected_failures partial_dependence
-        permutation_importance
+        CohortTable Contrast Contributions ExpectedFailures PartialDependence
+        PermutationImportance ReplacementPolicy cohort_table contrast contributions
+        expected_failures fleet_table partial_dependence permutation_importance
+        replacement_policy
     """,
     "censquant.io": """
         PredictedDataset PredictedFile SurvivalBlocks TableError TargetColumns TextOptions
