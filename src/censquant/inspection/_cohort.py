@@ -175,11 +175,11 @@ class CohortTable:
 def cohort_table(X: Any, y: Any = None, *, by: Any = None, unit: str = "") -> CohortTable:
     """Describe a cohort: what reports of studies call Table 1.
 
-    Numbers have their median and quartiles (IQR). Text, categories, truth values and whole numbers with
-    at most five different values have counts and per cent of the known values. Follow-up is read
-    off the reverse Kaplan-Meier curve, in which events are censored, and the time to the event off
-    the Kaplan-Meier curve. ``NR`` means that a quartile is not reached. Infinite numbers count as
-    missing.
+    Numbers have their median and quartiles (IQR). Text, categories, truth values and whole numbers
+    with at most five different values have counts and per cent of the known values. Follow-up is
+    read off the reverse Kaplan-Meier curve, in which events are censored, and the time to the event
+    off the Kaplan-Meier curve. ``NR`` means that a quartile is not reached. Infinite numbers count
+    as missing.
 
     With groups, ``smd`` is the largest standardised difference between two of them: the difference
     of the means divided by the root of the mean of the two variances, for levels in the
@@ -364,9 +364,9 @@ def _column_rows(
     if numbers is not None and not _is_graded(numbers):
         return [_number_row(name, numbers, groups, fewest)]
     texts = np.array(table.texts(place), dtype=object)
-    # Categories of pandas have an order of their own.
-    categories = getattr(getattr(table.column(place), "dtype", None), "categories", None)
-    ranks = {str(one): rank for rank, one in enumerate([] if categories is None else categories)}
+    kind: Any = getattr(table.column(place), "dtype", None)
+    ordered = kind.categories if getattr(kind, "ordered", False) else ()
+    ranks = {str(one): rank for rank, one in enumerate(ordered)}
     is_flag = numbers is not None and set(np.unique(numbers[~np.isnan(numbers)])) <= {0.0, 1.0}
     is_flag = is_flag or {*texts} - {_MISSING} <= {"True", "False"}
     return _level_rows(name, texts, groups, fewest, ranks, is_flag=is_flag)

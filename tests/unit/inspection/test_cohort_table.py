@@ -107,8 +107,9 @@ def test_a_difference_of_levels_does_not_depend_on_which_is_left_out():
     assert cohort_table(pd.DataFrame({"x": levels}), by=levels).rows[0].smd != 0
 
 
-def test_levels_keep_the_order_of_their_categories_and_numbers_that_of_numbers():
-    stage = pd.Categorical(["mid", "low", "high", "low"] * 5, categories=["low", "mid", "high"])
+def test_ordered_categories_keep_their_order_and_numbers_that_of_numbers():
+    order = ["low", "mid", "high"]
+    stage = pd.Categorical(["mid", "low", "high", "low"] * 5, categories=order, ordered=True)
     room = pd.Series(["10", "9", "100", None] * 5)
     table = cohort_table(pd.DataFrame({"stage": stage, "room": room}))
     assert [row.level for row in table.rows] == ["low", "mid", "high", "9", "10", "100"]
