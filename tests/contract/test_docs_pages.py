@@ -44,6 +44,7 @@ SHOWN = (
     "coming-from",
     "comparison",
     "concepts",
+    "contrasts",
     "image-data",
     "index",
     "metrics",

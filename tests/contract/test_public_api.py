@@ -70,9 +70,9 @@ PUBLIC = {
         right_censored_log_likelihood
     """,
     "censquant.plotting": """
-        plot_bounds plot_calibration plot_coefficients plot_comparison plot_contributions
-        plot_coverage plot_fans plot_history plot_importance plot_partial_dependence
-        plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
+        plot_bounds plot_calibration plot_coefficients plot_comparison plot_contrast
+        plot_contributions plot_coverage plot_fans plot_history plot_importance
+        plot_partial_dependence plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
     """,
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",
     "censquant.report": "ReportFacts WrittenReport report_facts write_report",

@@ -7,6 +7,7 @@ import typer
 from censquant._plugins import BENCH_COMMAND, load_plugins
 from censquant._version import __version__
 from censquant.cli._compare import compare
+from censquant.cli._contrast import contrast
 from censquant.cli._datasets import datasets
 from censquant.cli._demo import demo
 from censquant.cli._evaluate import evaluate, failures
@@ -47,7 +48,7 @@ def _options(
     """Censored quantile regression: survival-time quantiles for every individual."""
 
 
-for command in (fit, predict, failures, evaluate, report, compare, export, demo, warm_up):
+for command in (fit, predict, failures, contrast, evaluate, report, compare, export, demo, warm_up):
     app.command()(command)
 
 

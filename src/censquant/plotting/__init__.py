@@ -11,6 +11,7 @@ from censquant.plotting._calibration import (
 )
 from censquant.plotting._features import (
     plot_coefficients,
+    plot_contrast,
     plot_contributions,
     plot_importance,
     plot_partial_dependence,
@@ -24,6 +25,7 @@ __all__ = [
     "plot_calibration",
     "plot_coefficients",
     "plot_comparison",
+    "plot_contrast",
     "plot_contributions",
     "plot_coverage",
     "plot_fans",
