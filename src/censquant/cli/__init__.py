@@ -20,13 +20,33 @@ _ARGUMENTS = {
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
     "random_state": "--seed",
+    "service_level": "--service-level",
     "y_train": "--train",
 }
 # ... and those that are meant only where a sentence begins with them.
 _AT_START = {
-    **{name: name for name in ("age", "beyond", "horizons", "interval", "risk", "title", "unit")},
-    **{name: name for name in ("at", "by", "checkpoint", "feature", "method", "to", "what")},
+    **{
+        name: name
+        for name in (
+            "age",
+            "at",
+            "beyond",
+            "by",
+            "checkpoint",
+            "confidence",
+            "feature",
+            "horizons",
+            "interval",
+            "method",
+            "risk",
+            "title",
+            "to",
+            "unit",
+            "what",
+        )
+    },
     "cv": "folds",
+    "elapsed": "age",
 }
 
 
