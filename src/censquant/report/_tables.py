@@ -151,7 +151,7 @@ def _characteristics(facts: ReportFacts) -> PageTable:
     columns = ("characteristic", *found.heading()[1:])
     n_columns, n_shown = facts.model.n_features, MOST_DESCRIBED
     part = f", the first {n_shown} of {n_columns} features" if n_columns > n_shown else ""
-    caption = f"Characteristics: median (quartiles) or number (share of known values){part}"
+    caption = f"Characteristics: median (IQR) or number (share of known values){part}"
     return _table("characteristics", caption, columns, rows)
 
 
@@ -408,6 +408,7 @@ def _failures(facts: ReportFacts) -> PageTable:
         share,
         "to",
         "units that follow-up supports",
+        f"spares, enough with {percent(found.service_level)}",
     )
     rows = [
         (
@@ -416,6 +417,7 @@ def _failures(facts: ReportFacts) -> PageTable:
             _count(row.low),
             _count(row.high),
             _share(row.supported),
+            _count(row.spares),
         )
         for row in found.rows
     ]
