@@ -9,7 +9,12 @@ READABLE = ("right", "interval", "delayed_entry", "competing")
 not under observation from the start, ``"competing"`` an event of one of several kinds.
 """
 
-TAKEN_BY: dict[str, tuple[str, ...]] = {"interval": (), "delayed_entry": (), "competing": ()}
+_BOTH = ("ShapeNN", "LogNormalNN", "WeibullNN")
+TAKEN_BY: dict[str, tuple[str, ...]] = {
+    "interval": _BOTH,
+    "delayed_entry": _BOTH,
+    "competing": (),
+}
 """Public names that take such rows, for messages.
 
 A layer this low cannot ask them; a test compares it with what estimators declare in ``_accepts``.
