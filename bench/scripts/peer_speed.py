@@ -238,10 +238,13 @@ def draw_picture(found: dict[int, dict[str, dict[str, Any]]], path: str) -> None
 
 
 def versions_of_peers(*modules: str) -> str:
-    """Return the distributions that modules come from, with their versions."""
+    """Return the distributions that modules come from, with their versions, if installed."""
     owners = metadata.packages_distributions()
-    names = [owners[module][0] for module in modules]
-    return ", ".join(f"{name} {metadata.version(name)}" for name in names)
+    found = {module: owners[module][0] for module in modules if module in owners}
+    return ", ".join(
+        f"{found[module]} {metadata.version(found[module])}" if module in found else f"no {module}"
+        for module in modules
+    )
 
 
 def main() -> None:

@@ -206,6 +206,30 @@ class Leaves:
             np.concatenate([tree.weights for tree in trees]),
         )
 
+    def take(self, trees: NDArray[np.intp]) -> Self:
+        """Return some of the trees, in increasing order."""
+        is_leaf = self.children[:, 0] < 0
+        leaves_before = np.append(0, np.cumsum(is_leaf))
+        nodes = np.append(self.root, len(self.feature))
+        parts = []
+        for tree in trees:
+            own = slice(nodes[tree], nodes[tree + 1])
+            first, last = leaves_before[nodes[tree]], leaves_before[nodes[tree + 1]]
+            rows = slice(self.start[first], self.start[last])
+            parts.append(
+                replace(
+                    self,
+                    root=np.zeros(1, np.int32),
+                    children=self.children[own] + np.where(is_leaf[own, None], first, -own.start),
+                    feature=self.feature[own],
+                    threshold=self.threshold[own],
+                    start=self.start[first : last + 1] - rows.start,
+                    codes=self.codes[rows],
+                    weights=self.weights[rows],
+                )
+            )
+        return self.joined(parts)
+
     def validate(self, units: FeatureUnits, bins: TimeBins) -> None:
         """Refuse arrays of a file in which a walk could leave them or not end, and empty leaves."""
         n_nodes, root, children, start = len(self.feature), self.root, self.children, self.start

@@ -12,6 +12,7 @@ from distributed.scheduler import KilledWorker
 _FAN_IN = 16
 _PATIENCE = 5.0  # seconds between two looks at the workers
 _LONGEST_WITHOUT_WORKERS = 120.0  # seconds: what a batch system needs to start another
+_LONGEST_IDLE = 120.0  # seconds in which workers have nothing to do, and results are missing
 
 
 def find_client(client: Any) -> distributed.Client:
@@ -119,23 +120,32 @@ class Session:
         return future
 
     def _wait(self, futures: Sequence[distributed.Future]) -> None:
-        """Wait for an end, and not for workers that never come back."""
-        alone_since = None
+        """Wait for an end, and neither for workers that never come back nor for ones at rest."""
+        alone_since = idle_since = None
         while True:
             try:
                 distributed.wait(list(futures), timeout=_PATIENCE)
             except TimeoutError:
                 if any(future.status == "error" for future in futures):
                     return
-                if self.client.nthreads():
-                    alone_since = None
+                now = time.monotonic()
+                if not self.client.nthreads():
+                    idle_since, alone_since = None, alone_since or now
+                    if now - alone_since > _LONGEST_WITHOUT_WORKERS:
+                        raise ConnectionError(
+                            "The cluster must have a worker, but has had none for "
+                            f"{_LONGEST_WITHOUT_WORKERS:g} seconds: start workers and call fit "
+                            "again; with checkpoint_dir it resumes."
+                        ) from None
                     continue
-                alone_since = alone_since or time.monotonic()
-                if time.monotonic() - alone_since > _LONGEST_WITHOUT_WORKERS:
+                alone_since = None
+                is_busy = any(self.client.processing().values())
+                idle_since = None if is_busy else idle_since or now
+                if idle_since is not None and now - idle_since > _LONGEST_IDLE:
                     raise ConnectionError(
-                        "The cluster must have a worker, but has had none for "
-                        f"{_LONGEST_WITHOUT_WORKERS:g} seconds: start workers and call fit "
-                        "again; with checkpoint_dir it resumes."
+                        "The workers must compute what is missing, but have computed nothing for "
+                        f"{_LONGEST_IDLE:g} seconds: restart the cluster and call fit again; with "
+                        "checkpoint_dir it resumes."
                     ) from None
             else:
                 return

@@ -80,6 +80,8 @@ _UNPACKED: Fields = {
         prefix="",
     )
 }
+# Rows in the leaves of all trees that a forest keeps in an ensemble: at least, and at weight 1.
+_FEW_LEAF_ROWS, _MOST_LEAF_ROWS, _FEWEST_TREES = 32_000, 400_000, 4
 _AUTO_ROWS = 50_000  # rows per tree; see bench/scripts/tree_speed.py
 
 
@@ -214,6 +216,19 @@ class CensoredQuantileForest(TabularRegressor):
             values, *end = self._curves(parts[-1], x[own], levels)
             yield own, values, tuple(end)
         self._leaves = Leaves.joined(parts)
+
+    def _hold_back(self, weight: float) -> None:
+        """Keep as many trees as an ensemble needs in which the forest has this weight.
+
+        The mean hardly changes with those that are left out, but a file holds the rows of all.
+        """
+        n_trees, n_rows = len(self._leaves.root), len(self._leaves.codes)
+        most = max(_FEW_LEAF_ROWS, weight * _MOST_LEAF_ROWS) / (n_rows / n_trees)
+        n_kept = max(int(most), _FEWEST_TREES)
+        if n_kept < n_trees:
+            # Evenly over the folds, whose trees come one fold after the other.
+            kept = np.arange(n_kept) * n_trees // n_kept
+            self._leaves = self._leaves.take(kept)
 
     def _prepare(self, rows: FitData) -> tuple[NDArray[np.float32], Floats, NDArray[np.uint16]]:
         """Return features in units of the trees, scores that they split, and codes of times."""

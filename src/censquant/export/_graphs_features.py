@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from censquant._rows._encoder import CategoryRule, FrameEncoder, NumberRule
 from censquant._rows._features import listed
-from censquant.export._graph import Graph, Value
+from censquant.export._graph import Graph, Value, known_length
 
 MISSING_TEXT = ""
 """What stands for a missing category, as in tables."""
@@ -44,46 +44,57 @@ def numbers_graph(encoder: FrameEncoder, numbers: Value) -> Value:
             f"Categories in the columns {listed(wrong)} cannot be exported behind other steps or "
             "inside a pool: encode them in a first step, or export the estimator alone."
         )
-    columns = [numbers.columns([place]) for place in range(len(encoder.rules))]
-    return _joined(encoder, numbers, dict(enumerate(columns)))
+    return _joined(encoder, numbers, range(len(encoder.rules)), {})
 
 
 def _encoded(
     encoder: FrameEncoder, graph: Graph, numbers: Sequence[int], texts: Sequence[int]
 ) -> Value:
-    columns: dict[int, Value] = {}
-    first: Value | None = None
+    given: Value | None = None
+    categories: dict[int, Value] = {}
     if numbers:
-        first = graph.numbers(len(numbers), [encoder.names[place] for place in numbers])
-        columns = {place: first.columns([k]) for k, place in enumerate(numbers)}
+        given = graph.numbers(len(numbers), [encoder.names[place] for place in numbers])
     if texts:
-        given = graph.texts(len(texts), [encoder.names[k] for k in texts], "categories")
-        first = given if first is None else first
+        text = graph.texts(len(texts), [encoder.names[k] for k in texts], "categories")
+        given = text if given is None else given
         for k, place in enumerate(texts):
             rule = encoder.rules[place]
             assert isinstance(rule, CategoryRule)
-            columns[place] = _category(rule, given, k)
-    assert first is not None
-    return _joined(encoder, first, columns)
+            categories[place] = _category(rule, text, k)
+    assert given is not None
+    return _joined(encoder, given, numbers, categories)
 
 
-def _joined(encoder: FrameEncoder, like: Value, columns: dict[int, Value]) -> Value:
-    parts = []
-    for place, rule in enumerate(encoder.rules):
-        if isinstance(rule, NumberRule):
-            parts += _number(rule, columns[place])
-        elif isinstance(rule, CategoryRule):
-            parts.append(columns[place])
-    # Where all columns were left out, one of zeros is in their place.
-    return like.graph.concat(parts) if parts else like.graph.repeated(np.zeros(1), like)
+def _joined(
+    encoder: FrameEncoder, given: Value, numbers: Sequence[int], categories: dict[int, Value]
+) -> Value:
+    """Return all columns in the encoder's order; ``given`` has those of numbers, if there are any.
 
-
-def _number(rule: NumberRule, column: Value) -> list[Value]:
-    if not rule.has_value:  # else infinity is in the result
-        column.graph.require_finite(column, may_be_missing=True)
-    missing = column.is_nan()
-    parts = [missing.where(rule.median, column)] if rule.has_value else []
-    return [*parts, missing.as_float()] if rule.has_missing else parts
+    Columns of numbers are encoded together: of one row each operation costs as much as of many.
+    """
+    rules = [(k, place, encoder.rules[place]) for k, place in enumerate(numbers)]
+    known = [(k, place, rule) for k, place, rule in rules if isinstance(rule, NumberRule)]
+    filled = [(k, place, rule.median) for k, place, rule in known if rule.has_value]
+    flagged = [(k, place) for k, place, rule in known if rule.has_missing]
+    unseen = [k for k, _, rule in known if not rule.has_value]
+    parts, places = [], []
+    if filled:
+        own = given.columns([k for k, _, _ in filled])
+        parts.append(own.is_nan().where(np.array([median for _, _, median in filled]), own))
+        places += [place for _, place, _ in filled]
+    if flagged:
+        parts.append(given.columns([k for k, _ in flagged]).is_nan().as_float())
+        places += [place for _, place in flagged]
+    if unseen:  # where a column is in the result, so is its infinity
+        given.graph.require_finite(given.columns(unseen), may_be_missing=True)
+    for place, column in categories.items():
+        parts.append(column)
+        places += [place] * known_length(column.shape[-1])
+    if not parts:  # where all columns were left out, one of zeros is in their place
+        return given.graph.repeated(np.zeros(1), given)
+    joined = given.graph.concat(parts)
+    order = np.argsort(places, kind="stable")
+    return joined if np.array_equal(order, np.arange(len(order))) else joined.columns(order)
 
 
 def _category(rule: CategoryRule, texts: Value, column: int) -> Value:

@@ -190,8 +190,8 @@ def _single(number: float) -> float:
 def shapes_graph(readers: Sequence["ShapeReader"], x: Value) -> list[Value]:
     """Return what several readers say, in a graph, their networks side by side.
 
-    All networks have the same layers. What is linear is one matrix: the scaling of features with
-    the first layer, and the way from gaps between knots to quantiles.
+    All networks have the same layers. Features are scaled for each network, so that its weights
+    stay numbers of single precision, which take half the room in a file or page.
     """
     first = readers[0]
     center, scale, parameters, skips, shapes = (
@@ -199,26 +199,18 @@ def shapes_graph(readers: Sequence["ShapeReader"], x: Value) -> list[Value]:
         for name in ("center", "scale", "parameters", "skips", "shapes")
     )
     n_networks, n_features = center.shape
-    # What is common to the centres is taken off before the product, where it would cost digits.
-    middle = center.mean(axis=0)
-    x, shift = x - middle, (middle - center) / scale
+    scaled = (x.reshape(1, n_features) - center) / scale
     activate, offset = _ACTIVATIONS[first.activation], 0
     layers = list(pairwise(first.sizes.tolist()))
-    raw = x
+    raw = scaled
     for place, (n_in, n_out) in enumerate(layers):
         split, end = offset + n_in * n_out, offset + (n_in + 1) * n_out
         weights = parameters[:, offset:split].reshape(n_networks, n_in, n_out)
         bias, offset = parameters[:, split:end], end
-        if place == 0:
-            bias = bias + (shift[:, None] @ weights)[:, 0]
-            weights = weights / scale[:, :, None]
-            flat = weights.transpose(1, 0, 2).reshape(n_features, n_networks * n_out)
-            raw = raw.matmul(flat).reshape(n_networks, n_out) + bias
-        else:
-            raw = raw.matmul_each(weights) + bias
+        raw = raw.matmul_each(weights) + bias
         raw = raw if place == len(layers) - 1 else activate(raw)
     knots = np.concatenate([np.tile(reader.knots, (len(reader.skips), 1)) for reader in readers])
-    trend = x.matmul((skips / scale).T) + (shift * skips).sum(axis=1)
+    trend = (scaled * skips).sum().reshape(n_networks)
     times = _times_at(raw, trend, shapes, knots, _readouts(readers))
     found, n_levels, begin = [], first.readout.shape[1], 0
     for reader in readers:

@@ -125,28 +125,30 @@ def _continued(mixture: "Mixture", answers: Sequence[AnswerGraph]) -> list[Value
         total = total + part
     reference = GridCurve(total, LEVELS, mixture.bounds.lower)
     ending = [place for place, answer in enumerate(answers) if answer.end is not None]
-    tails = _tails([end for answer in answers if (end := answer.end) is not None], reference)
-    for place, (tail, is_beyond) in zip(ending, tails, strict=True):
-        values[place] = is_beyond.where(tail, values[place])
+    if ending:
+        ends = [end for answer in answers if (end := answer.end) is not None]
+        continued = _with_tails([values[place] for place in ending], ends, reference)
+        for place, own in zip(ending, continued, strict=True):
+            values[place] = own
     return values
 
 
-def _tails(ends: Sequence[tuple[Value, Value]], reference: GridCurve) -> list[tuple[Value, Value]]:
-    """Return quantiles past the ends of several candidates, and which levels lie there."""
-    if not ends:
-        return []
+def _with_tails(
+    values: Sequence[Value], ends: Sequence[tuple[Value, Value]], reference: GridCurve
+) -> list[Value]:
+    """Return the quantiles of several candidates with those past their ends replaced."""
     graph, n, m = reference.values.graph, len(ends), len(LEVELS)
     times, levels = (graph.concat(list(part)) for part in zip(*ends, strict=True))
     end = levels.minimum(ALMOST_ONE)
     alive = 1.0 - reference.levels_of(times)
     share = (alive / (1.0 - end)).reshape(n, 1)
     p = (1.0 - share * (1.0 - LEVELS)).clip(0.0, ALMOST_ONE).reshape(n * m)
-    beyond = _quantile_of(reference, p).reshape(n, m).maximum(times.reshape(n, 1)).reshape(n * m)
-    found = []
-    for place in range(n):
-        own = beyond.columns(np.arange(place * m, (place + 1) * m))
-        found.append((own, end.columns([place]) < LEVELS))
-    return found
+    own = graph.concat([value.reshape(1, m) for value in values], axis=-2)
+    is_beyond = end.reshape(n, 1) < LEVELS
+    start = is_beyond.where(times.reshape(n, 1), own).max()
+    beyond = _quantile_of(reference, p).reshape(n, m).maximum(start)
+    flat = is_beyond.where(beyond, own).reshape(n * m)
+    return [flat.columns(np.arange(place * m, (place + 1) * m)) for place in range(n)]
 
 
 def _quantile_of(curve: GridCurve, p: Value) -> Value:

@@ -21,8 +21,9 @@ from censquant.plotting._parts import (
     unclutter,
     with_unit,
 )
-from censquant.survival import KaplanMeier, Target, kaplan_meier, read_target
+from censquant.survival import KaplanMeier, Target, Turnbull, kaplan_meier, read_target, turnbull
 from censquant.survival._columns import read_entry, read_numbers
+from censquant.survival._target import GeneralTarget
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,14 +57,16 @@ def plot_survival(
 
     Kaplan-Meier curves of the rows, one per group, with pointwise bands and a tick where a row is
     censored. The table has, for each time, how many rows are at risk just before it and, in
-    brackets, how many events came up to it. With a model, the mean predicted survival of the rows
-    of each group is dashed: where it leaves the band, the model is off for that group. With a model
-    and no ``y``, the curves of the individuals are drawn.
+    brackets, how many events came up to it. Rows with intervals have Turnbull's curve instead,
+    without a band: the curve falls somewhere inside each box; a row is at risk until its event is
+    known. With a model, the mean predicted survival of the rows of each group is dashed: where it
+    leaves the band, the model is off for that group. With a model and no ``y``, the curves of the
+    individuals are drawn.
 
     Parameters
     ----------
     y : structured array or any other form of target, of n rows, optional
-        Times and events.
+        Times and events, intervals, entries.
     groups : array-like of shape (n,), optional
         Group of each row, its colour and line of the table; missing values are a group.
     model : fitted model, optional
@@ -113,10 +116,17 @@ def plot_survival(
         if model is None:
             raise ValueError("y or a model with X must be given, got neither.")
         return _individuals(model, X, labels, unit, ax)
-    target = read_target(y)
+    target = read_target(y, accepts=("right", "interval", "delayed_entry"))
     level = check_number("confidence", confidence, minimum=0, below=1, exclude_minimum=True)
     named = _read_groups(groups, len(target))
     start = None if entry is None else read_entry(entry, target.time)
+    if isinstance(target, GeneralTarget):
+        if entry is not None:
+            raise ValueError(
+                "entry must not be given where y has intervals or entries, got both: make it a "
+                "part of y."
+            )
+        start = target.entry
     table = None if X is None else FeatureTable.read(X, model)
     if table is not None and len(table) != len(target):
         raise ValueError(f"X must have one row for each of y, got {len(table)} and {len(target)}.")
@@ -126,8 +136,13 @@ def plot_survival(
     for place, (name, rows) in enumerate(named.items()):
         part, color = target.take(rows), series_color(place)
         late = None if start is None else start[rows]
-        curve = kaplan_meier(part.time, part.event, entry=late)
-        marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, (level, conf_type), color, drawn)
+        curve: KaplanMeier | Turnbull
+        if isinstance(part, GeneralTarget) and part.interval.any():
+            curve = turnbull(part)
+            marks[name or "Turnbull"] = _draw_boxes(ax, curve, float(part.time.max()), color)
+        else:
+            curve = kaplan_meier(part.time, part.event, entry=late)
+            marks[name or "Kaplan-Meier"] = _draw_curve(ax, curve, (level, conf_type), color, drawn)
         end = float(part.time.max()) if drawn is None else float(drawn[-1])
         if mark_censored:
             censored = np.unique(part.time[~part.event & (part.time <= end)])
@@ -213,6 +228,24 @@ def _draw_curve(
     ax.fill_between(times, low, high, step="post", color=color, alpha=0.15, linewidth=0, zorder=1)
     share = np.append(1.0, curve(known))
     (line,) = ax.step(times, share, where="post", color=color, linewidth=1.8, zorder=3)
+    return line
+
+
+def _draw_boxes(ax: Axes, curve: Turnbull, end: float, color: str) -> Any:
+    """Draw Turnbull's curve, with a box over each interval that it falls in; return the line."""
+    from matplotlib.collections import PolyCollection
+
+    start = curve.known_from or min(0.0, float(curve.upper[0]))
+    low, high = (np.clip(ends, start, end) for ends in (curve.lower, curve.upper))
+    before = np.concatenate(([1.0], curve.survival[:-1]))
+    after = np.where(np.isinf(curve.upper), before, curve.survival)
+    corners = (low, high, high, low), (before, before, after, after)
+    boxes = np.stack([np.column_stack(each) for each in corners], axis=-1)[low < high]
+    ax.add_collection(PolyCollection(list(boxes), color=color, alpha=0.15, linewidth=0, zorder=1))
+    # Along the edges of the boxes: flat between them, straight through each.
+    times = np.concatenate(([start], np.column_stack((low, high)).ravel(), [end]))
+    shares = np.concatenate(([1.0], np.column_stack((before, after)).ravel(), after[-1:]))
+    (line,) = ax.plot(times, shares, color=color, linewidth=1.8, zorder=3)
     return line
 
 

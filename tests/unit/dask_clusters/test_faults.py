@@ -84,6 +84,24 @@ class TestSession:
         ):
             session.result(session.submit(sum, [1, 2]))
 
+    def test_workers_that_are_given_nothing_end_the_wait(self, client, monkeypatch):
+        monkeypatch.setattr(_cluster, "_PATIENCE", 0.05)
+        monkeypatch.setattr(_cluster, "_LONGEST_IDLE", 0.1)
+        # No worker has what this task needs.
+        never = client.submit(sum, [1, 2], resources={"none": 1}, pure=False)
+        with (
+            Session(client) as session,
+            pytest.raises(ConnectionError, match=r"have computed nothing for 0.1 seconds: restart"),
+        ):
+            session.result(never)
+        never.cancel()
+
+    def test_a_long_task_does_not_end_the_wait(self, client, monkeypatch):
+        monkeypatch.setattr(_cluster, "_PATIENCE", 0.02)
+        monkeypatch.setattr(_cluster, "_LONGEST_IDLE", 0.1)
+        with Session(client) as session:
+            assert session.result(session.submit(time.sleep, 0.5)) is None
+
     def test_a_task_that_kills_its_workers_is_reported_in_one_sentence(self, client):
         def fails():
             worker = SimpleNamespace(address="tcp://127.0.0.1:1")

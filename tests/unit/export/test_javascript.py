@@ -48,6 +48,14 @@ def test_the_size_tells_whether_a_forest_fits_into_a_page():
     assert large.n_bytes - small.n_bytes > 19 * 2_000 * 2
 
 
+def test_weights_of_networks_keep_single_precision_in_a_page():
+    described = json.loads(fitted("pool, right").to_javascript(LEVELS).json)
+    products = [node for node in described["nodes"] if node["op"] == "matmul_each"]
+    matrices = [described["constants"][str(node["inputs"][1])] for node in products]
+    of_features = [matrix["type"] for matrix in matrices if matrix["shape"][1] == 3]
+    assert of_features == ["f4"]
+
+
 def test_json_has_strict_numbers_and_names():
     described = json.loads(fitted("cox, right").to_javascript(LEVELS, TIMES).json)
     assert described["inputs"]["X"]["columns"] == ["x0", "x1", "x2"]

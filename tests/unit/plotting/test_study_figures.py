@@ -8,6 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
+from censquant import Surv
 from censquant.metrics import (
     BootstrapInterval,
     Evaluation,
@@ -111,6 +112,31 @@ def test_the_table_lies_below_the_label_of_the_axis_inside_the_figure():
         assert extent.y1 <= label.y0 + 1
         assert extent.y0 >= 0
         assert extent.x0 >= 0
+
+
+def test_intervals_have_boxes_that_the_curve_crosses():
+    y = Surv.from_intervals([0, 2, 4, 6], [2, 5, 5, np.inf])
+    ax = plot_survival(y, at=[0, 3, 6])
+    assert legend(ax) == ["Turnbull"]
+    line = ax.lines[0]
+    assert_array_equal(line.get_xdata(), [0, 0, 2, 4, 5, 6, 6, 6])
+    assert_allclose(line.get_ydata(), [1, 1, 0.75, 0.75, 0.25, 0.25, 0.25, 0.25])
+    corners = [path.vertices[:2, 0].tolist() for path in ax.collections[0].get_paths()]
+    assert corners == [[0, 2], [4, 5]]
+    assert [text.get_text() for text in ax.texts][1:] == ["4 (0)", "3 (1)", "1 (3)"]
+
+
+def test_late_rows_of_a_target_are_those_of_the_argument():
+    time, event, entry = [4, 5, 6, 7], [1, 0, 1, 1], [0, 2, 3, 0]
+    ax = plot_survival(Surv.from_arrays(event, time, entry=entry), at=[0, 4, 6])
+    same = plot_survival((time, event), entry=entry, at=[0, 4, 6])
+    assert_array_equal(ax.lines[0].get_xydata(), same.lines[0].get_xydata())
+    assert [text.get_text() for text in ax.texts] == [text.get_text() for text in same.texts]
+    message = (
+        "entry must not be given where y has intervals or entries, got both: make it a part of y."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        plot_survival(Surv.from_arrays(event, time, entry=entry), entry=entry)
 
 
 def test_groups_have_a_curve_each_and_missing_is_a_group():

@@ -161,7 +161,8 @@ class Candidate:
         """Write predictions to a repeat and its rows, from the thread that computed them.
 
         Quantiles are single-precision multiples of ``unit``, so that another unit of time rounds
-        them the same way.
+        them the same way. They are rounded down: a jump at the tied time of events must not come
+        after it, where both scores would miss it.
         """
         with self._lock:
             if self.values is None:
@@ -169,7 +170,8 @@ class Candidate:
                 self.values = np.full(shape, np.nan, dtype=np.float32)
             if self.ends is None and prediction.end is not None:
                 self.ends = np.full((self.n_repeats, 2, n_rows), np.nan)
-        self.values[place] = prediction.values / self.unit
+        rounded = (prediction.values / self.unit).astype(np.float32)
+        self.values[place] = np.nextafter(rounded, np.float32(-np.inf))
         if self.ends is not None:
             repeat, rows = place
             self.ends[repeat][:, rows] = prediction.end

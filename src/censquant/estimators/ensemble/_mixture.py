@@ -197,11 +197,15 @@ def _continue_tails(
         if levels[n - 1] <= end:
             continue
         passed = level_of(reference[i], levels, lower, end_time[i])
+        # The mean quantiles of several models may be later than the mean of the models' ends.
+        start = end_time[i]
         for j in range(n):
             if levels[j] > end:
                 p = 1.0 - (1.0 - levels[j]) / (1.0 - end) * (1.0 - passed)
                 p = min(max(p, 0.0), ALMOST_ONE)
-                values[i, j] = max(quantile_of(reference[i], levels, lower, p), end_time[i])
+                values[i, j] = max(quantile_of(reference[i], levels, lower, p), start)
+            else:
+                start = max(start, values[i, j])
 
 
 @exact

@@ -41,6 +41,7 @@ from censquant._validation import (
 )
 from censquant._warn import warn_user
 from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._forest import CensoredQuantileForest
 from censquant.estimators.ensemble._candidates import (
     FEW_ROWS,
     MOST_COMPARED,
@@ -245,6 +246,10 @@ class Pool(BaseQuantileRegressor):
             each.name: float(w) for each, w in zip(needed, self._mixture.weights, strict=True)
         }
         self._keep_held_out(candidates, kept, mixture, score, held, compared.source)
+        for each in needed:
+            for model in each.models:
+                if isinstance(model, CensoredQuantileForest):
+                    model._hold_back(self.weights_[each.name])
         return needed
 
     def _bounds(self, rows: FitData) -> Bounds:

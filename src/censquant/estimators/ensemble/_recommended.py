@@ -36,10 +36,14 @@ from censquant.survival._target import require_durations
 _MORE_ROWS = (3_000, 12_000, 25_000)
 _FEWEST_EVENTS, _FEWEST_EVENTS_OF_NETWORKS = 10, 100
 # Events; per feature, of its columns of numbers.
-_NOISY, _NOISY_PER_FEATURE, _MANY_PER_FEATURE = 500, 75, 200
+_NOISY, _NOISY_PER_FEATURE = 500, 75
+_MANY, _MANY_PER_FEATURE = 1_000, 200
 _ENCODER = "encoder"  # name of its part in a model file
 _CAUTION = 0.2  # penalty per feature where there are fewer
 _RIDGE = 0.1  # of linear models, as that of the hazards model
+# Rows from which on networks of the same families do without the linear models, whose tails would
+# only be too long where effects are not linear.
+_MANY_ROWS = 3_000
 
 DEFAULT_PRIOR = LikelihoodPrior(follows={"bounded": "normal"})
 """The network with bounded tails is expected where its smooth relative is."""
@@ -52,10 +56,11 @@ class CensoredQuantileRegressor(Pool):
     proportional-hazards model and accelerated failure times (Weibull, log-normal, log-logistic)
     with a ridge penalty, networks of the normal, log-normal and Weibull families whose shape is
     learned, a network whose capacity follows the number of rows, shallow and deep boosted trees,
-    and a forest. With fewer than 500 rows or 100 events there are no networks (if times are
-    positive), which only make small ensembles depend on the seed. Each model is weighted by how
-    well it predicts rows that it has not seen, so that small and nearly linear data end up with the
-    linear models, large and irregular data with trees and networks
+    and a forest. From 3,000 rows on there are no linear accelerated failure times; with fewer than
+    500 rows or 100 events there are no networks (if times are positive), which only make small
+    ensembles depend on the seed. Each model is weighted by how well it predicts rows that it has
+    not seen, so that small and nearly linear data end up with the linear models, large and
+    irregular data with trees and networks
     (:class:`PooledQuantileRegressor` has the rule). ``summary()`` says what was pooled. Candidates
     are compared on at most 50,000 rows, or as many whole groups; those that are used then learn
     from all.
@@ -298,10 +303,10 @@ def default_candidates(target: Target, n_features: int, censoring: str) -> list[
                 max_depth=5, min_samples_leaf=3, fit_scale=False, censoring=censoring
             ),
         ),
-        # Few and small trees: more of them hardly move the weights, and a file holds their rows.
+        # Few trees: more of them hardly move the weights. Of large ones, fewer are kept by weight.
         (
             "forest",
-            CensoredQuantileForest(n_estimators=32, max_samples=1_000, censoring=censoring),
+            CensoredQuantileForest(n_estimators=32, max_samples=32_000, censoring=censoring),
         ),
     ]
     # With few events networks learn the noise by heart unless they are held back; with many, a
@@ -309,7 +314,7 @@ def default_candidates(target: Target, n_features: int, censoring: str) -> list[
     options: dict[str, Any] = {}
     if target.n_events < min(_NOISY, _NOISY_PER_FEATURE * n_features):
         options["dropout"] = 0.2
-    elif target.n_events >= _MANY_PER_FEATURE * n_features:
+    elif target.n_events >= max(_MANY, _MANY_PER_FEATURE * n_features):
         options["pinball_weight"] = 1.0
     networks = [
         ("normal", ShapeNN(family="normal", censoring=censoring, **options)),
@@ -326,6 +331,8 @@ def default_candidates(target: Target, n_features: int, censoring: str) -> list[
     networks[1:1] = [
         (family, ShapeNN(family=family, **options)) for family in ("log-normal", "weibull")
     ]
+    if len(target) >= _MANY_ROWS:
+        return [hazards, *networks, *trees]
     return [hazards, *linear, *networks, *trees]
 
 

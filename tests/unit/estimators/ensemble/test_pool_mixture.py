@@ -150,6 +150,18 @@ def test_a_candidate_that_ends_is_continued_by_the_reference_given_survival():
     np.testing.assert_allclose(mixture.continue_tails(predictions)[0], exact, rtol=0.02)
 
 
+def test_a_continued_candidate_does_not_fall_back_behind_its_own_quantiles():
+    own = np.linspace(1.0, 9.0, len(LEVELS))[None]
+    reference = own / 10.0
+    # A mean of several models: some end before quantiles that the mean still has.
+    ends = np.array([4.0]), np.array([LEVELS[-4]])
+    mixture = Mixture(np.array([0.5, 0.5]), np.array([0.0, 1.0]), Bounds(0.0, -np.inf, FAR))
+    predictions = [Prediction(own.copy(), ends), Prediction(reference, None)]
+    continued = mixture.continue_tails(predictions)[0, 0]
+    np.testing.assert_array_equal(continued[:-3], own[0, :-3])
+    np.testing.assert_array_equal(continued[-3:], own[0, -4])
+
+
 def test_after_the_last_time_a_pool_falls_at_least_as_fast_as_its_law():
     parts = [increasing_rows(0, scale=0.1), 1e6 * increasing_rows(1), increasing_rows(2, scale=3.0)]
     tail = TailLimit(end=0.5)

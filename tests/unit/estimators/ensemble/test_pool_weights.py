@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from censquant.estimators.ensemble._mixture import LEVELS
+from censquant.estimators.ensemble._candidates import Candidate
+from censquant.estimators.ensemble._mixture import LEVELS, Prediction
 from censquant.estimators.ensemble._weights import (
     SCORES,
     BrierScore,
@@ -103,6 +104,19 @@ def test_the_log_score_of_a_mean_is_that_of_the_mean_of_chances(share, seed):
         for unit in np.eye(2)
     ]
     np.testing.assert_allclose(form.gradient(weights), slope, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.3, 365.25])
+def test_a_jump_counts_at_the_tied_time_of_events_although_predictions_are_rounded(unit):
+    time = np.repeat([1.1, 2.3, 3.7, 4.1, 5.9], 4)
+    target, weight = Target(time, np.ones(20, bool)), np.ones(20)
+    candidate = Candidate("certain", None, np.random.SeedSequence(0), unit)
+    certain = np.repeat(time[:, None], len(LEVELS), axis=1)
+    candidate._keep_prediction(20, (0, np.arange(20)), Prediction(certain, None))
+    kept = candidate.held_out(slice(None)).values
+    np.testing.assert_allclose(kept, certain, rtol=1e-6)
+    assert (LogScore.of(target, weight).rows(kept, LEVELS, 0.0) < 1e-9).all()
+    assert (BrierScore.of(target, weight).rows(kept, LEVELS, 0.0) < 1e-9).all()
 
 
 def test_with_many_events_the_better_candidate_wins():

@@ -83,6 +83,9 @@ def test_the_default_candidates_are_of_different_kinds(by_default):
     assert kinds(Target(time, event)) == few | networks
     assert kinds(Target(time[1:], event[1:])) == few
     assert kinds(Target(time, event & (time > 1))) == few  # 99 events
+    linear = {name for name in few if name.startswith("linear")}
+    many = kinds(Target(np.tile(time, 6), np.tile(event, 6)))
+    assert many == {name: kind for name, kind in (few | networks).items() if name not in linear}
     assert set(by_default.weights_) == set(few)
     assert by_default.score(X, Y) > 0.6
 
@@ -124,6 +127,23 @@ def test_the_capacity_of_the_bounded_network_grows_with_the_rows():
     networks = [bounded_network(n, "right") for n in (500, 5_000, 20_000, 50_000)]
     assert [each.max_steps for each in networks] == [800, 1600, 3200, 6400]
     assert all(np.diff([each.weight_decay for each in networks]) < 0)
+
+
+def test_forests_keep_fewer_trees_where_they_have_little_weight_and_many_rows():
+    rng = np.random.default_rng(0)
+    time = rng.exponential(size=4_000)
+    x, y = rng.normal(size=(4_000, 2)), (time, np.ones(4_000, bool))
+    kept = {}
+    for weight in (0.01, 0.1, 1.0):
+        forest = CensoredQuantileForest(n_estimators=32, random_state=0).fit(x, y)
+        before = quantiles(forest, x[:50])
+        forest._hold_back(weight)
+        kept[weight] = len(forest._leaves.root)
+        assert np.abs(quantiles(forest, x[:50]) - before).mean() < 0.1
+    assert kept == {0.01: 8, 0.1: 10, 1.0: 32}
+    small = CensoredQuantileForest(n_estimators=32, random_state=0).fit(x[:1_000], time[:1_000])
+    small._hold_back(0.01)
+    assert len(small._leaves.root) == 32
 
 
 def test_own_candidates_replace_the_default_ones():

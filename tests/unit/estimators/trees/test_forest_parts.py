@@ -139,3 +139,12 @@ def test_joined_trees_are_walked_as_each_alone():
             leaf = found[k, row]
             rows = slice(joined.start[leaf], joined.start[leaf + 1])
             np.testing.assert_array_equal(joined.codes[rows], expected)
+
+
+def test_some_of_the_trees_are_those_trees_alone():
+    trees = [grown() for _ in range(4)]
+    joined = Leaves.joined([leaves for *_, leaves in trees])
+    some = joined.take(np.array([1, 3]))
+    expected = Leaves.joined([trees[1][-1], trees[3][-1]])
+    for name in ("root", "children", "feature", "threshold", "start", "codes", "weights"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(expected, name))
