@@ -150,6 +150,9 @@ class LogNormalNN(ParametricRegressor):
     not log-normal, upper quantiles can be wrong by orders of magnitude: the tail follows the
     family, not the data.
 
+    Events may lie between two times, and rows may have a delayed entry (see :class:`Surv`): the
+    likelihood is then that of the interval, given no event until the entry.
+
     Parameters
     ----------
     quantiles : array-like of levels in (0, 1), default 0.05, 0.1, ..., 0.95
@@ -200,6 +203,9 @@ class WeibullNN(ParametricRegressor):
 
     Fitted by the censored likelihood; quantiles at any level are exact. Scale and shape both depend
     on the features, so hazards need not be proportional.
+
+    Events may lie between two times, and rows may have a delayed entry (see :class:`Surv`): the
+    likelihood is then that of the interval, given no event until the entry.
 
     Parameters
     ----------

@@ -70,6 +70,10 @@ class ShapeNN(NeuralRegressor):
     Quantiles cannot cross, and any level is answered by a formula. Censoring is assumed independent
     of the event time given the features.
 
+    Events may lie between two times, and rows may have a delayed entry (see :class:`Surv`): the
+    likelihood is then that of the interval, given no event until the entry. Of such rows the
+    distribution is one given a positive time, whatever the family.
+
     Beyond the follow-up the family decides, or with ``tail="bounded"`` nothing: quantiles that no
     data hold then gather at 1.2 times the longest time.
 

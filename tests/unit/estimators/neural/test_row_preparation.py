@@ -101,7 +101,7 @@ def test_the_order_of_scaled_rows_outlives_the_rounding_of_another_unit():
     shuffled = rng.permutation(300)
     plain, other = (
         scaled_rows(
-            features, i.copy(), FeatureScale(), targets_only(time[i], event[i], np.ones(300))
+            features, i.copy(), FeatureScale(), targets_only(Target(time[i], event[i]), np.ones(300))
         )
         for features, i in ((x, np.arange(300)), (noisy, shuffled))
     )

@@ -68,8 +68,9 @@ def test_gradients_of_stretched_laws_are_those_of_differences(family, seed):
         return location_scale_rows(values, *rows, weight, code, np.empty_like(values))
 
     gradient = np.empty_like(output)
-    location_scale_rows(output, *rows, weight, code, gradient)
-    np.testing.assert_allclose(gradient, differences(loss, output), rtol=1e-4, atol=1e-6)
+    # Of a large loss, as where a Gumbel time lies far out, a difference has few digits.
+    slack = 1e-6 + 1e-5 * abs(location_scale_rows(output, *rows, weight, code, gradient))
+    np.testing.assert_allclose(gradient, differences(loss, output), rtol=1e-4, atol=slack)
 
 
 @families
@@ -83,9 +84,9 @@ def test_gradients_of_bent_laws_are_those_of_differences(family, seed, floor):
                      for k, part in enumerate(rows))  # fmt: skip
     values, knots = bent(rng, 12, family)
     terms = terms_of(knots, family)
-    gradient = shape(values, rows, weight, terms, floor)[1]
+    loss, gradient = shape(values, rows, weight, terms, floor)
     expected = differences(lambda v: shape(v, rows, weight, terms, floor)[0], values)
-    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-6 + 1e-5 * abs(loss))
 
 
 @families

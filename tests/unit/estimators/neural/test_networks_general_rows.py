@@ -47,17 +47,17 @@ def level_error(model, seed=99):
     return np.abs(true - levels).mean()
 
 
-def late_only_by_name(y):
+def without_entry(y):
     """The same rows without their entries."""
     return Surv.from_intervals(y["lower"], y["upper"])
 
 
 @pytest.mark.parametrize("model", [ShapeNN(), ShapeNN(family="weibull"), WeibullNN(dropout=0.0)])
 def test_entries_are_used_and_not_ignored(model):
-    x, y = weibull_rows(700, seed=1, late=True)
+    x, y = weibull_rows(600, seed=1, late=True)
     model.set_params(random_state=0)
     assert level_error(model.fit(x, y)) < 0.085
-    assert level_error(model.fit(x, late_only_by_name(y))) > 0.1
+    assert level_error(model.fit(x, without_entry(y))) > 0.1
 
 
 @pytest.mark.parametrize("model", [ShapeNN(), ShapeNN(tail="bounded"), LogNormalNN(), WeibullNN()])
@@ -72,9 +72,8 @@ def test_nobody_has_the_event_before_the_origin():
     model = ShapeNN(random_state=0).fit(x, y)
     assert (model.predict_quantiles(x, [0.001], beyond="extrapolate") > 0).all()
     curve = model.predict_curve(x)
-    assert curve.cdf([0.0]).max() == pytest.approx(0.0, abs=1e-12)
-    times = curve.at([0.01, 0.4, 0.8])
-    np.testing.assert_allclose(curve.cdf(times[:1, 1])[:1, 0], 0.4, atol=1e-9)
+    assert curve.cdf(np.zeros(500)).max() == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(curve.cdf(curve.at([0.01, 0.4]))[0], [0.01, 0.4], atol=1e-9)
 
 
 def test_plain_rows_in_bounds_are_fitted_as_times():
@@ -102,9 +101,7 @@ def test_neither_order_nor_unit_nor_the_form_of_weights_matters(model):
     weighted = model.fit(x, y, weight).predict_quantiles(x, [0.3], beyond="extrapolate")
     repeated = np.repeat(np.arange(120), weight)
     model.fit(x[repeated], y[repeated])
-    np.testing.assert_array_equal(
-        model.predict_quantiles(x, [0.3], beyond="extrapolate"), weighted
-    )
+    np.testing.assert_array_equal(model.predict_quantiles(x, [0.3], beyond="extrapolate"), weighted)
 
 
 def test_a_file_and_an_export_say_the_same(tmp_path):
@@ -114,9 +111,7 @@ def test_a_file_and_an_export_say_the_same(tmp_path):
     times = model.predict_quantiles(x, levels, beyond="extrapolate")
     model.save(tmp_path / "model.safetensors")
     again = load_model(tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(
-        again.predict_quantiles(x, levels, beyond="extrapolate"), times
-    )
+    np.testing.assert_array_equal(again.predict_quantiles(x, levels, beyond="extrapolate"), times)
     model.to_onnx(tmp_path / "model.onnx", levels, dtype="float64")
     exported = onnx_answers(tmp_path / "model.onnx", X=x)["quantiles"]
     np.testing.assert_allclose(exported, times, rtol=1e-7)
@@ -127,11 +122,8 @@ def test_log_likelihoods_of_rows_are_those_of_the_curve():
     for model in (ShapeNN(max_steps=60), ShapeNN(family="weibull", max_steps=60)):
         model.set_params(random_state=0).fit(x, y)
         curve = model.predict_curve(x)
-        before = np.array([curve[[i]].cdf([y["entry"][i]])[0, 0] for i in range(200)])
-        low = np.array([curve[[i]].cdf([max(y["lower"][i], 0.0)])[0, 0] for i in range(200)])
-        high = np.array(
-            [1.0 if u == INF else curve[[i]].cdf([u])[0, 0] for i, u in enumerate(y["upper"])]
-        )
+        before, low = curve.cdf(y["entry"]), curve.cdf(np.maximum(y["lower"], 0.0))
+        high = np.where(np.isinf(y["upper"]), 1.0, curve.cdf(np.minimum(y["upper"], 1e9)))
         expected = np.log((high - low) / (1 - before))
         inside = curve.at([0.9])[:, 0] < model.follow_up_[1]  # without the law of tails
         own = model.log_likelihood(x, y)
