@@ -22,7 +22,8 @@ MODULES = ["censquant", *(f"censquant.{part}" for part in PARTS)]
 ESTIMATORS = """
     AFTRegressor CQRNN AsymmetricLaplaceNN BaseQuantileRegressor BoostedQuantileRegressor
     CensoredQuantileForest
-    CensoredQuantileRegressor ConformalSurvivalRegressor CoxQuantileRegressor DeepQuantReg
+    CensoredQuantileRegressor CompetingRisksRegressor ConformalSurvivalRegressor
+    CoxQuantileRegressor DeepQuantReg
     LinearQuantileRegressor LogNormalNN PooledQuantileRegressor QuantilePipeline SequentialGridNN
     ShapeNN UncensoredOnlyNN WeibullNN adapt load_model make_quantile_pipeline
 """
@@ -50,8 +51,8 @@ PUBLIC = {
     """,
     "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
-        Contributions ExpectedFailures PartialDependence
-        PermutationImportance contributions expected_failures partial_dependence
+        Contrast Contributions ExpectedFailures PartialDependence
+        PermutationImportance contrast contributions expected_failures partial_dependence
         permutation_importance
     """,
     "censquant.io": """
@@ -60,9 +61,11 @@ PUBLIC = {
     """,
     "censquant.metrics": """
         SCORERS ACalibration BootstrapInterval Comparison Coverage DCalibration Evaluation
-        PitHistogram a_calibration bootstrap_interval brier_score compare concordance_index
+        PitHistogram a_calibration bootstrap_interval brier_score
+        brier_score_incidence calibration_incidence compare concordance_index
         concordance_index_ipcw concordance_index_td coverage crps_censored d_calibration evaluate
-        get_scorer integrated_brier_score km_calibration log_score mean_absolute_error_censored
+        get_scorer integrated_brier_score integrated_brier_score_incidence km_calibration
+        log_score log_score_incidence mean_absolute_error_censored
         pinball_loss_censored pinball_loss_ipcw pit_band pit_curve pit_deviation pit_histogram
         right_censored_log_likelihood
     """,
@@ -74,12 +77,12 @@ PUBLIC = {
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",
     "censquant.report": "ReportFacts WrittenReport report_facts write_report",
     "censquant.survival": """
-        Estimate KaplanMeier LogRankTest Surv Target Turnbull censoring_kaplan_meier kaplan_meier
-        log_rank_test read_target turnbull
+        AalenJohansen Estimate KaplanMeier LogRankTest Surv Target Turnbull aalen_johansen
+        censoring_kaplan_meier kaplan_meier log_rank_test read_target turnbull
     """,
     "censquant.torch": "TorchNetwork image_cnn pinball_loss portnoy_loss",
 }
-MOST_NAMES = 165
+MOST_NAMES = 185
 
 
 def names_of(module):

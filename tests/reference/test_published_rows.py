@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from censquant import Surv
+from censquant import AFTRegressor, Surv
+from censquant.exceptions import ConstantFeatureWarning
 from censquant.survival import turnbull
 
 INF = np.inf
@@ -92,3 +93,50 @@ def test_residents_of_channing_house():
     np.testing.assert_array_equal(curve.quantile([0.25, 0.5, 0.75])[:, 1], [911, 1009, 1060])
     shares = [1, 0.7906461645, 0.6618482609, 0.5052982019, 0.3208435673, 0.1516715045]
     np.testing.assert_allclose(curve([850, 900, 950, 1000, 1050, 1100]), shares, atol=1e-9)
+
+
+# R 4.2.2, survival 3.5-3, survreg(Surv(lower, upper, type="interval2") ~ treat): intercept, effect,
+# logarithm of the scale, log-likelihood; and standard errors of the first three.
+SURVREG = {
+    "weibull": (
+        [4.4536339666, -0.5664019216, -0.5175873743, -149.7569738719],
+        [0.2876206519, 0.1677914808, 0.1172473818],
+    ),
+    "lognormal": (
+        [3.9524383961, -0.4157675392, -0.1518109470, -154.2809687657],
+        [0.3235621217, 0.1967720446, 0.1068225183],
+    ),
+    "loglogistic": (
+        [4.0796127559, -0.4767338807, -0.7208340108, -153.1824556566],
+        [0.3174938873, 0.1895419070, 0.1181567668],
+    ),
+}
+
+
+@pytest.mark.parametrize("distribution", SURVREG)
+def test_cosmetic_deterioration_by_accelerated_failure_times(distribution):
+    groups = [intervals(RADIOTHERAPY), intervals(WITH_CHEMOTHERAPY)]
+    treatment = np.repeat([1.0, 2.0], [len(group) for group in groups])
+    model = AFTRegressor(distribution=distribution)
+    model.fit(treatment[:, None], np.concatenate(groups))
+    estimates, errors = SURVREG[distribution]
+    found = [model.intercept_, *model.coef_, np.log(model.scale_), model.log_likelihood_]
+    np.testing.assert_allclose(found, estimates, rtol=1e-7)
+    np.testing.assert_allclose(model.standard_errors_, errors, rtol=1e-5)
+
+
+def test_cracks_of_turbines():
+    # An example of SAS RELIABILITY from Nelson 1982, Applied life data analysis; the digits are of
+    # R 4.2.2, survival 3.5-3, survreg
+    days = [186, 606, 902, 1077, 1209, 1377, 1592, 1932]
+    count = [5, 16, 12, 18, 18, 2, 6, 17, 73]
+    y = Surv.from_intervals([0, *days], [*days, INF])
+    nothing = np.ones((9, 1))
+    with pytest.warns(ConstantFeatureWarning):
+        model = AFTRegressor().fit(nothing, y, sample_weight=count)
+    assert np.exp(model.intercept_) == pytest.approx(2182.004139965, rel=1e-7)
+    assert 1.0 / model.scale_ == pytest.approx(1.484767544, rel=1e-7)
+    shares = [0.01, 0.05, 0.1, 0.2, 0.5, 0.8]
+    printed = [98.4718276, 295.1708797, 479.3173666, 794.5535076, 1704.7101505, 3006.4357249]
+    found = model.predict_quantiles(nothing[:1], shares, beyond="extrapolate")
+    np.testing.assert_allclose(found[0, :5], printed[:5], rtol=1e-6)

@@ -199,13 +199,19 @@ def cross_fit(
 
 def _copy_with_seed(estimator: Any, seed: int, n_jobs: int | None) -> Any:
     """Return an unfitted copy with a seed wherever it has none, and so many threads."""
+    model = copy_with_seed(estimator, seed)
+    for name in model.get_params():
+        if name.rpartition("__")[2] == "n_jobs":
+            model.set_params(**{name: n_jobs})
+    return model
+
+
+def copy_with_seed(estimator: Any, seed: int) -> Any:
+    """Return an unfitted copy with a seed wherever it has none."""
     model = clone(estimator)
     for name, value in model.get_params().items():
-        parameter = name.rpartition("__")[2]
-        if parameter == "random_state" and value is None:
+        if name.rpartition("__")[2] == "random_state" and value is None:
             model.set_params(**{name: seed})
-        elif parameter == "n_jobs":
-            model.set_params(**{name: n_jobs})
     return model
 
 

@@ -64,9 +64,9 @@ class FitData:
         x = indexable(X) if read_features is None else read_features(X)
         n_rows = _num_samples(x)
         target = read_target(y, n_samples=n_rows, accepts=accepts)
-        if isinstance(target, GeneralTarget):
-            refuse_unusable(target, left=left)
         weight = read_weights(sample_weight, n_rows)
+        if isinstance(target, GeneralTarget):
+            refuse_unusable(target, weight, left=left)
         labels = None if groups is None else read_groups(groups, n_rows)
         limit = None
         if censoring_time is not None:

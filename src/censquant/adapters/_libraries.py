@@ -13,6 +13,7 @@ import numpy as np
 
 from censquant._typing import Floats
 from censquant.adapters._curves import Shape, SurvivalCurves
+from censquant.survival import Target
 
 # Rows of the first block, which reveals the number of times, and entries of the later ones: 32 MB.
 _FIRST_ROWS = 64
@@ -59,6 +60,13 @@ class Reader(ABC):
     @abstractmethod
     def table(self, rows: Any) -> tuple[Any, Any]:
         """Increasing times and P(T > t) of some rows, shape (n, n_times)."""
+
+    def refitted(self, X: Any, target: Target) -> Any:
+        """Fit a new model of the same settings to other rows."""
+        raise TypeError(
+            f"model must be one that can be fitted again, got {type(self.model).__name__}: pass a "
+            "function of X and y as refit, where there is that parameter."
+        )
 
     def quantiles(self, X: Any, levels: Floats) -> tuple[Floats, Floats]:
         """Quantiles ``(n, k)``, and the reach of each row."""
@@ -213,6 +221,36 @@ class Lifelines(Reader):
                 f"{', '.join(map(repr, missing))}."
             )
         return frame
+
+    def refitted(self, X: Any, target: Target) -> Any:
+        """Fit a new model of the same settings, formula and strata to other rows."""
+        model = self.model
+        for role in ("weights_col", "cluster_col", "entry_col"):
+            if getattr(model, role, None) is not None:
+                raise TypeError(
+                    f"model must be fitted without {role} to be fitted again, got a "
+                    f"{type(model).__name__} with {role}={getattr(model, role)!r}."
+                )
+        settings = inspect.signature(type(model)).parameters
+        fresh = type(model)(**{name: vars(model)[name] for name in settings if name in vars(model)})
+        rows = self.read_rows(X).reset_index(drop=True)
+        duration, event = model.duration_col, model.event_col or "event"
+        rows = rows.assign(**{duration: target.time, event: target.event})
+        known = self._formulas() | {"strata": getattr(model, "strata", None)}
+        options = {name: value for name, value in known.items() if accepts(fresh.fit, name)}
+        return fresh.fit(rows, duration, event, **options)
+
+    def _formulas(self) -> dict[str, Any]:
+        """Return formulas of the fit, or True for an ancillary parameter with all columns."""
+        mappings = getattr(getattr(self.model, "regressors", None), "mappings", {})
+        if not hasattr(self.model, "_primary_parameter_name"):
+            return {"formula": getattr(self.model, "formula", None)}
+        own, other = self.model._primary_parameter_name, self.model._ancillary_parameter_name
+        texts = [
+            None if isinstance(spec, list) else str(spec.formula)
+            for spec in (mappings[own], mappings[other])
+        ]
+        return {"formula": texts[0], "ancillary": True if texts[1] is None else texts[1]}
 
     def table(self, rows: Any) -> tuple[Any, Any]:
         """Return the training times, or a grid for a smooth curve, and probabilities."""

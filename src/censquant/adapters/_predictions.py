@@ -17,6 +17,7 @@ from censquant.adapters._libraries import (
 )
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels, check_quantiles, sorted_rows
+from censquant.survival import Target
 from censquant.survival._columns import read_numbers
 
 # The first that recognises a model reads it: the last one knows a model by a single method.
@@ -162,6 +163,11 @@ def restricted_mean_of(model: Any, X: Any, horizon: float) -> Floats:
     if hasattr(final, "predict_curve"):
         return np.asarray(final.predict_curve(features).restricted_mean(end))
     return _own_curve(final, features).restricted_mean(end)
+
+
+def refitted(model: Any, X: Any, target: Target) -> Any:
+    """Fit a new model with the settings of a fitted one of another library to other rows."""
+    return _reader_of(model).refitted(X, target)
 
 
 def survival_curves_of(model: Any, X: Any) -> tuple[Floats, Floats]:

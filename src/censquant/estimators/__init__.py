@@ -8,6 +8,7 @@ from censquant.estimators._adapted import AdaptedModel, adapt
 from censquant.estimators._aft import AFTRegressor
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._boosted import BoostedQuantileRegressor
+from censquant.estimators._competing import CompetingRisksRegressor
 from censquant.estimators._conformal import ConformalSurvivalRegressor
 from censquant.estimators._cox import CoxQuantileRegressor
 from censquant.estimators._forest import CensoredQuantileForest
@@ -36,6 +37,7 @@ __all__ = [
     "BoostedQuantileRegressor",
     "CensoredQuantileForest",
     "CensoredQuantileRegressor",
+    "CompetingRisksRegressor",
     "ConformalSurvivalRegressor",
     "CoxQuantileRegressor",
     "DeepQuantReg",

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from censquant._frames import unmasked
 from censquant._rows._features import columns_of_fit, refuse_swapped
 from censquant._typing import Floats
-from censquant.adapters._predictions import adapted_curve, is_supported
+from censquant.adapters._predictions import adapted_curve, is_supported, refitted
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._reading import Ends
 from censquant.quantiles import QuantileCurve
@@ -33,7 +33,8 @@ class AdaptedModel(BaseQuantileRegressor):
     ----------
     model : object
         A fitted model, see :func:`censquant.adapters.predict_quantiles_of`. :meth:`fit` fits a copy
-        of it, for models that take a structured array of event and time as scikit-survival's do.
+        of it, for models that take a structured array of event and time as scikit-survival's do,
+        and for those of lifelines.
 
     Attributes
     ----------
@@ -65,7 +66,7 @@ class AdaptedModel(BaseQuantileRegressor):
         return True  # a model that is not says so itself
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Fit a copy of the model, which must take ``y`` as scikit-survival's models do.
+        """Fit a copy of the model, which takes ``y`` as scikit-survival's do or is of lifelines.
 
         Parameters
         ----------
@@ -80,9 +81,12 @@ class AdaptedModel(BaseQuantileRegressor):
         """
         refuse_swapped(X, y)
         target = read_target(y)
-        self.model_ = clone(self.model).fit(
-            unmasked(X), Surv.from_arrays(event=target.event, time=target.time), **params
-        )
+        if hasattr(self.model, "get_params"):
+            self.model_ = clone(self.model).fit(
+                unmasked(X), Surv.from_arrays(event=target.event, time=target.time), **params
+            )
+        else:
+            self.model_ = refitted(self.model, unmasked(X), target)
         self.unique_times_ = np.unique(target.time[target.event])
         self.horizon_ = default_horizon(target.time)
         return self

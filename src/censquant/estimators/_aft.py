@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 from sklearn.exceptions import ConvergenceWarning
 
 from censquant._engine.objectives._likelihoods import LocationScaleDistribution
@@ -28,9 +27,10 @@ from censquant.estimators._aft_likelihood import (
 )
 from censquant.estimators._cox import feature_limits
 from censquant.estimators._cox_likelihood import standardize
+from censquant.estimators._cox_precision import sandwich
 from censquant.estimators._reading import Answers
-from censquant.estimators._tabular import TabularRegressor
-from censquant.estimators.linear._summary import CoefficientSummary
+from censquant.estimators._summary import CoefficientSummary
+from censquant.estimators._tabular import EffectRegressor, group_places, n_independent, robust_note
 from censquant.estimators.neural._trained_model import UserTimes
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.export._graph import Value
@@ -39,12 +39,12 @@ from censquant.export._graphs_distributions import LocationScaleGraph
 from censquant.export._graphs_networks import UserTimesGraph
 from censquant.quantiles._distribution_curve import DistributionCurve
 from censquant.survival import Target, read_target
+from censquant.survival._target import GeneralTarget
 from censquant.survival._transform import TimeTransform
 
 _LOG_TIME = TimeTransform(log=True)
 # A direction of features that is known moves a feature by all but rounding.
 _KNOWN = 1e-6
-_COVERAGE = 0.95
 
 
 def _count(name: str, value: Any) -> int:
@@ -72,18 +72,20 @@ _STORED: Fields = {
     ),
     # NaN at features that are constant or combinations of others.
     "covariance": Array("f8", ("terms", "terms"), "covariance_", optional=True, finite=False),
+    "n_independent": Array("i8", (1,), "_n_independent", optional=True),
 }
 
 
 @dataclass(repr=False, eq=False)
-class AFTRegressor(TabularRegressor):
+class AFTRegressor(EffectRegressor):
     r"""Accelerated failure times: a Weibull, log-normal or log-logistic regression.
 
     Features multiply the time: :math:`\log T = \alpha + x'\beta + \sigma \varepsilon`, where the
     distribution of :math:`\varepsilon` is known. One unit of feature :math:`j` makes every quantile
     :math:`e^{\beta_j}` times as late, its acceleration factor. Coefficients maximise the likelihood
     of exact and censored rows, and have standard errors from the observed information;
-    :meth:`summary` is the table.
+    :meth:`summary` is the table. Rows may be right-, left- and interval-censored, and may have been
+    under observation from a later time than 0 on (see :class:`Surv`).
 
     The tail is that of the distribution: right where the distribution is, else wrong by any factor,
     within the limit that all estimators have after the last observed time. Nothing bends, features
@@ -124,8 +126,8 @@ class AFTRegressor(TabularRegressor):
     covariance_ : ndarray of shape (n_terms, n_terms) or None
         Covariance of the estimates: intercept, coefficients, and the logarithm of the scale unless
         it is fixed. It is the inverse of the observed information, with a penalty that of the
-        penalised likelihood. NaN for features that are constant or collinear; None in members of an
-        ensemble.
+        penalised likelihood; the robust one where ``fit`` had ``groups``. NaN for features that are
+        constant or collinear; None in members of an ensemble.
     standard_errors_ : ndarray of shape (n_terms,) or None
         Roots of its diagonal.
     log_likelihood_ : float
@@ -149,7 +151,9 @@ class AFTRegressor(TabularRegressor):
     -----
     Times must not be negative. An event at time 0, whose logarithm is none, counts as one at half
     the smallest positive event time. Whole weights count rows; other weights are scaled to a mean
-    of 1, so that standard errors are those of as many rows as there are.
+    of 1, so that standard errors are those of as many rows as there are. With delayed entry each
+    row counts given that it had no event until its entry. Predictions are of the time from 0 on
+    nevertheless: what they say of times before the first entries rests on the distribution alone.
 
     References
     ----------
@@ -166,13 +170,13 @@ class AFTRegressor(TabularRegressor):
     >>> model = AFTRegressor().fit(X[["age", "pnodes"]], y)
     >>> print(model.summary())
     AFTRegressor, distribution weibull: 686 rows, 299 events, log-likelihood -2608.788
-    exp(coef) is the factor by which one unit multiplies times
+    exp(coef) is the factor by which one unit multiplies times, with 95 % limits
     <BLANKLINE>
-                coefficient   std. error   lower 95 %   upper 95 %          z          p  exp(coef)
-    intercept        7.7649      0.23743       7.2995       8.2302       32.7 1.378e-234       2356
-    age           0.0032322    0.0043573    -0.005308     0.011772     0.7418     0.4582      1.003
-    pnodes        -0.047202    0.0051615    -0.057318    -0.037086     -9.145  5.964e-20     0.9539
-    log(scale)     -0.29038     0.049404     -0.38721     -0.19355     -5.878  4.161e-09      0.748
+                     coef std. error      z         p exp(coef)     lower     upper
+    intercept       7.765     0.2374   32.7 1.38e-234      2356      1480      3753
+    age          0.003232   0.004357  0.742     0.458     1.003    0.9947     1.012
+    pnodes        -0.0472   0.005162  -9.14  5.96e-20    0.9539    0.9443    0.9636
+    log(scale)    -0.2904     0.0494  -5.88  4.16e-09     0.748    0.6789     0.824
     """
 
     quantiles: ArrayLike | None = None
@@ -182,6 +186,7 @@ class AFTRegressor(TabularRegressor):
     censoring: str = "right"
     random_state: Any = None
 
+    _accepts = ("right", "interval", "delayed_entry")
     _ends_with_its_data = False
     _fits_reversed_times = False
 
@@ -223,12 +228,23 @@ class AFTRegressor(TabularRegressor):
         self._location = center + factor * fit.level  # where all features have their means
         self._limits = feature_limits(self._center, spread, self._feature_range)
         self.penalty_ = fit.penalty
-        self.covariance_ = self._covariance(fit, spread) if self._stands_alone else None
+        self.covariance_ = self._n_independent = None
+        if self._stands_alone:
+            inner_covariance, groups = fit.covariance, group_places(rows.groups)
+            if groups is not None:
+                scores = _scores(fit, z, inner, family, weight)
+                inner_covariance = sandwich(scores, inner_covariance, groups)
+                self._n_independent = n_independent(groups, len(rows))
+            self.covariance_ = self._covariance(fit, inner_covariance, spread)
         each = self._row_values(rows.x, rows.target)
         self.log_likelihood_ = float(weight @ each)
 
     def _log_rows(self, target: Target) -> LogRows:
         """Return targets as rows (entry, lower, upper]."""
+        if isinstance(target, GeneralTarget):
+            return LogRows.of(
+                np.maximum(target.lower, 0.0), target.upper, np.maximum(target.entry, 0.0)
+            )
         time, event = np.maximum(target.time, self._floor), target.event
         if self.censoring == "left":
             return LogRows.of(np.where(event, time, 0.0), time)
@@ -236,10 +252,10 @@ class AFTRegressor(TabularRegressor):
         lower = np.where(event, time, target.time)
         return LogRows.of(lower, np.where(event, time, np.inf))
 
-    def _covariance(self, fit: Fit, spread: Floats) -> Floats:
+    def _covariance(self, fit: Fit, inner: Floats, spread: Floats) -> Floats:
         """Return the covariance of intercept, coefficients and logarithm of the scale."""
         p, has_scale = len(spread), self._family.has_scale
-        k = fit.covariance.shape[0]
+        k = inner.shape[0]
         factor = self.scale_
         known = np.eye(p) if fit.basis is None else fit.basis
         slopes = np.zeros((1 + p + has_scale, k))
@@ -252,7 +268,7 @@ class AFTRegressor(TabularRegressor):
         slopes[0] -= self._center @ slopes[1 : 1 + p]
         # Of features as small as 1e-300 a variance is infinite.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = slopes @ fit.covariance @ slopes.T
+            found = slopes @ inner @ slopes.T
         if fit.basis is not None:
             lost = 1.0 - (known**2).sum(axis=1) > _KNOWN
             unknown = 1 + np.flatnonzero(lost)
@@ -268,7 +284,7 @@ class AFTRegressor(TabularRegressor):
                 "nothing about: with penalty=0 the coefficients of the smallest norm are taken; "
                 "set penalty > 0 or drop columns.",
                 IdentifiabilityWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if fit.separated:
             warnings.warn(
@@ -276,14 +292,14 @@ class AFTRegressor(TabularRegressor):
                 "features all events agree with the model exactly or no row has an event: a "
                 f"penalty of {RESCUE:g} was taken; set penalty > 0, or drop columns.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         elif not fit.converged:
             warnings.warn(
                 f"Newton's method stopped after {fit.n_steps} steps before it converged: set a "
                 f"larger penalty, got {self.penalty!r}, or look for extreme values in X and y.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     # What was estimated
@@ -303,9 +319,9 @@ class AFTRegressor(TabularRegressor):
     def summary(self) -> CoefficientSummary:
         """Return coefficients with standard errors, tests and limits, to print or as a frame.
 
-        ``z`` is the coefficient over its standard error and ``p`` Wald's two-sided p-value; limits
-        are the coefficient and 1.96 standard errors. ``exp(coef)`` of a feature is its acceleration
-        factor. With a penalty the tests are not valid: coefficients are drawn to 0.
+        ``exp(coef)`` of a feature is its acceleration factor, with its 95 % limits; ``z`` is the
+        coefficient over its standard error and ``p`` Wald's two-sided p-value. With a penalty the
+        tests are not valid: coefficients are drawn to 0.
 
         Returns
         -------
@@ -328,22 +344,20 @@ class AFTRegressor(TabularRegressor):
         if self._family.has_scale:
             terms, values = [*terms, "log(scale)"], [*values, float(np.log(self.scale_))]
         penalised = f", penalty {self.penalty_:g}" if self.penalty_ > 0 else ""
-        title = (
+        lines = [
             f"AFTRegressor, distribution {self.distribution}{penalised}: {self._n_rows:,} rows, "
-            f"{self._n_events:,} events, log-likelihood {self.log_likelihood_:.7g}\n"
-            "exp(coef) is the factor by which one unit multiplies times"
-        )
-        coefficients, errors = np.array([values]), self.standard_errors_
-        if errors is None:
-            return CoefficientSummary(title, None, tuple(terms), coefficients)
-        half = float(ndtri(0.5 + 0.5 * _COVERAGE)) * errors
-        limits = np.stack([coefficients - half, coefficients + half], axis=-1)
-        return CoefficientSummary(
-            title, None, tuple(terms), coefficients, errors[None, :], limits, has_tests=True
+            f"{self._n_events:,} events, log-likelihood {self.log_likelihood_:.7g}",
+            "exp(coef) is the factor by which one unit multiplies times",
+        ]
+        if self.covariance_ is not None:
+            lines[-1] += ", with 95 % limits"
+        lines += robust_note(self._n_independent, [self._n_rows])
+        return CoefficientSummary.of_estimates(
+            "\n".join(lines), terms, np.array(values), self.covariance_
         )
 
     def log_likelihood(self, X: Any, y: Any) -> Floats:
-        """Return the log-likelihood of each row: of its event, or of none until its time.
+        """Return the log-likelihood of each row: of what is known of its event.
 
         Parameters
         ----------
@@ -354,10 +368,12 @@ class AFTRegressor(TabularRegressor):
         -------
         log_likelihood : ndarray of shape (n,)
             Logarithm of the density, per unit of time, where the event was observed, and of the
-            probability of a later event (left-censored: an earlier one) where it was not.
+            probability of a later event (left-censored: an earlier one) where it was not. Of an
+            interval it is that of its probability; of a row with an entry all are given that there
+            was no event until then.
         """
         features = dense(self._read_features(X))
-        target = read_target(y, n_samples=len(features))
+        target = read_target(y, n_samples=len(features), accepts=self._accepts)
         _refuse_negative(target)
         return self._row_values(features, target)
 
@@ -366,7 +382,7 @@ class AFTRegressor(TabularRegressor):
         likelihood = RowsLikelihood(rows, self._family.residuals)
         values = likelihood.values(self._log_location(x) / self.scale_, 1.0 / self.scale_)
         # Per unit of time instead of its logarithm.
-        return values - np.where(target.event, rows.middle, 0.0)
+        return values - np.where(rows.exact, rows.middle, 0.0)
 
     # Predicting
 
@@ -414,6 +430,15 @@ class AFTRegressor(TabularRegressor):
         covariance = values["covariance"]
         fits = covariance is None or covariance.shape == (n_terms, n_terms)
         require(fits, "holds a covariance of other terms")
+
+
+def _scores(fit: Fit, z: Floats, rows: LogRows, law: Law, weight: Floats) -> Floats:
+    """Return each row's derivatives of the log-likelihood, in the order of ``fit.covariance``."""
+    inner = z if fit.basis is None else z @ fit.basis
+    slopes = RowsLikelihood(rows, law.residuals).slopes(fit.level + z @ fit.slopes, fit.phi)
+    x = np.column_stack((np.ones(len(z)), inner))
+    scores = (weight * slopes.eta)[:, None] * x
+    return np.column_stack((scores, weight * slopes.phi)) if law.has_scale else scores
 
 
 def _refuse_negative(target: Target) -> None:

@@ -10,9 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from censquant._engine.training._parallel import side_by_side
-from censquant._rows._features import dense
+from censquant._rows._features import check_is_fitted, dense, feature_names
 from censquant._rows._fit_data import MOST_TIMES, FitData, spread
-from censquant._storage._codec import Array, Entry, Fields, Object, Reader, Writer, require
+from censquant._storage._codec import (
+    Array,
+    Entry,
+    Fields,
+    Object,
+    Reader,
+    Writer,
+    require,
+)
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
 from censquant.estimators._cox_likelihood import (
@@ -21,13 +29,25 @@ from censquant.estimators._cox_likelihood import (
     fit_ridge,
     standardize,
 )
-from censquant.estimators._tabular import TabularRegressor
+from censquant.estimators._cox_precision import (
+    RiskSets,
+    inverse_information,
+    proportionality_tests,
+    sandwich,
+)
+from censquant.estimators._summary import (
+    ChiSquaredTests,
+    CoefficientSummary,
+    chi_squared_tail,
+    wald_test,
+)
+from censquant.estimators._tabular import EffectRegressor, group_places, n_independent, robust_note
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import FormulaCurve
 from censquant.export._graphs_distributions import HazardsGraph
 from censquant.quantiles._distribution_curve import DistributionCurve, LimitedDistribution
-from censquant.survival import read_target
+from censquant.survival import Target, kaplan_meier, read_target
 
 # Standard deviations from the mean up to which a feature acts, or as far as it went in the fit.
 _FURTHEST = 6.0
@@ -40,6 +60,14 @@ _PRIOR_EVENTS = 0.5
 # Times at which survival is integrated exactly; between them the hazard is taken to be constant.
 _MOST_NODES = 1_000
 _LEAST_DECAY = 1e-8
+# Rows at which a step of Newton's method is longer are not those of the fit.
+_SAME_ROWS = 1e-4
+_TIME_SCALES = {
+    "km": "one minus the Kaplan-Meier curve",
+    "identity": "time",
+    "log": "the logarithm of time",
+    "rank": "the rank of time",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +243,11 @@ _STORED: Fields = {
         "_baseline",
         says="all distinct event times, with the baseline hazard at each",
     ),
+    # NaN at features that are constant or combinations of others.
+    "covariance": Array("f8", ("features", "features"), "covariance_", optional=True, finite=False),
+    "log_likelihoods": Array("f8", (2,), "_log_likelihoods", optional=True),
+    "counts": Array("i8", (2,), "_counts", optional=True),
+    "n_independent": Array("i8", (1,), "_n_independent", optional=True),
     "pieces": Object(
         {"edge": Array("f8", ("pieces",)), "rate": Array("f8", ("pieces",))},
         PiecewiseHazard,
@@ -224,7 +257,7 @@ _STORED: Fields = {
 
 
 @dataclass(repr=False, eq=False)
-class CoxQuantileRegressor(TabularRegressor):
+class CoxQuantileRegressor(EffectRegressor):
     r"""Cox's proportional hazards with a ridge penalty, as a distribution per individual.
 
     The hazard of an individual is that of the mean individual times :math:`\exp\{(x - \bar x)'
@@ -264,6 +297,12 @@ class CoxQuantileRegressor(TabularRegressor):
     ----------
     coef_ : ndarray of shape (n_features,)
         Logarithm of the hazard ratio per unit of each feature; 0 for constant ones.
+    covariance_ : ndarray of shape (n_features, n_features) or None
+        Covariance of the coefficients: the inverse of the observed information, or the robust one
+        where ``fit`` had ``groups`` or weights that are not whole. NaN for features that are
+        constant or collinear; None with a penalty and in members of an ensemble.
+    standard_errors_ : ndarray of shape (n_features,) or None
+        Roots of its diagonal.
     baseline_times_ : ndarray of shape (n_event_times,)
         Distinct times of events.
     baseline_cumulative_hazard_ : ndarray of shape (n_event_times,)
@@ -287,6 +326,10 @@ class CoxQuantileRegressor(TabularRegressor):
     .. [1] D. R. Cox (1972), Regression models and life-tables, JRSS B 34.
     .. [2] B. Efron (1977), The efficiency of Cox's likelihood function for censored data, JASA 72.
     .. [3] N. Breslow (1974), Covariance analysis of censored survival data, Biometrics 30.
+    .. [4] D. Y. Lin, L. J. Wei (1989), The robust inference for the Cox proportional hazards model,
+       JASA 84.
+    .. [5] P. M. Grambsch, T. M. Therneau (1994), Proportional hazards tests and diagnostics based
+       on weighted residuals, Biometrika 81.
 
     Examples
     --------
@@ -332,9 +375,42 @@ class CoxQuantileRegressor(TabularRegressor):
             # An ensemble reads off a few levels, and its file must not grow with the rows.
             kept = spread(len(times), MOST_TIMES)
             times, hazard = times[kept], hazard[kept]
+        self._learn_precision(rows)
         start = min(0.0, float(time[-1]))
         self._pieces = PiecewiseHazard.fit(start, time, event, weight, np.exp(eta))
         self._take_baseline(np.append(start, times), np.append(0.0, hazard))
+
+    def _learn_precision(self, rows: FitData) -> None:
+        """Keep what :meth:`summary` says of the coefficients; members of an ensemble need none."""
+        self.covariance_ = self._log_likelihoods = self._counts = self._n_independent = None
+        if not self._stands_alone:
+            return
+        self._counts = np.array([len(rows), rows.target.n_events])
+        if self.penalty > 0:
+            return
+        z = rows.x.copy()
+        _, scale = standardize(z, rows.weight)
+        sets = self._risk_sets(z, rows.timeline, rows.weight, z @ (self.coef_ * scale))
+        without = replace(sets, eta=np.zeros(len(z)))
+        self._log_likelihoods = np.array([without.log_likelihood(), sets.log_likelihood()])
+        inverse, groups = inverse_information(sets.information()), group_places(rows.groups)
+        # Weights that count no rows, as the order of rows has scaled them, have no information.
+        if groups is not None or (rows.weight != 1.0).any():
+            known = np.isfinite(np.diagonal(inverse))
+            robust = sandwich(
+                sets.residuals(), np.where(known[:, None] & known, inverse, 0), groups
+            )
+            inverse = np.where(known[:, None] & known, robust, np.nan)
+            self._n_independent = n_independent(groups, len(rows))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.covariance_ = inverse / np.outer(scale, scale)
+
+    def _risk_sets(self, z: Floats, target: Target, weight: Floats, eta: Floats) -> RiskSets:
+        entry = getattr(target, "entry", None)
+        if entry is not None and not np.isfinite(entry).any():
+            entry = None
+        efron = self.ties == "efron"
+        return RiskSets(z, target.time, entry, target.event, weight, eta, efron)
 
     def _take_baseline(self, times: Floats, hazard: Floats) -> None:
         """Keep the baseline, in model units for curves and in the user's as attributes."""
@@ -354,7 +430,7 @@ class CoxQuantileRegressor(TabularRegressor):
                 "nothing about: with penalty=0 the coefficients of the smallest norm are taken; "
                 "set penalty > 0 or drop columns.",
                 IdentifiabilityWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if fit.separated:
             warnings.warn(
@@ -362,7 +438,7 @@ class CoxQuantileRegressor(TabularRegressor):
                 "the events perfectly in some direction: coefficients are where it had become "
                 "flat; set penalty > 0.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         elif not fit.converged:
             warnings.warn(
@@ -370,8 +446,138 @@ class CoxQuantileRegressor(TabularRegressor):
                 "hazards of some rows differ beyond all measure: set a larger penalty, got "
                 f"{self.penalty!r}, or look for extreme values in X.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
+
+    # What was estimated
+
+    @property
+    def standard_errors_(self) -> Floats | None:
+        """Standard errors of the coefficients."""
+        if self.covariance_ is None:
+            return None
+        return np.sqrt(np.diagonal(self.covariance_))
+
+    def summary(self) -> CoefficientSummary:
+        """Return coefficients and hazard ratios with standard errors, tests and limits.
+
+        Standard errors, tests and limits need ``penalty=0``: a penalty draws coefficients to 0, and
+        no tests of them are valid. ``exp(coef)`` is the hazard ratio of one unit of a feature, with
+        its limits; ``z`` is the coefficient over its standard error and ``p`` Wald's two-sided
+        p-value. With ``ties="efron"`` numbers are those of R's ``coxph``.
+
+        Returns
+        -------
+        summary : CoefficientSummary
+
+        Examples
+        --------
+        >>> from censquant import CoxQuantileRegressor
+        >>> from censquant.datasets import load_gbsg2
+        >>> X, y = load_gbsg2(as_frame=True)
+        >>> model = CoxQuantileRegressor(penalty=0).fit(X[["horTh", "pnodes"]], y)
+        >>> print(model.summary())
+        CoxQuantileRegressor, ties efron: 686 rows, 299 events, partial log-likelihood -1758.86
+        likelihood-ratio test: chi-squared 58.49, df 2, p = 1.99e-13
+        exp(coef) is the factor by which one unit multiplies the hazard, with 95 % limits
+        <BLANKLINE>
+                     coef std. error      z         p exp(coef)     lower     upper
+        horTh      -0.357     0.1252  -2.85   0.00436    0.6998    0.5475    0.8944
+        pnodes    0.05768   0.006656   8.67  4.46e-18     1.059     1.046     1.073
+        """
+        check_is_fitted(self, "quantiles_")
+        penalised = f", penalty {self.penalty:g}" if self.penalty > 0 else ""
+        title = f"CoxQuantileRegressor, ties {self.ties}{penalised}"
+        if self._counts is not None:
+            title += ": {:,} rows, {:,} events".format(*self._counts.tolist())
+        lines = []
+        if self._log_likelihoods is not None and self.covariance_ is not None:
+            before, after = self._log_likelihoods.tolist()
+            title += f", partial log-likelihood {after:.7g}"
+            is_robust = self._n_independent is not None
+            name = "Wald" if is_robust else "likelihood-ratio"
+            statistic, df = wald_test(self.coef_, self.covariance_)
+            if not is_robust:
+                statistic = 2.0 * (after - before)
+            p = chi_squared_tail(statistic, df)
+            lines.append(f"{name} test: chi-squared {statistic:.4g}, df {df}, p = {p:.3g}")
+        says = "the reversed hazard" if self.time_transform_.mirror else "the hazard"
+        lines.append(f"exp(coef) is the factor by which one unit multiplies {says}")
+        if self.covariance_ is not None:
+            lines[-1] += ", with 95 % limits"
+        elif self.penalty > 0:
+            lines.append("coefficients are drawn to 0: fit with penalty=0 for errors and tests")
+        lines += robust_note(self._n_independent, self._counts)
+        return CoefficientSummary.of_estimates(
+            "\n".join([title, *lines]), feature_names(self), self.coef_, self.covariance_
+        )
+
+    def test_proportional_hazards(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        time_scale: str = "km",
+    ) -> ChiSquaredTests:
+        """Test whether hazard ratios stay the same over time, feature by feature and together.
+
+        These are the score tests of Grambsch and Therneau that coefficients change linearly along a
+        scale of time, as of R's ``cox.zph``. A small p-value speaks against the model; a large one
+        with few events says little, and another time scale may find what one misses.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows of the fit, which the model does not keep. The fit must have ``penalty=0``.
+        time_scale : {"km", "identity", "log", "rank"}, default "km"
+            The scale: one minus the Kaplan-Meier curve, the time itself, its logarithm or its rank.
+
+        Returns
+        -------
+        tests : ChiSquaredTests
+            One row per feature, and ``all`` features.
+
+        Examples
+        --------
+        >>> from censquant import CoxQuantileRegressor
+        >>> from censquant.datasets import load_gbsg2
+        >>> X, y = load_gbsg2(as_frame=True)
+        >>> X = X[["horTh", "tgrade", "pnodes"]]
+        >>> model = CoxQuantileRegressor(penalty=0).fit(X, y)
+        >>> print(model.test_proportional_hazards(X, y))
+        Test of proportional hazards along one minus the Kaplan-Meier curve
+        term    chi-squared  df         p
+        horTh        0.1378   1      0.71
+        tgrade        8.688   1    0.0032
+        pnodes       0.9694   1     0.325
+        all           9.973   3    0.0188
+        """
+        x = dense(self._read_features(X))
+        check_choice("time_scale", time_scale, _TIME_SCALES)
+        if self.penalty > 0:
+            raise ValueError(
+                "penalty must be 0 for a test of proportional hazards, since a penalty draws "
+                f"coefficients to 0, got {self.penalty!r}: fit again with penalty=0."
+            )
+        rows = FitData.read(
+            x, y, sample_weight, left=self.censoring == "left", accepts=self._accepts
+        ).arranged()
+        target, weight, z = rows.timeline, rows.weight, rows.x.copy()
+        _, scale = standardize(z, weight)
+        sets = self._risk_sets(z, target, weight, z @ (self.coef_ * scale))
+        steps = sets.score() @ np.nan_to_num(inverse_information(sets.information()))
+        if not np.abs(steps).max(initial=0.0) < _SAME_ROWS:
+            raise ValueError(
+                "X, y and sample_weight must be the rows of the fit, whose coefficients are the "
+                "most likely ones, got others."
+            )
+        statistics, df = proportionality_tests(
+            sets, _scaled(sets.times, sets, time_scale), [[k] for k in range(z.shape[1])]
+        )
+        title = f"Test of proportional hazards along {_TIME_SCALES[time_scale]}"
+        names = (*feature_names(self), "all")
+        return ChiSquaredTests(title, "term", names, statistics, df)
 
     # Predicting
 
@@ -464,6 +670,25 @@ class CoxQuantileRegressor(TabularRegressor):
         rises = rises and (self._pieces.rate > 0).all()
         require(rises, "holds a hazard that is not positive or falls")
         self._take_baseline(times, hazard)
+
+
+def _scaled(times: Floats, sets: RiskSets, scale: str) -> Floats:
+    """Return times of events along a scale."""
+    if scale == "km":
+        curve = kaplan_meier(sets.time, sets.event, entry=sets.entry)
+        return np.asarray(1.0 - curve(times, side="left"))
+    if scale == "log":
+        if times[0] <= 0:
+            raise ValueError(
+                "time_scale='log' needs positive times of events, got a minimum of "
+                f"{times[0]:g}: use 'km'."
+            )
+        return np.log(times)
+    if scale == "rank":
+        ordered = np.sort(sets.time)
+        first, last = (np.searchsorted(ordered, times, side=side) for side in ("left", "right"))
+        return (first + last + 1) / 2.0
+    return times
 
 
 def feature_limits(center: Floats, scale: Floats, known: Floats | None) -> Floats:

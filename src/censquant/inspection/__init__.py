@@ -1,8 +1,9 @@
-"""What a fitted model has learned: dependence on features, importance, contributions."""
+"""What a fitted model has learned: dependence on features, importance, effects."""
 
 from typing import NoReturn
 
 from censquant._plugins import moved_to_bench
+from censquant.inspection._contrast import Contrast, contrast
 from censquant.inspection._contributions import Contributions, contributions
 from censquant.inspection._effects import (
     PartialDependence,
@@ -16,10 +17,12 @@ from censquant.inspection._failures import (
 )
 
 __all__ = [
+    "Contrast",
     "Contributions",
     "ExpectedFailures",
     "PartialDependence",
     "PermutationImportance",
+    "contrast",
     "contributions",
     "expected_failures",
     "partial_dependence",

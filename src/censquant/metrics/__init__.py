@@ -31,6 +31,12 @@ from censquant.metrics._concordance import (
 from censquant.metrics._concordance import concordance_index_ipcw_known as _ipcw_known
 from censquant.metrics._coverage import Coverage, coverage
 from censquant.metrics._evaluate import Evaluation, evaluate
+from censquant.metrics._incidence import (
+    brier_score_incidence,
+    calibration_incidence,
+    integrated_brier_score_incidence,
+    log_score_incidence,
+)
 from censquant.metrics._intervals import BootstrapInterval, bootstrap_interval
 from censquant.metrics._log_score import log_score
 from censquant.metrics._pinball import (
@@ -55,6 +61,8 @@ __all__ = [
     "a_calibration",
     "bootstrap_interval",
     "brier_score",
+    "brier_score_incidence",
+    "calibration_incidence",
     "compare",
     "concordance_index",
     "concordance_index_ipcw",
@@ -65,8 +73,10 @@ __all__ = [
     "evaluate",
     "get_scorer",
     "integrated_brier_score",
+    "integrated_brier_score_incidence",
     "km_calibration",
     "log_score",
+    "log_score_incidence",
     "mean_absolute_error_censored",
     "pinball_loss_censored",
     "pinball_loss_ipcw",

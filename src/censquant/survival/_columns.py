@@ -87,7 +87,7 @@ def read_events(values: object, *, name: str = "event") -> NDArray[np.bool_]:
     if kind == "b":
         return np.ascontiguousarray(column, dtype=np.bool_)
     if kind == "O":
-        missing = np.array([_is_missing(v) for v in column], dtype=np.bool_)
+        missing = np.array([is_missing(v) for v in column], dtype=np.bool_)
         known = np.array([_is_event_code(v) for v in column], dtype=np.bool_)
     elif kind in "iuf":
         missing = np.isnan(column)
@@ -110,9 +110,9 @@ def read_kinds(values: object, *, name: str = "event") -> NDArray[np.int64]:
     codes = np.unique(_plain_codes(values, name))
     if not codes.size or codes[-1] <= 1:
         return read_events(values, name=name).astype(np.int64)
-    kinds = codes[codes > 0]
-    if not np.array_equal(codes, np.round(codes)) or codes[0] < 0 or codes[-1] not in _CAUSES:
+    if codes[-1] not in _CAUSES:
         read_events(values, name=name)  # which says what is wrong
+    kinds = codes[codes != 0]
     if not np.array_equal(kinds, np.arange(1, kinds.size + 1)):
         raise ValueError(
             f"{name} must be codes 0, 1, ..., K without a gap, got the values "
@@ -120,6 +120,14 @@ def read_kinds(values: object, *, name: str = "event") -> NDArray[np.int64]:
             "where none was seen."
         )
     return _plain_codes(values, name).astype(np.int64)
+
+
+def read_codes(values: object, *, name: str) -> Floats:
+    """Column of numbers of kinds of events, of which some may be lacking."""
+    codes = _plain_codes(values, name)
+    if not codes.size:
+        read_events(values, name=name)  # which says what is wrong
+    return codes
 
 
 def read_weights(sample_weight: object, n_samples: int) -> Floats:
@@ -198,7 +206,7 @@ def _one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
     return array
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value is None, NaN or one of pandas' missing values."""
     # By name, since pandas need not be installed.
     named = type(value).__name__ in {"NAType", "NaTType"}
@@ -217,7 +225,7 @@ def _is_event_code(value: Any) -> bool:
 
 def _number(value: Any, name: str, row: int) -> float:
     """One entry of an object column as a float."""
-    if _is_missing(value):
+    if is_missing(value):
         return nan
     if not _is_number(value):
         raise TypeError(
@@ -256,11 +264,15 @@ def _unknown_codes(column: NDArray[Any], name: str) -> str:
         found = sorted({repr(code) for code in codes})
     remedy = "compare the column with the value that means the event"
     if numeric and set(codes) <= {1, 2}:
-        remedy = "2 usually means the event, write event == 2; competing risks are not supported"
+        remedy = (
+            "2 usually means the event, write event == 2; kinds of events are 0, 1 and 2 for "
+            "CompetingRisksRegressor, with 0 where none was seen"
+        )
     elif numeric and all(code in _CAUSES for code in codes):
         remedy = (
-            f"codes above 1 usually mean competing risks, which are not supported; write {name} == "
-            "1 for the first cause, and rows with another cause count as censored, so that the "
-            "predictions are those for that cause alone, as if the others did not occur"
+            "codes above 1 usually mean competing risks, which CompetingRisksRegressor takes; "
+            f"write {name} == 1 for the first cause, and rows with another cause count as "
+            "censored, so that the predictions are those for that cause alone, as if the others "
+            "did not occur"
         )
     return f"{name} must be boolean or 0 and 1, got the values {listed(found)}: {remedy}."

@@ -119,33 +119,37 @@ def read_interval_rows(lower: object, upper: object, event: object, entry: objec
     return target.plain or target
 
 
-def refuse_unusable(target: GeneralTarget, *, left: bool) -> None:
+def refuse_unusable(target: GeneralTarget, weight: Floats, *, left: bool) -> None:
     """Refuse rows that no estimator can learn from, by intervals and entries alone."""
     if left:
         raise ValueError(
             "censoring must be 'right' where rows have intervals, entries or kinds of events, got "
             "'left': give left-censored rows as intervals with lower=0."
         )
-    n_known = target.n_events
+    # A weight may be how often a row was counted.
+    count = np.where(weight > 0, np.maximum(weight, 1.0), 0.0)
+    n_known = int(count[target.event].sum())
     if target.interval.any() and n_known < _FEWEST_EVENTS:
         raise ValueError(
             f"y must have a finite upper bound in at least {_FEWEST_EVENTS} rows where any is "
-            f"interval-censored, got {n_known} of {len(target)} rows: collect more rows."
+            f"interval-censored, got {n_known} of {int(count.sum())} rows: collect more rows."
         )
-    if target.late.any() and _largest_risk_set(target) < _FEWEST_AT_RISK:
+    if target.late.any() and (most := _largest_risk_set(target, count)) < _FEWEST_AT_RISK:
         raise ValueError(
             f"y must have a time of an event at which {_FEWEST_AT_RISK} rows or more are under "
-            f"observation, got at most {_largest_risk_set(target)} of {len(target)} rows: nothing "
+            f"observation, got at most {most} of {int(count.sum())} rows: nothing "
             "is comparable; check whether entries and times are on the same clock."
         )
 
 
-def _largest_risk_set(target: GeneralTarget) -> int:
+def _largest_risk_set(target: GeneralTarget, count: Floats) -> int:
     """Return the largest number of rows that are under observation at the time of an event."""
-    at = target.time[target.event]
-    entered = np.searchsorted(np.sort(target.entry), at, side="left")
-    left = np.searchsorted(np.sort(target.time), at, side="left")
-    return int((entered - left).max(initial=0))
+    at, before = target.time[target.event], []
+    for times in (target.entry, target.time):
+        order = np.argsort(times)
+        sums = np.concatenate(([0.0], np.cumsum(count[order])))
+        before.append(sums[np.searchsorted(times[order], at, side="left")])
+    return int((before[0] - before[1]).max(initial=0))
 
 
 def _read_entry(entry: object, n_rows: int) -> Floats:

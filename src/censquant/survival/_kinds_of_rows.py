@@ -9,11 +9,17 @@ READABLE = ("right", "interval", "delayed_entry", "competing")
 not under observation from the start, ``"competing"`` an event of one of several kinds.
 """
 
-_BOTH = ("ShapeNN", "LogNormalNN", "WeibullNN")
+_BOTH = (
+    "AFTRegressor",
+    "ShapeNN",
+    "LogNormalNN",
+    "WeibullNN",
+    "BoostedQuantileRegressor",
+)
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     "interval": _BOTH,
     "delayed_entry": _BOTH,
-    "competing": (),
+    "competing": ("CompetingRisksRegressor",),
 }
 """Public names that take such rows, for messages.
 

@@ -174,7 +174,7 @@ def _from_structured(y: NDArray[Any], kinds: bool) -> Target:
     # A boolean and a number are an event and a time whatever their names.
     role = {} if has_event and len(types) == 2 else _roles(types)
     others = [name for name in types if name not in role.values()]
-    event = _event_field(y, others)
+    event = event_field(y, others)
     times = [name for name in others if name != event and types[name] in "iufc"]
     if "lower" in role or "upper" in role:
         if len(times) + (event is not None) == len(others):
@@ -193,7 +193,7 @@ def _from_structured(y: NDArray[Any], kinds: bool) -> Target:
     )
 
 
-def _event_field(y: NDArray[Any], names: Sequence[str]) -> str | None:
+def event_field(y: NDArray[Any], names: Sequence[str]) -> str | None:
     """Return the field of events: the boolean one, or the only one of whole, small numbers."""
     booleans = [name for name in names if y[name].dtype.kind == "b"]
     if booleans:

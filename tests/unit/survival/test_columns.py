@@ -151,7 +151,8 @@ def test_booleans_and_zero_one_codes_are_events(values):
 
 _COMPARE = "compare the column with the value that means the event."
 _RISKS = (
-    "codes above 1 usually mean competing risks, which are not supported; write event == 1 for the "
+    "codes above 1 usually mean competing risks, which CompetingRisksRegressor takes; write event "
+    "== 1 for the "
     "first cause, and rows with another cause count as censored, so that the predictions are those "
     "for that cause alone, as if the others did not occur."
 )
@@ -163,12 +164,16 @@ _RISKS = (
         (
             [1, 2, 2],
             "event must be boolean or 0 and 1, got the values 1, 2: "
-            "2 usually means the event, write event == 2; competing risks are not supported.",
+            "2 usually means the event, write event == 2; "
+            "kinds of events are 0, 1 and 2 for CompetingRisksRegressor, "
+            "with 0 where none was seen.",
         ),
         (
             np.array([1.0, 2.0]),
             "event must be boolean or 0 and 1, got the values 1, 2: "
-            "2 usually means the event, write event == 2; competing risks are not supported.",
+            "2 usually means the event, write event == 2; "
+            "kinds of events are 0, 1 and 2 for CompetingRisksRegressor, "
+            "with 0 where none was seen.",
         ),
         (
             [0, 1, 2],

@@ -202,14 +202,16 @@ _REMEDY = "pass Surv.from_arrays(event=..., time=...) or a (time, event) tuple."
         (
             structured(("event", "duration"), (int, float), ([0, 1, 2], TIME)),
             "event must be boolean or 0 and 1, got the values 0, 1, 2: codes above 1 usually mean "
-            "competing risks, which are not supported; write event == 1 for the first cause, and "
+            "competing risks, which CompetingRisksRegressor takes; write event == 1 "
+            "for the first cause, and "
             "rows with another cause count as censored, so that the predictions are those for that "
             "cause alone, as if the others did not occur.",
         ),
         (  # bmt, as scikit-survival ships it
             structured(("status", "ftime"), (int, float), ([0, 1, 2], TIME)),
             "status must be boolean or 0 and 1, got the values 0, 1, 2: codes above 1 usually mean "
-            "competing risks, which are not supported; write status == 1 for the first cause, and "
+            "competing risks, which CompetingRisksRegressor takes; write status == 1 "
+            "for the first cause, and "
             "rows with another cause count as censored, so that the predictions are those for that "
             "cause alone, as if the others did not occur.",
         ),
@@ -349,7 +351,9 @@ def test_the_reader_reads_it():
         (
             {"event": [1, 2], "time": [1, 2]},
             "event must be boolean or 0 and 1, got the values 1, 2: "
-            "2 usually means the event, write event == 2; competing risks are not supported.",
+            "2 usually means the event, write event == 2; "
+            "kinds of events are 0, 1 and 2 for CompetingRisksRegressor, "
+            "with 0 where none was seen.",
         ),
         (
             {"event": [1], "time": [1, 2]},

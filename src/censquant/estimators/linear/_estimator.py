@@ -36,10 +36,10 @@ from censquant._validation import (
     seed_sequence,
 )
 from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._summary import CoefficientSummary
 from censquant.estimators.linear._design import DistinctRows
 from censquant.estimators.linear._fits import PathFitter, scale_of, spread_of
 from censquant.estimators.linear._methods import Path
-from censquant.estimators.linear._summary import CoefficientSummary
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve

@@ -193,6 +193,8 @@ def test_the_summary_is_a_table_of_tests():
         "z",
         "p",
         "exp_coefficient",
+        "exp_lower",
+        "exp_upper",
     ]
     row = frame.loc["age"]
     assert row["coefficient"] == model.coef_[0]
@@ -201,17 +203,65 @@ def test_the_summary_is_a_table_of_tests():
     assert row["p"] == pytest.approx(2 * norm.sf(abs(row["z"])))
     assert row["upper"] - row["coefficient"] == pytest.approx(1.959964 * row["standard_error"])
     assert frame.loc["log(scale)", "exp_coefficient"] == pytest.approx(model.scale_)
+    assert row["exp_upper"] == pytest.approx(np.exp(row["upper"]))
     text = str(model.summary()).splitlines()
     assert text[0] == (
         "AFTRegressor, distribution weibull: 90 rows, 50 events, log-likelihood "
         f"{model.log_likelihood_:.7g}"
     )
-    assert text[1] == "exp(coef) is the factor by which one unit multiplies times"
-    headings = ["coefficient", "std. error", "lower 95 %", "upper 95 %", "z", "p", "exp(coef)"]
-    assert re.split(r"\s{2,}", text[3].strip()) == headings
+    assert text[1] == (
+        "exp(coef) is the factor by which one unit multiplies times, with 95 % limits"
+    )
+    headings = ["coef", "std. error", "z", "p", "exp(coef)", "lower", "upper"]
+    assert re.split(r"(?<!std\.)\s+", text[3].strip()) == headings
     shown = model.summary()._repr_html_()
     cells = re.findall(r"<td>(.*?)</td>", shown)
-    np.testing.assert_allclose(np.reshape(np.array(cells, float), (3, 7)), frame, rtol=1e-3)
+    numbers = frame.drop(columns=["lower", "upper"])
+    np.testing.assert_allclose(np.reshape(np.array(cells, float), (3, 7)), numbers, rtol=5e-3)
+
+
+# survreg(Surv(time, status) ~ age + sex + ph.ecog, lung), with cluster(inst), with robust = TRUE
+R_ERRORS = {
+    "weibull": (
+        [0.4549329854495, 0.0067879787743, 0.1245136147932, 0.0843644448954, 0.0614796940402],
+        [0.3908230058400, 0.0052057048070, 0.0964827066644, 0.0886784226427, 0.0566869328445],
+        [0.4724501302729, 0.0073592798864, 0.1207283286810, 0.0884170761275, 0.0664624513436],
+    ),
+    "lognormal": (
+        [0.5835460726302, 0.0083419262857, 0.1531856707748, 0.1039219456025, 0.0561353454810],
+        [0.5498262151334, 0.0082805124682, 0.1037672217467, 0.1126133958061, 0.0794353643528],
+        [0.5449758884700, 0.0088245708401, 0.1491782948443, 0.1106571855500, 0.0831150531480],
+    ),
+    "exponential": (
+        [0.6200877075559, 0.0091725181269, 0.1674680542087, 0.1133760814098],
+        [0.4738256896356, 0.0062587751284, 0.1110996233917, 0.0850896510470],
+        [0.5303600867359, 0.0081392648333, 0.1377462691707, 0.0966338047931],
+    ),
+}
+
+
+@pytest.mark.parametrize("distribution", R_ERRORS)
+def test_robust_errors_are_those_of_survreg(distribution):
+    data = load_lung()[["time", "status", "age", "sex", "ph.ecog", "inst"]].dropna()
+    X, y = data[["age", "sex", "ph.ecog"]], (data["time"], data["status"])
+    for groups, expected in zip(
+        (None, data["inst"], np.arange(len(X))), R_ERRORS[distribution], strict=True
+    ):
+        model = AFTRegressor(distribution=distribution).fit(X, y, groups=groups)
+        np.testing.assert_allclose(model.standard_errors_, expected, rtol=1e-6)
+        robust = [line for line in str(model.summary()).splitlines() if "robust" in line]
+        assert len(robust) == (groups is not None)
+
+
+def test_the_joint_test_is_wald_s():
+    # b %*% solve(V, b) of factor(ph.ecog) in survreg(..., dist = "lognormal")
+    data = load_lung()[["time", "status", "age", "sex", "ph.ecog", "inst"]].dropna()
+    X = data[["age", "sex"]].assign(**{f"e{k}": data["ph.ecog"] == k for k in (1, 2, 3)})
+    model = fitted(X.astype(float), (data["time"], data["status"]), distribution="lognormal")
+    test = model.summary().joint_test(["e1", "e2", "e3"])
+    np.testing.assert_allclose(test.statistics, 13.927403118315, rtol=1e-5)
+    assert test.degrees_of_freedom.tolist() == [3]
+    np.testing.assert_allclose(test.p_values, [0.0030], atol=5e-5)
 
 
 def test_names_of_features_are_escaped_in_html():

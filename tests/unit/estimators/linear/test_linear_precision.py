@@ -213,14 +213,14 @@ def test_the_summary_reads_as_a_table_a_level():
             "Title",
             "",
             "quantile 0.25",
-            "           coefficient   std. error   lower 95 %   upper 95 %",
-            "intercept            1          0.1          0.8          1.2",
-            "age                  2          0.2          1.6          2.4",
+            "           coefficient   std. error   lower 95 %   upper 95 %      z         p",
+            "intercept            1          0.1          0.8          1.2     10  1.52e-23",
+            "age                  2          0.2          1.6          2.4     10  1.52e-23",
             "",
             "quantile 0.5",
-            "           coefficient   std. error   lower 95 %   upper 95 %",
-            "intercept            3          0.3          2.4          3.6",
-            "age                4.5          nan          nan          nan",
+            "           coefficient   std. error   lower 95 %   upper 95 %      z         p",
+            "intercept            3          0.3          2.4          3.6     10  1.52e-23",
+            "age                4.5          nan          nan          nan    nan       nan",
         ]
     )
 
@@ -238,7 +238,14 @@ def test_the_summary_as_a_frame_holds_the_same_numbers():
     frame_of = pd.DataFrame(X, columns=["age"])
     model = fitted(data=(frame_of, Y, LIMIT), n_bootstrap=5)
     frame = model.summary().to_frame()
-    assert frame.columns.tolist() == ["coefficient", "standard_error", "lower", "upper"]
+    assert frame.columns.tolist() == [
+        "coefficient",
+        "standard_error",
+        "lower",
+        "upper",
+        "z",
+        "p",
+    ]
     assert frame.index.names == ["quantile", "term"]
     assert frame.loc[(0.5, "age"), "coefficient"] == model.coef_[1, 0]
     assert frame.loc[(0.3, "intercept"), "coefficient"] == model.intercept_[0]

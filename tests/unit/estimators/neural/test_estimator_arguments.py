@@ -199,7 +199,9 @@ Y_MESSAGES = [
         (TIME, np.where(EVENT, 2, 1)),
         ValueError,
         "event must be boolean or 0 and 1, got the values 1, 2: 2 usually means the event, write "
-        "event == 2; competing risks are not supported.",
+        "event == 2; "
+        "kinds of events are 0, 1 and 2 for CompetingRisksRegressor, "
+        "with 0 where none was seen.",
     ),
     (
         (TIME, np.where(EVENT, "dead", "alive")),
