@@ -13,7 +13,7 @@ from censquant.survival._read_target import read_target
 from censquant.survival._target import GeneralTarget, require_events
 
 _MOST_ROUNDS = 1_000
-_N_CELLS, _COARSE_ROUNDS = 100, 100
+_N_CELLS, _COARSE_ROUNDS = 300, 100
 # Largest slope of the log-likelihood per row: of rows without entries it is also the most that the
 # mean log-likelihood could still rise.
 _FLAT, _STEEP = 1e-7, 1e-3
@@ -182,7 +182,7 @@ def turnbull(y: object, sample_weight: ArrayLike | None = None) -> Turnbull:
     require_events(read)
     target = GeneralTarget.of(read).take(weight > 0)
     rows = _Rows.of(target, weight[weight > 0])
-    mass, steepest = _most_likely(rows)
+    mass, steepest = _most_likely(rows, _MOST_ROUNDS)
     _warn_if_steep(steepest)
     entry = float(target.entry.min())
     known_from = entry if np.isfinite(entry) else 0.0
@@ -307,8 +307,8 @@ def coarse_levels(target: GeneralTarget, weight: Floats) -> tuple[Floats, Floats
     edges = np.concatenate(([-np.inf], grid, [np.inf]))
     # An exact time lies in the cell that ends at it or after it.
     cell = np.searchsorted(grid, target.time)
-    lower = np.searchsorted(grid, target.lower, side="right")
-    lower = edges[np.where(target.exact, cell, lower)]
+    left = np.searchsorted(grid, target.lower, side="right")
+    lower = edges[np.where(target.exact, cell, left)]
     upper = np.where(target.event, edges[cell + 1], np.inf)
     entry = np.minimum(edges[np.searchsorted(grid, target.entry, side="right")], lower)
     rows = _Rows.of(GeneralTarget.of_rows(lower, upper, entry, target.kind), weight)
@@ -317,7 +317,7 @@ def coarse_levels(target: GeneralTarget, weight: Floats) -> tuple[Floats, Floats
     return rows.high[known], np.cumsum(mass)[known]
 
 
-def _most_likely(rows: _Rows, most_rounds: int = _MOST_ROUNDS) -> tuple[Floats, float]:
+def _most_likely(rows: _Rows, most_rounds: int) -> tuple[Floats, float]:
     """Return the shares of the intervals that maximise the likelihood, and how steep it is there.
 
     Rows that are not interval-censored need one step. Two steps give a direction in which a longer

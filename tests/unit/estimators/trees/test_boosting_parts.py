@@ -353,7 +353,7 @@ def test_residuals_of_general_rows_are_those_of_the_law_behind_them():
     value, entry = value[seen], entry[seen]
     lower = np.maximum(np.floor(2 * value) / 2, entry)
     upper = np.where(value < 2.0, np.floor(2 * value) / 2 + 0.5, INF)
-    lower = np.where(np.isinf(upper), 2.0, lower)
+    lower = np.where(np.isinf(upper), np.maximum(2.0, entry), lower)
     exact = (rng.random(len(value)) < 0.3) & np.isfinite(upper)
     lower, upper = np.where(exact, value, lower), np.where(exact, value, upper)
     rows = GeneralTarget.of_rows(lower, upper, entry, np.isfinite(upper).astype(np.int64))
