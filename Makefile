@@ -91,7 +91,7 @@ coverage: $(VENV)/.test      ## line and branch coverage of src, at least 95 %
 # Only those that are not as shown any more; the sentences around them are for a person to check.
 pages: $(VENV)/.test         ## rewrite the output that README and pages show
 	$(BIN)/python -m pytest $(ON_ALL_CORES) -m "slow or not slow" --rewrite-pages -k "print" \
-	    tests/contract/test_docs_pages.py tests/contract/test_readme.py tests/cli/test_console_blocks.py
+	    tests/contract/test_docs_pages.py tests/contract/test_docs_site.py tests/contract/test_readme.py tests/cli/test_console_blocks.py
 
 lint: $(VENV)/.test          ## style and types
 	$(BIN)/ruff check .

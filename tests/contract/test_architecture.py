@@ -42,6 +42,7 @@ LAYERS = (
     {"engine", "dask", "inspection", "_warm_up"},
     {"plotting"},
     {"report"},
+    {"_qualification"},
     {"cli"},
     {"__main__"},
 )

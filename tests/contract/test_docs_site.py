@@ -55,3 +55,10 @@ def test_links_to_files_of_the_repository_lead_to_pages_of_the_site():
 def test_a_place_for_a_page_that_is_not_written_is_left_out():
     text = "quickstart*\nnot-written-yet*\nmethods\n"
     assert extension("places").without_empty_places(text) == "quickstart*\nmethods\n"
+
+
+def test_the_page_on_validation_prints_what_the_checks_compute(rewrite_pages):
+    path, made = DOCS / "validation.md", extension("validation_page").page()
+    if rewrite_pages:
+        path.write_text(made, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == made

@@ -51,18 +51,19 @@ PUBLIC = {
     """,
     "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
-        Contrast Contributions ExpectedFailures PartialDependence
-        PermutationImportance contrast contributions expected_failures partial_dependence
-        permutation_importance
+        CohortTable Contrast Contributions ExpectedFailures PartialDependence
+        PermutationImportance ReplacementPolicy cohort_table contrast contributions
+        expected_failures fleet_table partial_dependence permutation_importance
+        replacement_policy
     """,
     "censquant.io": """
         PredictedDataset PredictedFile SurvivalBlocks TableError TargetColumns TextOptions
         predict_dataset predict_file ray_predictor read_table spark_predictor spark_schema
     """,
     "censquant.metrics": """
-        SCORERS ACalibration BootstrapInterval Comparison Coverage DCalibration Evaluation
-        PitHistogram a_calibration bootstrap_interval brier_score
-        brier_score_incidence calibration_incidence compare concordance_index
+        SCORERS ACalibration BootstrapInterval CalibrationAt Comparison Coverage DCalibration
+        Evaluation PitHistogram a_calibration bootstrap_interval brier_score
+        brier_score_incidence calibration_at calibration_incidence compare concordance_index
         concordance_index_ipcw concordance_index_td coverage crps_censored d_calibration evaluate
         get_scorer integrated_brier_score integrated_brier_score_incidence km_calibration
         log_score log_score_incidence mean_absolute_error_censored
@@ -70,9 +71,9 @@ PUBLIC = {
         right_censored_log_likelihood
     """,
     "censquant.plotting": """
-        plot_bounds plot_calibration plot_coefficients plot_comparison plot_contributions
-        plot_coverage plot_fans plot_history plot_importance plot_partial_dependence
-        plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
+        plot_bounds plot_calibration plot_calibration_at plot_coefficients plot_comparison
+        plot_contributions plot_coverage plot_fans plot_history plot_importance
+        plot_partial_dependence plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
     """,
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",
     "censquant.report": "ReportFacts WrittenReport report_facts write_report",
@@ -82,7 +83,7 @@ PUBLIC = {
     """,
     "censquant.torch": "TorchNetwork image_cnn pinball_loss portnoy_loss",
 }
-MOST_NAMES = 185
+MOST_NAMES = 190
 
 
 def names_of(module):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -159,11 +159,21 @@ cut into pieces of given widths and centres, in common or for each row.
 """
 
 
+class EventModel(Protocol):
+    """Distributions of the event times of rows, such as a `QuantileCurve`."""
+
+    def cdf(self, times: Floats, /) -> Floats:
+        """Return the chance of each row to have had the event by its own times."""
+
+    def take(self, rows: Any, /, *, reach: bool = True) -> "EventModel":
+        """Return some of the rows."""
+
+
 def chance_before(
     target: Target,
     limits: Floats,
     censoring: CensoringCurves,
-    model: QuantileCurve | None,
+    model: EventModel | None,
     *,
     entry: Floats | None = None,
 ) -> Floats:
@@ -184,7 +194,7 @@ def chances_before(
     target: Target,
     limits: Floats,
     censoring: CensoringCurves,
-    model: QuantileCurve | None,
+    model: EventModel | None,
     factors: Factors,
     *,
     entry: Floats | None = None,
@@ -213,7 +223,7 @@ def _block_chances(
     target: Target,
     limits: Floats,
     censoring: CensoringCurves,
-    model: QuantileCurve | None,
+    model: EventModel | None,
     factors: Factors,
     entry: Floats | None,
 ) -> list[Floats]:

@@ -62,7 +62,7 @@ def censoring_dependence(target: Target, columns: Floats, weight: Floats | None 
         *_p_of_each(risks, np.hstack((ranks, squares))),
         _p_of_waves(risks, _waves(ranks, generator)),
     ]
-    return _combined(np.array(parts))
+    return combined_p_value(np.array(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ def _p_of_each(risks: _RiskSets, columns: Floats) -> list[float]:
     score, means = risks.scores(columns)
     variance = risks.area() @ columns**2 - risks.share @ means**2
     kept = np.max(columns**2, axis=0) * (1.0 + _ROUNDING) <= _LARGEST_SHARE * variance
-    return [_combined(chdtrc(1.0, score[kept] ** 2 / variance[kept]))] if kept.any() else []
+    return [combined_p_value(chdtrc(1.0, score[kept] ** 2 / variance[kept]))] if kept.any() else []
 
 
 def _p_of_all(risks: _RiskSets, columns: Floats) -> float:
@@ -183,7 +183,7 @@ def _p_of_sum(value: float, parts: Floats) -> float:
     return float(chdtrc(mean**2 / half_variance, value * mean / half_variance))
 
 
-def _combined(p_values: Floats) -> float:
+def combined_p_value(p_values: Floats) -> float:
     """Return one p-value of several by Cauchy's rule, which holds for dependent ones."""
     clipped = np.clip(p_values, 1e-15, 1.0 - 1e-9)
     return float(0.5 - np.arctan(np.tan((0.5 - clipped) * np.pi).mean()) / np.pi)

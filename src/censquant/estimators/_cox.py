@@ -48,6 +48,7 @@ from censquant.export._graphs_curves import FormulaCurve
 from censquant.export._graphs_distributions import HazardsGraph
 from censquant.quantiles._distribution_curve import DistributionCurve, LimitedDistribution
 from censquant.survival import Target, kaplan_meier, read_target
+from censquant.survival._target import GeneralTarget
 
 # Standard deviations from the mean up to which a feature acts, or as far as it went in the fit.
 _FURTHEST = 6.0
@@ -110,11 +111,18 @@ class PiecewiseHazard:
 
     @classmethod
     def fit(
-        cls, start: float, time: Floats, event: NDArray[np.bool_], weight: Floats, risk: Floats
+        cls,
+        start: float,
+        time: Floats,
+        event: NDArray[np.bool_],
+        weight: Floats,
+        risk: Floats,
+        entry: Floats | None = None,
     ) -> "PiecewiseHazard":
         """Estimate the rates between quantiles of event times, drawn a little to their mean.
 
         ``risk`` are the hazard ratios: an individual at twice the hazard is at risk as two are.
+        Nobody is at risk before the entry.
         """
         mass = weight[event]
         n_events = float(mass.sum())
@@ -124,12 +132,17 @@ class PiecewiseHazard:
         edge = np.concatenate([[start], inner[(inner > start) & (inner < time.max())]])
         ends = np.append(edge[1:], np.inf)
         at_risk = weight * risk
-        exposure = np.array(
-            [
-                at_risk @ np.clip(np.minimum(time, end) - begin, 0.0, None)
+
+        def up_to(times: Floats) -> Floats:
+            spent = [
+                at_risk @ np.clip(np.minimum(times, end) - begin, 0.0, None)
                 for begin, end in zip(edge, ends, strict=True)
             ]
-        )
+            return np.array(spent)
+
+        exposure = up_to(time)
+        if entry is not None:
+            exposure = np.maximum(exposure - up_to(np.maximum(entry, start)), 0.0)
         events = np.bincount(_piece(edge, time[event]), weights=mass, minlength=len(edge))
         # All times at the start leave no time at risk, and any unit of time will do.
         mean_exposure = (float(exposure.sum()) or 1.0) / n_events
@@ -272,6 +285,9 @@ class CoxQuantileRegressor(EffectRegressor):
     act independently of each other, and no effect fades with time. Where that is about right, few
     rows are enough.
 
+    Rows may have been under observation from a later time than 0 on (delayed entry, see
+    :class:`Surv`): they count as at risk from their entry on, for coefficients and baseline alike.
+
     In predictions a feature acts up to six standard deviations from its mean, or as far as it went
     in the fit if that is further; beyond it stays at that limit.
 
@@ -350,6 +366,8 @@ class CoxQuantileRegressor(EffectRegressor):
     censoring: str = "right"
     random_state: Any = None
 
+    _accepts = ("right", "delayed_entry")
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("penalty", self.penalty, minimum=0.0)
@@ -362,7 +380,8 @@ class CoxQuantileRegressor(EffectRegressor):
         target, weight = rows.timeline.take(latest_first), rows.weight[latest_first]
         z, time, event = rows.x[latest_first], target.time, target.event
         self._center, scale = standardize(z, weight)
-        likelihood = PartialLikelihood(z, time, event, weight, self.ties)
+        entry = target.entry if isinstance(target, GeneralTarget) else None
+        likelihood = PartialLikelihood(z, time, event, weight, self.ties, entry)
         # Sums by one thread of BLAS give the same bits on every machine's number of cores.
         (fit,) = side_by_side([lambda stopping: fit_ridge(likelihood, float(self.penalty))])
         self._warn_of(fit, n_constant=int((z == 0.0).all(axis=0).sum()))
@@ -377,7 +396,7 @@ class CoxQuantileRegressor(EffectRegressor):
             times, hazard = times[kept], hazard[kept]
         self._learn_precision(rows)
         start = min(0.0, float(time[-1]))
-        self._pieces = PiecewiseHazard.fit(start, time, event, weight, np.exp(eta))
+        self._pieces = PiecewiseHazard.fit(start, time, event, weight, np.exp(eta), entry)
         self._take_baseline(np.append(start, times), np.append(0.0, hazard))
 
     def _learn_precision(self, rows: FitData) -> None:
@@ -622,6 +641,8 @@ class CoxQuantileRegressor(EffectRegressor):
     def log_likelihood(self, X: Any, y: Any) -> Floats:
         """Return the log-likelihood of each row: of its event, or of none until its time.
 
+        That of a row with an entry is given that it had no event until then.
+
         The baseline of the curves has no density that could be compared: its hazard is
         concentrated around the times of the events that were fitted, and new events fall in
         between. Here the hazard is constant between two to twenty quantiles of the event times, as
@@ -639,10 +660,13 @@ class CoxQuantileRegressor(EffectRegressor):
             probability of a later event (left-censored: an earlier one) where it was not.
         """
         features = dense(self._read_features(X))
-        target = read_target(y, n_samples=len(features))
+        target = read_target(y, n_samples=len(features), accepts=self._accepts)
         time, eta = self.time_transform_.forward(target.time), self._log_ratio(features)
         density = np.log(self._pieces.rate_at(time)) + eta
         survived = np.exp(eta) * self._pieces.cumulative(time)
+        if isinstance(target, GeneralTarget):
+            start = np.maximum(target.entry, self._pieces.edge[0])
+            survived -= np.exp(eta) * self._pieces.cumulative(start)
         return np.where(target.event, density, 0.0) - survived
 
     # Saving

@@ -29,6 +29,7 @@ _NO_CURVATURE = 1e-9
 _SEPARATED = 1e-6
 # A spread below this share of a feature's largest value is rounding: the feature is constant.
 _NO_SPREAD = 1e-10
+_SMALLEST_RISK_SET = 0.01  # of the largest one
 
 
 def standardize(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -54,15 +55,25 @@ def standardize(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 @exact
 def tie_sums(
-    risk: Any, weight: Any, event: Any, ends: Any, efron: bool, hazard: Any, own: Any, curve: Any
+    risk: Any,
+    weight: Any,
+    event: Any,
+    ends: Any,
+    waiting: Any,
+    n_waiting: Any,
+    efron: bool,
+    hazard: Any,
+    own: Any,
+    curve: Any,
 ) -> float:
     """Fill in sums over the events at each time; return the sum of the logarithms.
 
     An event among ``d`` at the same time has the denominator ``R - share * E``: the risk of all
     who are still there less, by Efron's rule, the part ``share = 0, 1/d, ..., (d - 1)/d`` of those
-    with the event at that time. Times come from the latest to the earliest.
+    with the event at that time. Times come from the latest to the earliest, and so do the rows
+    ``waiting`` by their entries, of which ``n_waiting`` have not entered before a time.
     """
-    total, value, start = 0.0, 0.0, 0
+    total, value, start, n_gone = 0.0, 0.0, 0, 0
     for k in range(len(ends)):
         tied, mass, count = 0.0, 0.0, 0
         for i in range(start, ends[k]):
@@ -72,6 +83,11 @@ def tie_sums(
                 mass += weight[i]
                 count += 1
         start = ends[k]
+        while n_gone < n_waiting[k]:
+            total -= risk[waiting[n_gone]]
+            n_gone += 1
+        # Those with the event are at risk, whatever rounding leaves of a difference.
+        total = max(total, tied)
         hazard[k] = own[k] = curve[k, 0] = curve[k, 1] = curve[k, 2] = 0.0
         n_shares = count if efron else min(count, 1)
         for place in range(n_shares):
@@ -101,7 +117,16 @@ def expected_events(risk: Any, event: Any, ends: Any, hazard: Any, own: Any, out
 
 @exact
 def mean_rows(
-    z: Any, risk: Any, event: Any, ends: Any, curve: Any, group: int, sums: Any, out: Any
+    z: Any,
+    risk: Any,
+    event: Any,
+    ends: Any,
+    waiting: Any,
+    n_waiting: Any,
+    curve: Any,
+    group: int,
+    sums: Any,
+    out: Any,
 ) -> tuple[int, int]:
     """Fill in rows whose outer products add up to the Hessian's second term.
 
@@ -110,6 +135,7 @@ def mean_rows(
     two rows: one along ``S - c E``, and one along ``E`` where there is more than one event.
     """
     n_filled, p = 0, z.shape[1]
+    n_gone = n_waiting[group - 1] if group > 0 else 0
     while group < len(ends) and n_filled + 2 <= len(out):
         start = ends[group - 1] if group > 0 else 0
         rest = 0.0
@@ -124,6 +150,11 @@ def mean_rows(
             if has_shares and event[i]:
                 for j in range(p):
                     sums[1, j] += risk[i] * z[i, j]
+        while n_gone < n_waiting[group]:
+            i = waiting[n_gone]
+            for j in range(p):
+                sums[0, j] -= risk[i] * z[i, j]
+            n_gone += 1
         if curve[group, 0] > 0:
             factor, part = np.sqrt(curve[group, 0]), curve[group, 1] / curve[group, 0]
             for j in range(p):
@@ -144,24 +175,37 @@ class PartialLikelihood:
     Weights of tied events follow R's ``coxph``: each of them counts with their mean.
 
     Rows of the features ``z`` come from the latest time to the earliest; ``ties`` are ``"efron"``
-    or ``"breslow"``.
+    or ``"breslow"``. A row is at risk after its ``entry``, -inf for the start, and up to its time.
     """
 
     def __init__(
-        self, z: Floats, time: Floats, event: NDArray[np.bool_], weight: Floats, ties: str
+        self,
+        z: Floats,
+        time: Floats,
+        event: NDArray[np.bool_],
+        weight: Floats,
+        ties: str,
+        entry: Floats | None = None,
     ) -> None:
         self.z, self.time, self.event, self.weight = z, time, event, weight
+        self.entry = np.full(len(time), -np.inf) if entry is None else entry
         self.total_weight = float(weight.sum())
         self._efron = ties == "efron"
         self._ends = np.append(np.flatnonzero(np.diff(time)) + 1, len(time))
         n_times = len(self._ends)
+        late = np.flatnonzero(self.entry > -np.inf)
+        self._waiting = late[np.argsort(-self.entry[late], kind="stable")]
+        times = time[self._ends - 1]
+        self._n_waiting = np.searchsorted(-self.entry[self._waiting], -times, side="right")
+        # The first of the times, from the latest on, that lie before the entry or are equal to it.
+        self._before = np.searchsorted(-times, -self.entry[self._waiting], side="left")
         self._hazard, self._own = np.empty(n_times), np.empty(n_times)
         self._curve = np.empty((n_times, 3))
 
     def with_features(self, z: Floats) -> "PartialLikelihood":
         """Return the likelihood of the same rows with other features."""
         ties = "efron" if self._efron else "breslow"
-        return PartialLikelihood(z, self.time, self.event, self.weight, ties)
+        return PartialLikelihood(z, self.time, self.event, self.weight, ties, self.entry)
 
     def value(self, coefficients: Floats) -> float:
         """Return the log-likelihood, minus infinity where hazards differ beyond all measure."""
@@ -181,6 +225,11 @@ class PartialLikelihood:
         self._sums(risk)
         expected = np.empty_like(risk)
         expected_events(risk, self.event, self._ends, self._hazard, self._own, expected)
+        if self._waiting.size:
+            cumulative = np.append(np.cumsum(self._hazard[::-1])[::-1], 0.0)
+            missed = risk[self._waiting] * cumulative[self._before]
+            # A difference that rounding makes negative is 0.
+            expected[self._waiting] = np.maximum(expected[self._waiting] - missed, 0.0)
         gradient = (np.where(self.event, self.weight, 0.0) - expected) @ self.z
         return gradient, self._second_term(risk) - self._first_term(expected)
 
@@ -188,9 +237,18 @@ class PartialLikelihood:
         """Return the times of events, from early to late, and the baseline hazard up to each.
 
         ``eta`` are the logarithms of the hazard ratios. It is Breslow's estimate, or with Efron's
-        ties the one that belongs to them.
+        ties the one that belongs to them. Before the largest risk set, where late entries may leave
+        hardly anybody at risk, a step is that of a hundredth of it at most: one event among two
+        rows would decide the curve of all.
         """
-        self._sums(self.weight * np.exp(eta))
+        risk = self.weight * np.exp(eta)
+        self._sums(risk)
+        if self._waiting.size:
+            gone = np.append(0.0, np.cumsum(risk[self._waiting]))[self._n_waiting]
+            at_risk = np.maximum(np.cumsum(risk)[self._ends - 1] - gone, 0.0)
+            early = np.arange(len(at_risk)) > np.argmax(at_risk)
+            share = np.minimum(1.0, at_risk / (_SMALLEST_RISK_SET * at_risk.max()))
+            self._hazard *= np.where(early, share, 1.0)
         has_events = self._hazard > 0
         times = self.time[self._ends - 1][has_events]
         return times[::-1].copy(), np.cumsum(self._hazard[has_events][::-1])
@@ -208,6 +266,8 @@ class PartialLikelihood:
                 self.weight,
                 self.event,
                 self._ends,
+                self._waiting,
+                self._n_waiting,
                 self._efron,
                 self._hazard,
                 self._own,
@@ -230,7 +290,16 @@ class PartialLikelihood:
         group = 0
         while group < len(self._ends):
             n_filled, group = mean_rows(
-                self.z, risk, self.event, self._ends, self._curve, group, sums, block
+                self.z,
+                risk,
+                self.event,
+                self._ends,
+                self._waiting,
+                self._n_waiting,
+                self._curve,
+                group,
+                sums,
+                block,
             )
             product += block[:n_filled].T @ block[:n_filled]
         return product

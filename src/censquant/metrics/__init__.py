@@ -22,6 +22,7 @@ from censquant.metrics._calibration import (
     pit_deviation,
     pit_histogram,
 )
+from censquant.metrics._calibration_at import CalibrationAt, calibration_at
 from censquant.metrics._compare import Comparison, compare
 from censquant.metrics._concordance import (
     concordance_index,
@@ -53,6 +54,7 @@ __all__ = [
     "SCORERS",
     "ACalibration",
     "BootstrapInterval",
+    "CalibrationAt",
     "Comparison",
     "Coverage",
     "DCalibration",
@@ -62,6 +64,7 @@ __all__ = [
     "bootstrap_interval",
     "brier_score",
     "brier_score_incidence",
+    "calibration_at",
     "calibration_incidence",
     "compare",
     "concordance_index",

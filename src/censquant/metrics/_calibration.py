@@ -147,7 +147,7 @@ def a_calibration(
     np.divide((observed - expected) ** 2, expected, out=terms, where=expected > 0)
     statistic, df = float(terms.sum()), starts.size
     return ACalibration(
-        statistic, df, _chi_squared_tail(df, statistic), observed, expected, edges[kept]
+        statistic, df, chi_squared_tail(df, statistic), observed, expected, edges[kept]
     )
 
 
@@ -256,7 +256,7 @@ def d_calibration(
     bins = np.searchsorted(edges[1:-1], level - ROUNDING)
     shares = spread_shares(level, bins, target.event, edges, weight)
     statistic = float(weight.sum() * count * ((shares - 1 / count) ** 2).sum())
-    p_value = _chi_squared_tail(count - 1, statistic)
+    p_value = chi_squared_tail(count - 1, statistic)
     return DCalibration(statistic, count - 1, p_value, shares, edges)
 
 
@@ -638,7 +638,7 @@ def _read_levels(
     return level, followed, grid, weight
 
 
-def _chi_squared_tail(df: int, statistic: float) -> float:
+def chi_squared_tail(df: int, statistic: float) -> float:
     """Return the probability of a larger chi-squared statistic."""
     from scipy.special import chdtrc
 

@@ -1,11 +1,13 @@
 """Chances to be followed by a model of the censoring time, in place of one curve for all rows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from censquant._typing import Floats
-from censquant.metrics._reading import warn_truncated
+from censquant.adapters._predictions import is_supported, predicted_curve
+from censquant.metrics._reading import Mirror, warn_truncated
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
@@ -14,6 +16,34 @@ from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
 # stand for fewer rows than this: by a right model for all, unless some had hardly a chance to be
 # followed to the times that are scored. That must be more than two standard errors.
 _FEWEST_ROWS, _FEWEST_STOOD_FOR, _CRITICAL = 0.03, 0.9, 2.0
+
+
+def censoring_curve_of(
+    model: Any, X: Any, n_rows: int, mirror: Mirror | None = None, *, name: str = "X"
+) -> QuantileCurve:
+    """Return the distributions of the censoring times of rows, given or predicted."""
+    if isinstance(model, QuantileCurve):
+        curve = model
+    elif not is_supported(model):
+        raise TypeError(
+            "censoring_model must predict quantiles or survival curves, or be a QuantileCurve of "
+            f"the censoring times, got {type(model).__name__}."
+        )
+    elif X is None:
+        raise ValueError(
+            f"{name} must be given where censoring_model is a fitted model, got None: pass the "
+            "QuantileCurve that it predicts."
+        )
+    else:
+        curve = predicted_curve(model, X, CURVE_QUANTILES)
+    if len(curve) != n_rows:
+        raise ValueError(
+            f"censoring_model must have one distribution for each row of y, {n_rows}, got "
+            f"{len(curve)}."
+        )
+    if mirror is None:
+        return curve
+    return QuantileCurve(*mirror.quantiles(curve.values, curve.taus))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from censquant.metrics._reading import (
     read_quantile_rows,
     read_times,
     read_train,
+    refuse_missing,
     warn_truncated,
 )
 from censquant.quantiles import QuantileCurve
@@ -281,24 +282,13 @@ def _members(groups: ArrayLike, weight: Floats) -> list[tuple[Any, NDArray[np.bo
             f"got shape {labels.shape}."
         )
     items = labels.tolist()
-    missing = [row for row, label in enumerate(items) if _is_missing(label)]
-    if missing:
-        raise ValueError(
-            f"groups must not contain missing labels, got {len(missing)} of {len(items)}, "
-            f"the first in row {missing[0]}."
-        )
+    refuse_missing(items)
     # By type first, since a number and a word have no order.
     distinct = sorted(set(items), key=lambda label: (type(label).__name__, label))
     place = {label: code for code, label in enumerate(distinct)}
     codes = np.array([place[label] for label in items])
     members = [(label, codes == code) for label, code in place.items()]
     return [(label, member) for label, member in members if weight[member].any()]
-
-
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN or one of pandas' missing values."""
-    # By name, since pandas need not be installed.
-    return type(label).__name__ in {"NoneType", "NAType", "NaTType"} or bool(label != label)
 
 
 def _summary(table: Floats, weight: Floats, level: float) -> Coverage:

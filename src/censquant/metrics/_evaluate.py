@@ -21,11 +21,11 @@ from censquant.adapters._predictions import (
     final_model,
     is_left_censored,
     is_supported,
-    predicted_curve,
 )
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._brier import default_brier_times
 from censquant.metrics._calibration import ROUNDING, a_calibration, pit_curve
+from censquant.metrics._censoring_model import censoring_curve_of
 from censquant.metrics._dependence import (
     MAY_BE_BIASED,
     dependence_p_value,
@@ -37,7 +37,7 @@ from censquant.metrics._log_score import log_losses
 from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
 from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
-from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
+from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
 from censquant.survival._cells import cells_of_events
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
@@ -305,7 +305,9 @@ def evaluate(
     ]
     options = {"y_train": (train.time, train.event), "lower": lower}
     if censoring_model is not None:
-        options["censoring_model"] = _censoring_curve(censoring_model, X_test, mirror)
+        options["censoring_model"] = censoring_curve_of(
+            censoring_model, X_test, len(target), mirror, name="X_test"
+        )
     table = [_Line.read(metric, y, predictions[metric.takes], options) for metric in offered]
     with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
         found = [line.scored for line in table if line.scored is not None]
@@ -351,27 +353,6 @@ def _kaplan_meier_words(target: Target, train: Target) -> str:
     curve = kaplan_meier(train.time, train.event)
     losses = log_losses(target, cells_of_events(train), lambda times: 1.0 - curve(times))
     return f"; Kaplan-Meier scores {losses.mean():.4g}"
-
-
-def _censoring_curve(model: Any, X: Any, mirror: Mirror | None) -> QuantileCurve:
-    """Return the distributions of the censoring times of the test rows, given or predicted."""
-    if isinstance(model, QuantileCurve):
-        curve = model
-    elif not is_supported(model):
-        raise TypeError(
-            "censoring_model must predict quantiles or survival curves, or be a QuantileCurve of "
-            f"the censoring times, got {type(model).__name__}."
-        )
-    elif X is None:
-        raise ValueError(
-            "X_test must be given where censoring_model is a fitted model, got None: pass the "
-            "QuantileCurve that it predicts."
-        )
-    else:
-        curve = predicted_curve(model, X, CURVE_QUANTILES)
-    if mirror is None:
-        return curve
-    return QuantileCurve(*mirror.quantiles(curve.values, curve.taus))
 
 
 def _with_censoring(metric: Metric, is_dependent: bool, has_model: bool) -> Metric:

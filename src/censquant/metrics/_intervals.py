@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from censquant._progress import Bar
 from censquant._typing import Floats
@@ -20,6 +20,7 @@ from censquant.adapters import predict_quantiles_of, survival_of
 from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._counts import counting
+from censquant.metrics._reading import read_rows
 from censquant.survival import read_target
 
 
@@ -168,7 +169,7 @@ def bootstrap_interval(
     target = read_target(y)
     n_rows = len(target)
     models = [
-        _read_rows(name, _predictions_for(metric, name, given, X, args, kwargs), n_rows)
+        read_rows(name, _predictions_for(metric, name, given, X, args, kwargs), n_rows)
         for name, given in (("predicted", predicted), ("other", other))
         if given is not None
     ]
@@ -177,7 +178,7 @@ def bootstrap_interval(
     check_n_jobs(n_jobs)
     weight = kwargs.pop("sample_weight", None)
     if weight is not None:
-        weight = _read_rows("sample_weight", weight, n_rows)
+        weight = read_rows("sample_weight", weight, n_rows)
 
     metrics = [scored(metric, y, model, args, kwargs, weight) for model in models]
     own = tuple(one.value for one in metrics)
@@ -328,15 +329,6 @@ def _p_value(differences: Floats) -> float:
     """Twice the share of differences on the rarer side of zero, never quite zero itself."""
     rarer = min((differences <= 0).sum(), (differences >= 0).sum())
     return float(min(1.0, 2 * (rarer + 1) / (differences.size + 1)))
-
-
-def _read_rows(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:
-    """Return an array with one row for each row of y."""
-    array = np.asarray(values)
-    if array.ndim == 0 or len(array) != n_rows:
-        given = "a single value" if array.ndim == 0 else f"{len(array)} rows"
-        raise ValueError(f"{name} must have one row for each of the {n_rows} of y, got {given}.")
-    return array
 
 
 def _number(score: Any) -> float:

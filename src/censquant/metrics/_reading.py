@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._warn import warn_user
@@ -132,6 +133,50 @@ def followed_until(curve: KaplanMeier, share: float) -> float:
     """
     reached = curve(curve.time, side="left") >= share - PRODUCT_ROUNDING
     return float(curve.time[reached][-1])
+
+
+def read_rows(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """Return an array with one row for each row of y."""
+    array = np.asarray(values)
+    if array.ndim == 0 or len(array) != n_rows:
+        given = "a single value" if array.ndim == 0 else f"{len(array)} rows"
+        raise ValueError(f"{name} must have one row for each of the {n_rows} of y, got {given}.")
+    return array
+
+
+def read_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | None:
+    """Return the number of each row's group, counted from 0; None where there are none."""
+    if groups is None:
+        return None
+    labels = read_rows("groups", groups, n_rows)
+    if labels.ndim != 1:
+        raise ValueError(f"groups must have one label for each row of y, got shape {labels.shape}.")
+    items = labels.tolist()
+    refuse_missing(items)
+    places: dict[Any, int] = {}
+    codes = [places.setdefault(label, len(places)) for label in items]
+    if len(places) < 2:
+        raise ValueError(
+            "groups must hold two groups or more, since what differs between groups is what an "
+            "interval is made of, got 1."
+        )
+    return np.array(codes, dtype=np.intp)
+
+
+def refuse_missing(labels: list[Any]) -> None:
+    """Raise if some of the labels of groups are missing."""
+    missing = [row for row, label in enumerate(labels) if _is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"groups must not contain missing labels, got {len(missing)} of {len(labels)}, "
+            f"the first in row {missing[0]}."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN or one of pandas' missing values."""
+    # By name, since pandas need not be installed.
+    return type(label).__name__ in {"NoneType", "NAType", "NaTType"} or bool(label != label)
 
 
 def read_matrix(values: ArrayLike, shape: tuple[int, int], name: str, columns: str) -> Floats:

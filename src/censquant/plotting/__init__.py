@@ -6,6 +6,7 @@ from censquant._plugins import moved_to_bench
 from censquant.plotting._calibration import (
     plot_bounds,
     plot_calibration,
+    plot_calibration_at,
     plot_coverage,
     plot_reliability,
 )
@@ -22,6 +23,7 @@ from censquant.plotting._survival import plot_survival
 __all__ = [
     "plot_bounds",
     "plot_calibration",
+    "plot_calibration_at",
     "plot_coefficients",
     "plot_comparison",
     "plot_contributions",

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.adapters._predictions import is_left_censored, is_supported
-from censquant.metrics import a_calibration, d_calibration, pit_band, pit_curve, pit_histogram
+from censquant.metrics import (
+    CalibrationAt,
+    a_calibration,
+    d_calibration,
+    pit_band,
+    pit_curve,
+    pit_histogram,
+)
 from censquant.plotting._parts import (
     NARROW,
     OBSERVED,
@@ -20,6 +27,7 @@ from censquant.plotting._parts import (
     read_observed,
     read_predictions,
     read_quantiles,
+    series_color,
     unclutter,
 )
 from censquant.quantiles._grid import check_quantiles
@@ -462,6 +470,91 @@ def _reliability(
     nominal, observed = pit_curve(y, values, grid)
     low, high = pit_band(y, values, grid, confidence=confidence)
     return nominal, observed, low, high
+
+
+def plot_calibration_at(
+    calibration: CalibrationAt | Mapping[str, CalibrationAt],
+    *,
+    unit: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Axes with the observed against the predicted risk of an event by one time.
+
+    On the diagonal the risks are right. Above it more individuals have the event than predicted,
+    below it fewer. Discs are groups by quantiles of the predicted risk with their intervals; they
+    are left out where several models are compared.
+
+    Parameters
+    ----------
+    calibration : CalibrationAt, or mapping of str to CalibrationAt
+        As `censquant.metrics.calibration_at` returns it; of several models, by name.
+    unit : str
+        Unit of time, for the axes.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure that pyplot does not know by default (``ax.figure`` shows it in
+        a notebook and has ``savefig``).
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from censquant.metrics import calibration_at
+    >>> from censquant.plotting import plot_calibration_at
+    >>> rng = np.random.default_rng(0)
+    >>> rate = rng.uniform(0.2, 2, size=300)
+    >>> found = calibration_at(1 - np.exp(-rate), None, rng.exponential(1 / rate), time=1.0)
+    >>> ax = plot_calibration_at(found, unit="years")
+    >>> ax.get_xlabel()
+    'predicted risk by 1 years'
+    """
+    several = calibration if isinstance(calibration, Mapping) else {"observed": calibration}
+    if not several or not all(isinstance(one, CalibrationAt) for one in several.values()):
+        raise TypeError(
+            "calibration must be a result of censquant.metrics.calibration_at, or map names to "
+            f"such results, got {calibration!r:.60}."
+        )
+    times = sorted({one.time for one in several.values()})
+    if len(times) > 1:
+        raise ValueError(
+            f"calibration must be about one time, got {', '.join(f'{time:g}' for time in times)}: "
+            "draw a figure for each."
+        )
+    ax = axes_or_new(ax, width=4.8, height=4.8)
+    legend: dict[str, Any] = {}
+    ends = [0.0]
+    for place, (name, one) in enumerate(several.items()):
+        color = series_color(place)
+        band = ax.fill_between(
+            one.risk, one.lower, one.upper, color=color, alpha=0.16, linewidth=0, zorder=2
+        )
+        (legend[name],) = ax.plot(one.risk, one.curve, color=color, linewidth=1.8, zorder=3)
+        ends += [float(one.risk[-1]), float(np.nanmax(one.upper, initial=0.0))]
+        if len(several) > 1:
+            continue
+        if not np.isnan(one.curve).all():
+            kind = "band" if one.is_simultaneous else "pointwise band"
+            legend[f"{100 * one.confidence:g} % {kind}"] = band
+        groups = np.array([group[:4] for group in one.bins])
+        predicted, observed, low, high = groups[~np.isnan(groups).any(axis=1)].T
+        style: dict[str, Any] = {"color": OBSERVED, "zorder": 4}
+        ax.vlines(predicted, low, high, linewidth=1.4, **style)
+        (legend["groups"],) = ax.plot(predicted, observed, "o", markersize=4.5, **style)
+        ends += [*predicted.tolist(), *high.tolist()]
+    # A figure of small risks is not a speck in a corner.
+    end = min(1.0, 0.05 * np.ceil(max(ends) / 0.05 + 0.2))
+    legend["ideal"] = ax.plot([0, end], [0, end], color="black", linewidth=1.0, dashes=(5, 3))[0]
+    ax.set_xlim(0, end)
+    ax.set_ylim(0, end)
+    ax.set_aspect("equal")
+    when = f"by {times[0]:g} {unit}".rstrip()
+    ax.set_xlabel(f"predicted risk {when}")
+    ax.set_ylabel(f"observed risk {when}")
+    unclutter(ax, grid_axis="both")
+    legend_above(ax, legend, ncols=2)
+    return ax
 
 
 _BOUND, _INSIDE, _OUTSIDE = "#08306b", "0.45", "#d55e00"

@@ -74,8 +74,27 @@ def rendered(
     facts: ReportFacts, figures: dict[str, str], panel: WhatIf | None, panel_reason: str = ""
 ) -> str:
     """Return the page as text; without a panel it says why."""
-    environment = _environment()
-    source, preset = environment.loader, facts.settings.preset
+    preset = facts.settings.preset
+    return filled(
+        "page.html",
+        facts=facts,
+        figures=figures,
+        tables=tables_of(facts),
+        words=words_of(facts),
+        sections=_SECTIONS[preset],
+        who=facts.settings.who,
+        unknown=UNKNOWN,
+        percent=percent,
+        today=date.today().isoformat(),
+        panel=panel,
+        panel_reason=panel_reason,
+    )
+
+
+def filled(template: str, *, package: str = "censquant.report", **content: Any) -> str:
+    """Return a page of a template, whose browser takes no scripts and styles but its own."""
+    environment = _environment(package)
+    source = environment.loader
 
     def text(name: str) -> Any:
         from markupsafe import Markup
@@ -83,22 +102,12 @@ def rendered(
         return Markup(source.get_source(environment, name)[0])
 
     page = str(
-        environment.get_template("page.html").render(
+        environment.get_template(template).render(
             policy=_POLICY,
-            facts=facts,
-            figures=figures,
-            tables=tables_of(facts),
-            words=words_of(facts),
-            sections=_SECTIONS[preset],
-            who=facts.settings.who,
-            unknown=UNKNOWN,
-            percent=percent,
-            today=date.today().isoformat(),
-            panel=panel,
-            panel_reason=panel_reason,
             style=text("style.css"),
             script=text("page.js"),
             panel_script=text("what_if.js"),
+            **content,
         )
     )
     hashes = {name: " ".join(_hashes(page, name)) for name in ("script", "style")}
@@ -113,11 +122,12 @@ def _hashes(page: str, element: str) -> list[str]:
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 
-def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def _environment(package: str) -> Any:
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+    places = dict.fromkeys([package, "censquant.report"])
     return Environment(
-        loader=PackageLoader("censquant.report"),
+        loader=ChoiceLoader([PackageLoader(place) for place in places]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -18,7 +18,7 @@ _BOTH = (
 )
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     "interval": _BOTH,
-    "delayed_entry": _BOTH,
+    "delayed_entry": (*_BOTH, "CensoredQuantileForest", "CoxQuantileRegressor"),
     "competing": ("CompetingRisksRegressor",),
 }
 """Public names that take such rows, for messages.

@@ -1,0 +1,1 @@
+"""What ``censquant validate`` runs: checks of an installation against what is known."""
