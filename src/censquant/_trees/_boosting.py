@@ -24,8 +24,8 @@ from censquant._trees._bins import assign_bins, edges_of, stride
 from censquant._typing import Floats
 from censquant.survival import Target, kaplan_meier
 from censquant.survival._target import GeneralTarget
-from censquant.survival._turnbull import coarse_levels
 from censquant.survival._transform import TimeTransform
+from censquant.survival._turnbull import coarse_levels
 
 N_BINS = 64
 NO_CUT = 255  # no bin lies beyond it, so all rows go to the first child
@@ -246,7 +246,7 @@ def _general_loss(rows: Rows, row: int, location: float, log_scale: float) -> fl
         start = (rows.entry[row] - location) * inverse
         start = min(max(start, -_FURTHEST_LOSS), _FURTHEST_LOSS)
         loss -= standard_loss(start, False, NORMAL, 0.0)[0]
-    return loss
+    return float(loss)
 
 
 @exact
@@ -616,8 +616,9 @@ def cross_fit_boosters(
 ) -> tuple[Boosters, Floats]:
     """Return one booster per fold, and its predictions for the fold's own rows, of shape (2, n).
 
-    The target is in model units. All have the same number of rounds, at which the sum of their losses on the rows that they have
-    not seen is lowest. It may be 0. Predictions for rows that no booster is judged by are NaN.
+    The target is in model units. All have the same number of rounds, at which the sum of their
+    losses on the rows that they have not seen is lowest. It may be 0. Predictions for rows that no
+    booster is judged by are NaN.
     """
     edges = edges_of(x[:: stride(len(x), _ROWS_FOR_BINS)], N_BINS)
     rows = Rows.of(assign_bins(x, edges), target, weight)

@@ -68,9 +68,7 @@ def test_neither_order_nor_unit_nor_the_form_of_weights_matters(tmp_path):
     weighted = model.fit(x, y, weight).predict_quantiles(x, [0.3], beyond="extrapolate")
     repeated = np.repeat(np.arange(150), weight)
     model.fit(x[repeated], y[repeated])
-    np.testing.assert_array_equal(
-        model.predict_quantiles(x, [0.3], beyond="extrapolate"), weighted
-    )
+    np.testing.assert_array_equal(model.predict_quantiles(x, [0.3], beyond="extrapolate"), weighted)
 
 
 def test_plain_rows_in_bounds_are_fitted_as_times():
@@ -78,9 +76,7 @@ def test_plain_rows_in_bounds_are_fitted_as_times():
     model = BoostedQuantileRegressor(max_iter=20, random_state=0)
     bounds = model.fit(x, y).predict_quantiles(x, [0.5], beyond="extrapolate")
     model.fit(x, (y["lower"], np.isfinite(y["upper"])))
-    np.testing.assert_array_equal(
-        model.predict_quantiles(x, [0.5], beyond="extrapolate"), bounds
-    )
+    np.testing.assert_array_equal(model.predict_quantiles(x, [0.5], beyond="extrapolate"), bounds)
 
 
 def test_exact_rows_among_intervals_are_boosted_nearly_as_plain_ones():

@@ -254,7 +254,9 @@ def test_boosters_find_location_and_scale():
 def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
     x, z, event, weight, *_ = table(400)
     fold_of = folds(400)
-    boosters, held_out = cross_fit_boosters(RULE, x, Target(z, event), weight, fold_of, [1, 2, 3], None)
+    boosters, held_out = cross_fit_boosters(
+        RULE, x, Target(z, event), weight, fold_of, [1, 2, 3], None
+    )
     for fold in range(3):
         alone = type(boosters)(
             boosters.edges,
@@ -274,7 +276,9 @@ def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
 def test_a_booster_is_trained_and_judged_on_no_more_rows_than_it_may_be():
     x, z, event, weight, location, _ = table(3_000)
     fold_of, rule = folds(3_000), replace(RULE, max_rows=800)
-    boosters, held_out = cross_fit_boosters(rule, x, Target(z, event), weight, fold_of, [1, 2, 3], None)
+    boosters, held_out = cross_fit_boosters(
+        rule, x, Target(z, event), weight, fold_of, [1, 2, 3], None
+    )
     judged = ~np.isnan(held_out[0])
     assert [judged[fold_of == fold].sum() for fold in range(3)] == [200, 200, 200]
     assert np.sqrt(np.mean((held_out[0] - location)[judged] ** 2)) < 0.25
@@ -305,7 +309,9 @@ def test_noise_is_not_learned():
 def test_without_a_scale_all_scales_are_one():
     x, z, event, weight, *_ = table(300)
     rule = BoostingRule(**{**vars(RULE), "fit_scale": False})
-    boosters, held_out = cross_fit_boosters(rule, x, Target(z, event), weight, folds(300), [1, 2, 3], None)
+    boosters, held_out = cross_fit_boosters(
+        rule, x, Target(z, event), weight, folds(300), [1, 2, 3], None
+    )
     assert boosters.value.shape[2] == 1
     assert not held_out[1].any()
 
