@@ -18,7 +18,7 @@ ALL = "all"
 """Name of the column of all rows."""
 
 EVENT, NO_EVENT = "event", "no event"
-COUNT, MEDIAN = "n (%)", "median (quartiles)"
+COUNT, MEDIAN = "n (%)", "median (IQR)"
 _NOT_REACHED = "NR"
 _MISSING = "missing"
 
@@ -38,13 +38,13 @@ class CohortRow(NamedTuple):
     Examples
     --------
     >>> from censquant.inspection._cohort import (CohortRow)
-    >>> row = CohortRow("age", "median (quartiles)", "", ("54 (46 to 61)",), ((46.0, 54.0, 61.0),))
+    >>> row = CohortRow("age", "median (IQR)", "", ("54 (46 to 61)",), ((46.0, 54.0, 61.0),))
     >>> row.texts
     ('54 (46 to 61)',)
     """
 
     variable: str
-    statistic: str  # {"n (%)", "median (quartiles)"}
+    statistic: str  # {"n (%)", "median (IQR)"}
     level: str  # whose rows are counted; empty if the variable has one line
     texts: tuple[str, ...]  # one for each group
     # Behind each text: a count and its share, or the quartiles 0.25, 0.5, 0.75; NaN where there is
@@ -212,9 +212,9 @@ def cohort_table(X: Any, y: Any = None, *, by: Any = None, unit: str = "") -> Co
     >>> print(cohort_table(X[["horTh", "age", "tgrade"]], y, by="horTh").to_frame().iloc[:, :4])
             variable           statistic level                  all
     0         events               n (%)                 299 (44 %)
-    1      follow-up  median (quartiles)        1645 (1100 to 1976)
-    2  time to event  median (quartiles)           1807 (727 to NR)
-    3            age  median (quartiles)              53 (46 to 61)
+    1      follow-up  median (IQR)        1645 (1100 to 1976)
+    2  time to event  median (IQR)           1807 (727 to NR)
+    3            age  median (IQR)              53 (46 to 61)
     4         tgrade               n (%)     1            81 (12 %)
     5         tgrade               n (%)     2           444 (65 %)
     6         tgrade               n (%)     3           161 (23 %)
