@@ -61,7 +61,7 @@ def test_groups_by_the_event_come_with_a_warning(shell):
 def test_a_table_without_times_is_described_too(shell):
     done = run("cohort", "women.csv", "--columns", "age,site")
     assert done.code == 0, done.err
-    assert "age, median (quartiles)" in done.out
+    assert "age, median (IQR)" in done.out
     assert "events" not in done.out
     assert "tgrade" not in done.out
 

@@ -140,8 +140,8 @@ class ExpectedFailures:
         levels = np.array([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0, service_level])
         parts: list[tuple[str, Any]] = [(ALL, slice(None))]
         if groups is not None:
-            names = np.asarray(groups, dtype=object)
-            parts += [(name, np.flatnonzero(names == name)) for name in _sorted_names(groups)]
+            names = _names_of_groups(groups)
+            parts += [(name, np.flatnonzero(names == name)) for name in _sorted_names(names)]
         rows = []
         for name, units in parts:
             n_units = len(age[units])
@@ -253,8 +253,8 @@ def expected_failures(
     distribution of mean 1, whose variance is :math:`\sum_c E_c^2 / D_c` divided by
     :math:`(\sum_c E_c)^2`. Here :math:`E_c` is the number of failures that the fleet is expected to
     have at the ages of class :math:`c`, and :math:`D_c` the number of failures of ``y_train`` at
-    these ages. A group also has the uncertainty of its own level, one divided by the number of its
-    past failures.
+    these ages, plus one half. A group also has a variance for its own level, one divided by the
+    number of its past failures.
 
     No limits contain what hits many units at once (a bad batch, a hot summer), or a model that is
     wrong in its form: check the calibration with `censquant.metrics.evaluate`.
@@ -359,8 +359,13 @@ def read_past(y_train: Any) -> Target:
     return read_target(y_train, accepts=("right", "delayed_entry"))
 
 
-def _sorted_names(groups: Sequence[str]) -> list[str]:
-    names = sorted(set(groups))
+def _names_of_groups(groups: Sequence[str]) -> NDArray[Any]:
+    """Return names of groups, none of which is that of the line of all units."""
+    return np.array([f"group {ALL}" if name == ALL else name for name in groups], dtype=object)
+
+
+def _sorted_names(groups: NDArray[Any]) -> list[str]:
+    names = sorted(set(groups.tolist()))
     if len(names) > _MOST_GROUPS:
         raise ValueError(
             f"by must have at most {_MOST_GROUPS} groups, got {len(names)}: name a column with "
@@ -387,7 +392,7 @@ class Past:
             if place - start >= size and ages[place] > ages[place - 1]:
                 edges.append(ages[place])
                 start = place
-        names = None if groups is None else np.asarray(groups, dtype=object)[target.event]
+        names = None if groups is None else _names_of_groups(groups)[target.event]
         return cls(ages, names, np.array([*edges, np.inf]))
 
     def spread(self, curve: QuantileCurve, age: Floats, horizon: float, group: str) -> float:

@@ -191,12 +191,14 @@ class ReplacementPolicy:
         if pays.any():
             low, middle, high = np.quantile(self.age[pays], (0.1, 0.5, 0.9))
             saved = 1.0 - (self.rate / self.rate_at_failure)[pays]
-            lines.append(
-                f"Replacing before failure pays for {pays.sum()}: at the age {middle:.4g} (median; "
-                f"80 % of units {low:.4g} to {high:.4g}), which saves {100 * saved.mean():.0f} %"
-            )
+            lines += [
+                f"Replacing before failure pays for {pays.sum()} and saves "
+                f"{100 * saved.mean():.0f} % on average",
+                f"Age of replacement: {middle:.4g} (median), {low:.4g} to {high:.4g} for 80 % of "
+                "them",
+            ]
         if NEVER in advice:
-            lines.append(f"It never pays for {advice.count(NEVER)}: their hazard does not rise")
+            lines.append(f"It never pays for {advice.count(NEVER)}, whose hazard does not rise")
         if LATER in advice:
             lines.append(
                 f"It does not pay within follow-up for {advice.count(LATER)} whose hazard still "

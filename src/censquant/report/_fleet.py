@@ -193,7 +193,9 @@ def fleet_of(study: Study, settings: Settings, replacement: ReplacementPolicy | 
     failures = None
     if len(running) >= FEWEST:
         part = study.curve.take(running)
-        failures = ExpectedFailures.of(part, settings.age[running], settings.ahead)
+        # The rows of the report stand in for those of the fit where these are not given.
+        y_train = None if study.train is study.target else study.y_train
+        failures = ExpectedFailures.of(part, settings.age[running], settings.ahead, y_train=y_train)
     n_due = n_never = 0
     if replacement is not None:
         n_due = int((settings.age[running] >= replacement.age[running]).sum())

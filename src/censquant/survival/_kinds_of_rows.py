@@ -9,10 +9,17 @@ READABLE = ("right", "interval", "delayed_entry", "competing")
 not under observation from the start, ``"competing"`` an event of one of several kinds.
 """
 
+_BOTH = (
+    "AFTRegressor",
+    "ShapeNN",
+    "LogNormalNN",
+    "WeibullNN",
+    "BoostedQuantileRegressor",
+)
 TAKEN_BY: dict[str, tuple[str, ...]] = {
-    "interval": ("AFTRegressor",),
+    "interval": _BOTH,
     "delayed_entry": (
-        "AFTRegressor",
+        *_BOTH,
         "CensoredQuantileForest",
         "CompetingRisksRegressor",
         "CoxQuantileRegressor",

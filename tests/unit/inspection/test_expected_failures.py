@@ -143,6 +143,18 @@ def test_groups_add_up_and_each_has_its_own_uncertainty():
     assert "north" in found._repr_html_()
 
 
+def test_a_group_called_all_is_told_from_the_line_of_all_units():
+    y_train = np.full(30, 20.0), np.ones(30, dtype=bool)
+    found = ExpectedFailures.of(
+        exponential(np.full(200, 100.0)), 0.0, [9.0], groups=["all"] * 200, y_train=y_train,
+        groups_train=["all"] * 30,
+    )  # fmt: skip
+    everybody, group = found.rows
+    assert (everybody.group, group.group) == ("all", "group all")
+    assert everybody.expected == group.expected
+    assert group.high > everybody.high  # with the uncertainty of its own level
+
+
 def test_dates_are_ages():
     X, time, event, _, model = fleet(1, 200)
     running = ~event

@@ -126,7 +126,8 @@ def test_a_policy_is_a_text_and_a_frame():
     assert (np.isfinite(frame["replace_at"]) == pays).all()
     assert pays.all()
     assert str(policy).splitlines()[0] == "400 units; a replacement costs 1, a failure 10"
-    assert "Replacing before failure pays for 400: at the age" in str(policy)
+    assert "Replacing before failure pays for 400 and saves" in str(policy)
+    assert max(map(len, str(policy).splitlines())) < 80
     assert "<table>" in policy._repr_html_()
     part = policy.take([3, 5])
     np.testing.assert_array_equal(part.cost_rate(200.0), policy.cost_rate(200.0)[[3, 5]])

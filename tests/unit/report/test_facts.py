@@ -256,6 +256,21 @@ def test_failures_of_the_fleet_are_those_of_the_public_function(fleet):
     expected = expected_failures(model, X[running], time[running], [30, 90, 180, 365])
     assert fleet.fleet.failures.rows == expected.rows
     assert fleet.fleet.n_running == running.sum()
+    assert fleet.fleet.failures.n_learned is None
+
+
+def test_limits_of_failures_contain_the_uncertainty_of_a_fit_whose_rows_are_given():
+    (X, (time, event)), numbers = new_rows(), ["temp", "load"]
+    y_train = time[:40], event[:40]
+    facts = report_facts(
+        plain(), X[numbers], (time, event), y_train=y_train, preset="reliability", n_resamples=2
+    )
+    running = ~event
+    ask = plain(), X.loc[running, numbers], time[running], facts.settings.ahead
+    expected = expected_failures(*ask, y_train=y_train)
+    assert facts.fleet.failures.rows == expected.rows
+    assert facts.fleet.failures.n_learned == y_train[1].sum()
+    assert expected.rows[-1].high > expected_failures(*ask).rows[-1].high
 
 
 def test_limits_of_b10_and_b50_hold_the_level_and_lie_at_levels_the_data_allow(fleet):
