@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 from censquant._engine.training._parallel import side_by_side
 from censquant._frames import Output, labelled
 from censquant._rows._features import check_is_fitted, dense, feature_names, note_of_far_features
+from censquant._trees._follow_up import EntryRule, FollowUp
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators._reading import (
@@ -91,6 +92,8 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
     _predict_risk_score = False
 
     _accepts: tuple[str, ...] = ("right",)  # kinds of rows that fit takes, of READABLE
+    _is_empirical = False  # whether its law knows of no events where none were seen
+    _entered: FollowUp | None = None  # when rows like a given one came under observation
     _reads_features = False  # whether a subclass has _read_features and _curve_of
     _feature_range: Floats | None = None  # smallest and largest value of each feature in the fit
     # False inside an ensemble, which has one model of follow-up, and warnings of its own, for all.
@@ -175,6 +178,12 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
     def _limited(self: Any, curve: Curve) -> Curve:
         """Return curves, of arrays or of a graph, under the law of tails; a pool has its own."""
         return curve.limited(TailLimit.of(*self.follow_up_)) if self._stands_alone else curve
+
+    def _begun(self, curve: QuantileCurve, features: NDArray[Any]) -> QuantileCurve:
+        """Return curves that know from when on the data speak for them."""
+        if self._entered is None:
+            return curve
+        return curve.with_start(EntryRule(self._entered, features), empirical=self._is_empirical)
 
     # Predictions
 
@@ -443,7 +452,9 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
             return np.maximum(curve.limit() - of(rows), 0.0)[:, None]
 
         check_choice("beyond", beyond, BEYOND)
-        remaining = self._read(X, values, conditional, beyond, limits=limits, notes=notes)
+        remaining = self._read(
+            X, values, conditional, beyond, limits=limits, notes=notes, elapsed=of
+        )
         return labelled(remaining, levels.tolist(), X, output)
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:
@@ -485,6 +496,11 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         extrapolation, whatever the model. Below it the data *could* speak: an overfitted curve can
         still be wrong there, and censoring that depends on the event time given the features is
         not detected. With ``censoring="left"`` it is the lowest level.
+
+        Where rows came under observation late, events before that were never seen: if the model
+        puts more than 2 % of them there, no level counted from the start is identified, and this
+        is 0. ``predict_curve(X).known_from`` is the time by which 3 % of similar rows had entered;
+        what is asked given no event until then is identified (:meth:`predict_remaining`).
 
         Parameters
         ----------
@@ -593,16 +609,17 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         *,
         limits: CurveReader = lambda curve, rows: curve.limit()[:, None],
         notes: list[str] | None = None,
+        elapsed: Callable[[slice], ArrayLike] | None = None,
         stacklevel: int = 3,
     ) -> NDArray[Any]:
         """Return values read off the curves, with what is not identified treated as asked for.
 
         ``levels`` returns the levels of the values, in common or for each row; ``limits`` the
-        values at the limit of support.
+        values at the limit of support; ``elapsed`` until when rows are known to have no event.
         """
         notes = [] if notes is None else notes
         note = f"{EXTRAPOLATES} {getattr(self, 'tail_rule_', '')}".rstrip()
-        read = identified(values, levels, limits, beyond, note, notes)
+        read = identified(values, levels, limits, beyond, note, notes, elapsed)
         found = self._map_curves(X, read, notes)
         if beyond != "extrapolate":
             warn_of(notes, stacklevel=stacklevel)

@@ -108,7 +108,7 @@ class ExpectedFailures:
             )
         ahead = np.asarray(horizons, dtype=np.float64)
         risk = curve.risk_within(age, ahead)
-        known = curve.is_identified(curve.cdf(age[:, None] + ahead))
+        known = curve.given(age).is_identified(curve.cdf(age[:, None] + ahead))
         tails = ((1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0)
         rows = []
         for place, horizon in enumerate(ahead.tolist()):
