@@ -26,6 +26,7 @@ from censquant.estimators._reading import (
     Beyond,
     CurveReader,
     MeanReader,
+    add_note_of_start,
     functions_of_time,
     identified,
     map_blocks,
@@ -594,6 +595,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         def read(curve: QuantileCurve, rows: slice) -> Floats:
             if not curve.is_whole:  # one quantile is all there is to rank by
                 return curve.values[:, 0]
+            add_note_of_start(curve, notes)
             mean = curve.restricted_mean(horizon)
             # E max(T, h) = E T + h - E min(T, h)
             return curve.restricted_mean(np.inf) + horizon - mean if self._left_censored else mean

@@ -145,6 +145,9 @@ class CensoredQuantileForest(TabularRegressor):
     More than 512 distinct event times are cut into 512 bins of equal weight, so a prediction costs
     the same however many rows were fitted.
 
+    As a candidate of an ensemble, a forest keeps as many of its trees as its weight needs: all as
+    long as their leaves hold at most 32,000 rows together, and at most 400,000 rows at weight 1.
+
     References
     ----------
     .. [1] R. Beran (1981). Nonparametric regression with randomly censored survival data.
@@ -224,8 +227,10 @@ class CensoredQuantileForest(TabularRegressor):
             growth = self._growth(len(train), n_trees)
             known = (x[train], scores[train], codes[train], rows.weight[train])
             late = None if slots is None else slots[train]
-            parts.append(growth.grow(*known, part_rng, self.n_jobs, self._stopping, late))
-            values, *end = self._curves(parts[-1], x[own], levels)
+            part = growth.grow(*known, part_rng, self.n_jobs, self._stopping, late)
+            values, *end = self._curves(part, x[own], levels)
+            # Those that no weight could keep need not wait for the weights.
+            parts.append(_thinned(part, _MOST_LEAF_ROWS / n_folds, -(-_FEWEST_TREES // n_folds)))
             yield own, values, tuple(end)
         self._leaves = Leaves.joined(parts)
 
@@ -234,13 +239,8 @@ class CensoredQuantileForest(TabularRegressor):
 
         The mean hardly changes with those that are left out, but a file holds the rows of all.
         """
-        n_trees, n_rows = len(self._leaves.root), len(self._leaves.codes)
-        most = max(_FEW_LEAF_ROWS, weight * _MOST_LEAF_ROWS) / (n_rows / n_trees)
-        n_kept = max(int(most), _FEWEST_TREES)
-        if n_kept < n_trees:
-            # Evenly over the folds, whose trees come one fold after the other.
-            kept = np.arange(n_kept) * n_trees // n_kept
-            self._leaves = self._leaves.take(kept)
+        most_rows = max(_FEW_LEAF_ROWS, weight * _MOST_LEAF_ROWS)
+        self._leaves = _thinned(self._leaves, most_rows, _FEWEST_TREES)
 
     def _prepare(self, rows: FitData) -> _Prepared:
         """Return features in units of the trees, scores that they split, and coded times."""
@@ -316,6 +316,16 @@ class CensoredQuantileForest(TabularRegressor):
         else:
             self._leaves = reader.read(_PACKED)["leaves"].unpacked()
         self._leaves.validate(self._units, self._bins)
+
+
+def _thinned(leaves: Leaves, most_rows: float, fewest: int) -> Leaves:
+    """Return trees with at most so many rows in all their leaves, or the fewest if they are large.
+
+    They are taken evenly over the folds, whose trees come one fold after the other.
+    """
+    n_trees = len(leaves.root)
+    n_kept = max(int(most_rows * n_trees / len(leaves.codes)), fewest)
+    return leaves if n_kept >= n_trees else leaves.take(np.arange(n_kept) * n_trees // n_kept)
 
 
 def _mean_rate(rows: FitData, lowest: float) -> float:

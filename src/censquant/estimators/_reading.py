@@ -150,8 +150,7 @@ def identified(
         if beyond == "warn":
             late = curve.starts_late
             if late.any():
-                if not any(each.startswith(_LATE) for each in notes):
-                    notes.append(_note_of_start(curve.take(late)))
+                add_note_of_start(curve, notes)
                 on_time = np.flatnonzero(~late)
                 asked = np.broadcast_to(levels(curve, rows), found.shape)
                 if len(on_time) and not curve.take(on_time).identifies_all(asked[on_time]):
@@ -170,10 +169,13 @@ def identified(
     return read
 
 
-def _note_of_start(curve: QuantileCurve) -> str:
-    """Say from when on the data speak for rows that they do not know from the start."""
-    known, share = float(curve.known_from.max()), float(curve.unseen_share.max())
-    return (
+def add_note_of_start(curve: QuantileCurve, notes: list[str]) -> None:
+    """Say from when on the data speak for rows that they do not know from the start, if any."""
+    late = curve.starts_late
+    if not late.any() or any(each.startswith(_LATE) for each in notes):
+        return
+    known, share = curve.known_from[late].max(), curve.unseen_share[late].max()
+    notes.append(
         f"{_LATE}rows like these came under observation late, and by the model up to "
         f"{100.0 * share:.0f} % of the events come before that. Ask given no event until "
         f"{known:.3g}, as predict_remaining(X, elapsed={known:.3g}) does, or choose what to "

@@ -608,10 +608,9 @@ class QuantileCurve:
         if self.reach_is_lowest:
             return np.asarray(wanted >= reach - _LEVEL_ROUNDING)
         known = wanted <= reach + _LEVEL_ROUNDING
-        # Not even that nothing happens early.
-        return np.asarray(
-            known & ~self.starts_late[:, None] if "_known_from" in vars(self) else known
-        )
+        if "_known_from" in vars(self):
+            known &= ~self.starts_late[:, None]  # not even that nothing happens early
+        return np.asarray(known)
 
     def identifies_all(self, levels: ArrayLike) -> bool:
         """Whether the data identify all levels of all rows."""

@@ -59,6 +59,8 @@ def test_the_warning_says_what_to_ask_instead():
     )
     with pytest.warns(ExtrapolationWarning, match=f"^{says}$") as caught:
         model.predict(x[:20])
+    with pytest.warns(ExtrapolationWarning, match="count from the start"):
+        model.predict_restricted_mean(x[:20], 5.0)
     elapsed = float(re.search(r"until ([\d.]+),", str(caught[0].message)).group(1)) + 0.01
     model.predict_remaining(x[:20], elapsed, [0.25])
     with pytest.warns(ExtrapolationWarning, match="count from the start"):
