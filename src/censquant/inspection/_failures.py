@@ -253,8 +253,8 @@ def expected_failures(
     distribution of mean 1, whose variance is :math:`\sum_c E_c^2 / D_c` divided by
     :math:`(\sum_c E_c)^2`. Here :math:`E_c` is the number of failures that the fleet is expected to
     have at the ages of class :math:`c`, and :math:`D_c` the number of failures of ``y_train`` at
-    these ages. A group also has the uncertainty of its own level, one divided by the number of its
-    past failures.
+    these ages, plus one half. A group also has a variance for its own level, one divided by the
+    number of its past failures.
 
     No limits contain what hits many units at once (a bad batch, a hot summer), or a model that is
     wrong in its form: check the calibration with `censquant.metrics.evaluate`.
