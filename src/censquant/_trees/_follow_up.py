@@ -429,15 +429,15 @@ def fit_entries(
     return FollowUp.fit(x, start, np.zeros(len(target), dtype=np.bool_), weight, rng)
 
 
-@dataclass(frozen=True)
-class EntryRule:
-    """The rule that says from when on the data speak for a curve, when it is needed."""
-
-    entered: FollowUp
-    features: NDArray[Any]
-
-    def __call__(self, curve: QuantileCurve) -> Floats:
-        return np.maximum(-self.entered.limit(self.features), 0.0)
+def begun(
+    entered: FollowUp | None, curve: QuantileCurve, features: NDArray[Any], *, empirical: bool
+) -> QuantileCurve:
+    """Return curves that know from when on the data speak for them."""
+    if entered is None:
+        return curve
+    return curve.with_start(
+        lambda _: np.maximum(-entered.limit(features), 0.0), empirical=empirical
+    )
 
 
 def _must(name: str, holds: Any, rule: str) -> None:

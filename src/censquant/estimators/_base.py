@@ -14,7 +14,6 @@ from sklearn.utils.validation import _num_samples
 from censquant._engine.training._parallel import side_by_side
 from censquant._frames import Output, labelled
 from censquant._rows._features import check_is_fitted, dense, feature_names, note_of_far_features
-from censquant._trees._follow_up import EntryRule, FollowUp
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators._reading import (
@@ -94,7 +93,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
 
     _accepts: tuple[str, ...] = ("right",)  # kinds of rows that fit takes, of READABLE
     _is_empirical = False  # whether its law knows of no events where none were seen
-    _entered: FollowUp | None = None  # when rows like a given one came under observation
+    _entered: Any = None  # when rows like a given one came under observation
     _reads_features = False  # whether a subclass has _read_features and _curve_of
     _feature_range: Floats | None = None  # smallest and largest value of each feature in the fit
     # False inside an ensemble, which has one model of follow-up, and warnings of its own, for all.
@@ -179,12 +178,6 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
     def _limited(self: Any, curve: Curve) -> Curve:
         """Return curves, of arrays or of a graph, under the law of tails; a pool has its own."""
         return curve.limited(TailLimit.of(*self.follow_up_)) if self._stands_alone else curve
-
-    def _begun(self, curve: QuantileCurve, features: NDArray[Any]) -> QuantileCurve:
-        """Return curves that know from when on the data speak for them."""
-        if self._entered is None:
-            return curve
-        return curve.with_start(EntryRule(self._entered, features), empirical=self._is_empirical)
 
     # Predictions
 
@@ -432,30 +425,27 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
             Never negative. After the end of follow-up it rests on an exponential tail.
         """
         levels, fitted = self._levels(quantiles), getattr(self, "quantiles_", None)
-        spent = read_elapsed(elapsed, _num_samples(X), self)
+        n_rows = _num_samples(X)
+        spent = np.broadcast_to(read_elapsed(elapsed, n_rows, self), (n_rows,))
         far, notes = bool(note_of_levels(levels, fitted)), list[str]()
 
-        def of(rows: slice) -> Floats:
-            return spent[rows] if spent.ndim else spent
-
         def values(curve: QuantileCurve, rows: slice) -> Floats:
-            low = float(of(rows).min())
+            low = float(spent[rows].min())
             if low < curve.lower:
                 raise ValueError(f"elapsed must be at least {curve.lower:g}, got {low:g}.")
             if far:  # but not for an individual who has passed the lowest fitted level
                 notes.extend(note_of_levels(conditional(curve, rows), fitted))
-            return curve.remaining(of(rows), levels)
+            return curve.remaining(spent[rows], levels)
 
         def conditional(curve: QuantileCurve, rows: slice) -> Floats:
-            return curve.conditional_levels(of(rows), levels)
+            return curve.conditional_levels(spent[rows], levels)
 
         def limits(curve: QuantileCurve, rows: slice) -> Floats:
-            return np.maximum(curve.limit() - of(rows), 0.0)[:, None]
+            return np.maximum(curve.limit() - spent[rows], 0.0)[:, None]
 
         check_choice("beyond", beyond, BEYOND)
-        remaining = self._read(
-            X, values, conditional, beyond, limits=limits, notes=notes, elapsed=of
-        )
+        options: Any = {"limits": limits, "notes": notes, "elapsed": lambda rows: spent[rows]}
+        remaining = self._read(X, values, conditional, beyond, **options)
         return labelled(remaining, levels.tolist(), X, output)
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:
@@ -498,10 +488,9 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         still be wrong there, and censoring that depends on the event time given the features is
         not detected. With ``censoring="left"`` it is the lowest level.
 
-        Where rows came under observation late, events before that were never seen: if the model
-        puts more than 2 % of them there, no level counted from the start is identified, and this
-        is 0. ``predict_curve(X).known_from`` is the time by which 3 % of similar rows had entered;
-        what is asked given no event until then is identified (:meth:`predict_remaining`).
+        Where rows came under observation late, ``predict_curve(X).known_from`` is the time by which
+        3 % of similar rows had entered. If more than 2 % of the events come before it by the model,
+        no level is identified but given no event until then (:meth:`predict_remaining`): this is 0.
 
         Parameters
         ----------

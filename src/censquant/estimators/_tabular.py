@@ -21,6 +21,7 @@ from censquant._storage._codec import Reader, Writer
 from censquant._trees._follow_up import (
     FollowUp,
     ReachRule,
+    begun,
     fit_entries,
     followed,
     restore_features,
@@ -218,7 +219,7 @@ class TabularRegressor(BaseQuantileRegressor):
                 -curve.values[:, ::-1], 1.0 - curve.taus[::-1], self._lowest_time()
             )
         curve = self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
-        return self._begun(curve, features)
+        return begun(self._entered, curve, features, empirical=self._is_empirical)
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         curve, left = self._model_graph(x), self.time_transform_.mirror

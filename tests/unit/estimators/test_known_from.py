@@ -6,7 +6,15 @@ import re
 import numpy as np
 import pytest
 
-from censquant import AFTRegressor, CensoredQuantileForest, CoxQuantileRegressor, Surv, load_model
+from censquant import (
+    AFTRegressor,
+    BoostedQuantileRegressor,
+    CensoredQuantileForest,
+    CoxQuantileRegressor,
+    ShapeNN,
+    Surv,
+    load_model,
+)
 from censquant.exceptions import ExtrapolationWarning
 from censquant.quantiles import QuantileCurve
 from exported_models import onnx_answers
@@ -28,6 +36,8 @@ MODELS = [
     AFTRegressor(random_state=0),
     CoxQuantileRegressor(random_state=0),
     CensoredQuantileForest(n_estimators=10, random_state=0),
+    BoostedQuantileRegressor(random_state=0),
+    ShapeNN(hidden_layer_sizes=(8,), random_state=0),
 ]
 
 
@@ -101,30 +111,23 @@ def test_plain_rows_have_no_such_time():
     assert "_known_from" not in vars(curve)
 
 
-@pytest.fixture(scope="module")
-def model():
+STORED = [CoxQuantileRegressor(random_state=0), MODELS[-1]]
+
+
+@pytest.mark.parametrize("model", STORED, ids=lambda model: type(model).__name__)
+def test_files_and_exports_know_it(model, tmp_path):
     x, y = late_rows(1.0)
-    return CoxQuantileRegressor(random_state=0).fit(x, y), x
-
-
-def test_stored_models_know_it(model, tmp_path):
-    fitted, x = model
-    fitted.save(tmp_path / "model.cq")
+    level = model.fit(x, y).identified_level(x)
+    assert (level == 0).any()
+    model.save(tmp_path / "model.cq")
     other = load_model(tmp_path / "model.cq")
     np.testing.assert_array_equal(
-        other.predict_curve(x).known_from, fitted.predict_curve(x).known_from
+        other.predict_curve(x).known_from, model.predict_curve(x).known_from
     )
-    np.testing.assert_array_equal(other.identified_level(x), fitted.identified_level(x))
-
-
-def test_exported_models_know_it(model, tmp_path):
-    fitted, x = model
-    level = fitted.identified_level(x)
-    assert 0 < (level == 0).sum() <= len(level)
-    fitted.to_onnx(tmp_path / "model.onnx", dtype="float64")
-    np.testing.assert_allclose(
-        onnx_answers(tmp_path / "model.onnx", X=x)["identified"], level, atol=1e-9
-    )
+    np.testing.assert_array_equal(other.identified_level(x), level)
+    model.to_onnx(tmp_path / "model.onnx", dtype="float64")
+    answers = onnx_answers(tmp_path / "model.onnx", X=x)
+    np.testing.assert_allclose(answers["identified"], level, atol=1e-8)
 
 
 def test_parts_of_a_curve_and_copies_keep_it():
