@@ -18,7 +18,12 @@ _BOTH = (
 )
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     "interval": _BOTH,
-    "delayed_entry": (*_BOTH, "CensoredQuantileForest", "CoxQuantileRegressor"),
+    "delayed_entry": (
+        *_BOTH,
+        "CensoredQuantileForest",
+        "CompetingRisksRegressor",
+        "CoxQuantileRegressor",
+    ),
     "competing": ("CompetingRisksRegressor",),
 }
 """Public names that take such rows, for messages.
