@@ -43,6 +43,7 @@ SHOWN = (
     "choosing",
     "coming-from",
     "comparison",
+    "competing-risks",
     "concepts",
     "image-data",
     "index",

@@ -19,12 +19,27 @@ _ARGUMENTS = {
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
     "random_state": "--seed",
+    "service_level": "--service-level",
     "y_train": "--train",
 }
 # ... and those that are meant only where a sentence begins with them.
 _AT_START = {
-    **{name: name for name in ("age", "beyond", "horizons", "interval", "risk", "title", "unit")},
+    **{
+        name: name
+        for name in (
+            "age",
+            "beyond",
+            "by",
+            "confidence",
+            "horizons",
+            "interval",
+            "risk",
+            "title",
+            "unit",
+        )
+    },
     "cv": "folds",
+    "elapsed": "age",
 }
 
 

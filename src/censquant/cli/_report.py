@@ -1,7 +1,7 @@
 """``censquant report``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -94,7 +94,7 @@ def report(
     """
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter, bar
-    from censquant.cli._study import read_fitted
+    from censquant.cli._study import read_fitted, row_labels
     from censquant.report import write_report
     from censquant.report._study import PRESETS
 
@@ -118,7 +118,7 @@ def report(
             horizons=times,
             ahead=options.number_list("--ahead", ahead),
             individuals=rows,
-            labels=_read_labels(table, label, n_rows),
+            labels=row_labels(table, label, n_rows),
             age=None if age is None else table.numbers(age, "age"),
             risk=risk,
             early_cost=early_cost,
@@ -153,14 +153,3 @@ def report(
             "verdict": facts.verdict,
         }
     )
-
-
-def _read_labels(table: Any, column: str | None, n_rows: int) -> list[str]:
-    """Return names of rows: those of a column, else their numbers from 1."""
-    numbers = [f"row {row + 1}" for row in range(n_rows)]
-    if column is None:
-        return numbers
-    named = table.column(column, "label").to_pylist()
-    return [
-        number if name is None else str(name) for name, number in zip(named, numbers, strict=True)
-    ]

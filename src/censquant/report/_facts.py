@@ -15,7 +15,8 @@ from censquant._version import __version__
 from censquant.estimators import CQRNN, ConformalSurvivalRegressor
 from censquant.estimators.ensemble._table import CandidateRow
 from censquant.exceptions import ExtrapolationWarning, TruncationWarning
-from censquant.inspection import PermutationImportance, permutation_importance
+from censquant.inspection import CohortTable, PermutationImportance, permutation_importance
+from censquant.inspection._cohort import describe_cohort
 from censquant.metrics import Evaluation, evaluate
 from censquant.report._accuracy import (
     FEWEST,
@@ -37,6 +38,8 @@ from censquant.report._study import RELIABILITY, Settings, Study, read_settings
 from censquant.survival import kaplan_meier, read_target
 
 _N_TIMES = 6
+MOST_DESCRIBED = 100
+"""Features in the table of the cohort."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Cohort:
     end: float
     median_follow_up: float  # by Kaplan-Meier of the censoring times; infinite if it is not reached
     median_survival: float  # by Kaplan-Meier; infinite if it is not reached
+    characteristics: CohortTable  # of the features, without levels of fewer than ten rows
     table: tuple[SurvivalRow, ...]
 
 
@@ -101,6 +105,12 @@ def cohort_of(study: Study, settings: Settings) -> Cohort:
         end,
         float(followed),
         float(curve.quantile(0.5)),
+        describe_cohort(
+            study.table.first_columns(MOST_DESCRIBED),
+            study.target,
+            unit=settings.unit,
+            fewest=FEWEST,
+        ),
         table,
     )
 

@@ -4,9 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from censquant.inspection._cohort import flat_lines
+from censquant.inspection._replacement import LATER
 from censquant.report._accuracy import SHOWN
-from censquant.report._facts import ReportFacts
-from censquant.report._fleet import LATER, Unit
+from censquant.report._facts import MOST_DESCRIBED, ReportFacts
+from censquant.report._fleet import Unit
 from censquant.report._numbers import fixed, percent, shown, time_text
 
 _LONG = 40  # characters
@@ -81,6 +83,7 @@ class PageTable:
 def tables_of(facts: ReportFacts) -> dict[str, PageTable]:
     """Return all tables that the facts fill, by key."""
     made = [
+        _characteristics(facts),
         _cohort(facts),
         _scores(facts),
         _levels(facts),
@@ -135,6 +138,16 @@ def _table(
 def _in(name: str, facts: ReportFacts) -> str:
     """Return the heading of a column of times."""
     return f"{name} ({facts.settings.unit})" if facts.settings.unit else name
+
+
+def _characteristics(facts: ReportFacts) -> PageTable:
+    found = facts.cohort.characteristics
+    rows = [tuple(map(_text, line)) for line in flat_lines(found)]
+    columns = ("characteristic", *found.heading()[1:])
+    n_columns, n_shown = facts.model.n_features, MOST_DESCRIBED
+    part = f", the first {n_shown} of {n_columns} features" if n_columns > n_shown else ""
+    caption = f"Characteristics: median (IQR) or number (share of known values){part}"
+    return _table("characteristics", caption, columns, rows)
 
 
 def _cohort(facts: ReportFacts) -> PageTable:
@@ -357,6 +370,7 @@ def _failures(facts: ReportFacts) -> PageTable:
         share,
         "to",
         "units that follow-up supports",
+        f"spares, enough with {percent(found.service_level)}",
     )
     rows = [
         (
@@ -365,6 +379,7 @@ def _failures(facts: ReportFacts) -> PageTable:
             _count(row.low),
             _count(row.high),
             _share(row.supported),
+            _count(row.spares),
         )
         for row in found.rows
     ]

@@ -265,7 +265,10 @@ def _failures(facts: ReportFacts) -> list[str]:
         f"running units are expected to fail ({row.low} to {row.high} with "
         f"{percent(failures.confidence)} confidence).",
         "The limits contain chance alone: neither the error of the model, nor what hits many units "
-        "at once.",
+        "at once."
+        if failures.n_learned is None
+        else "The limits contain chance and the uncertainty of a model that has learned from "
+        f"{failures.n_learned:,} failures, but not what hits many units at once.",
     ]
 
 
