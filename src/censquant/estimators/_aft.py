@@ -173,8 +173,8 @@ class AFTRegressor(EffectRegressor):
     exp(coef) is the factor by which one unit multiplies times, with 95 % limits
     <BLANKLINE>
                      coef std. error      z         p exp(coef)     lower     upper
-    intercept       7.765     0.2374   32.7 1.38e-234      2356      1480      3753
-    age          0.003232   0.004357  0.742     0.458     1.003    0.9947     1.012
+    intercept       7.765     0.2374  32.70 1.38e-234      2356      1480      3753
+    age          0.003232   0.004357   0.74     0.458     1.003    0.9947     1.012
     pnodes        -0.0472   0.005162  -9.14  5.96e-20    0.9539    0.9443    0.9636
     log(scale)    -0.2904     0.0494  -5.88  4.16e-09     0.748    0.6789     0.824
     """
