@@ -45,6 +45,7 @@ SHOWN = (
     "comparison",
     "competing-risks",
     "concepts",
+    "contrasts",
     "image-data",
     "index",
     "metrics",

@@ -72,7 +72,8 @@ PUBLIC = {
     """,
     "censquant.plotting": """
         plot_bounds plot_calibration plot_calibration_at plot_coefficients plot_comparison
-        plot_contributions plot_coverage plot_fans plot_history plot_importance plot_incidence
+        plot_contrast plot_contributions plot_coverage plot_fans plot_history plot_importance
+        plot_incidence
         plot_partial_dependence plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
     """,
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",

@@ -8,6 +8,7 @@ from censquant._plugins import BENCH_COMMAND, load_plugins
 from censquant._version import __version__
 from censquant.cli._cohort import cohort
 from censquant.cli._compare import compare
+from censquant.cli._contrast import contrast
 from censquant.cli._datasets import datasets
 from censquant.cli._demo import demo
 from censquant.cli._evaluate import evaluate
@@ -55,6 +56,7 @@ COMMANDS = (
     fit,
     predict,
     failures,
+    contrast,
     evaluate,
     report,
     compare,

@@ -8,6 +8,7 @@ import typer
 from censquant.cli import _options as options
 
 _FLEET = "Reliability"
+_EFFECT = "Effect of one column"
 
 
 @options.with_groups
@@ -75,6 +76,34 @@ def report(
             rich_help_panel=_FLEET,
         ),
     ] = None,
+    effect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column whose effect on the restricted mean gets a section, with --to and --from, "
+            "by doubly robust estimates from the rows of DATA.",
+            rich_help_panel=_EFFECT,
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE", help="Value that everybody is given.", rich_help_panel=_EFFECT
+        ),
+    ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="VALUE",
+            help="Value that it is compared with.",
+            rich_help_panel=_EFFECT,
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of subgroups.", rich_help_panel=_EFFECT),
+    ] = None,
     train: options.Train = None,
     target: options.TargetOptions,
     resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 100,
@@ -94,6 +123,7 @@ def report(
     """
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter, bar
+    from censquant.cli._contrast import doubly_robust_mean
     from censquant.cli._study import read_fitted, row_labels
     from censquant.report import write_report
     from censquant.report._study import PRESETS
@@ -101,12 +131,15 @@ def report(
     reporter = Reporter(as_json=as_json)
     check_choice("--preset", preset, PRESETS)
     options.check_file("--output", output, overwrite=force)
+    if (effect is None) != (to is None) or (effect is None) != (from_ is None):
+        raise ValueError("--effect, --to and --from must be given together.")
     times = options.number_list("--horizons", horizons)
     options.refuse_same_file(output, data, "the table")
     read = read_fitted(model, data, train, target, text, reporter)
     table, n_rows = read.table, len(read.target)
     rows = options.row_list("--individuals", individuals, n_rows)
     with bar("report") as progress, reporter.noting_warnings():
+        found = None if effect is None else doubly_robust_mean(read, effect, to, from_, by, seed)
         written = write_report(
             read.model,
             table.frame_for(read.model),
@@ -129,6 +162,7 @@ def report(
             n_resamples=resamples,
             random_state=seed,
             panel_limit=panel_limit,
+            contrast=found,
             overwrite=force,
             progress=progress,
         )

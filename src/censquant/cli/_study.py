@@ -142,7 +142,7 @@ def read_study(
             f"{table.shown} must have at least {_FEWEST_ROWS} rows, so that some can be held out, "
             f"got {len(target)}"
         )
-    labels = None if groups is None else _read_groups(table, groups)
+    labels = None if groups is None else read_groups(table, groups)
     frame = table.frame(names, categorical=as_codes)
     return Study(table, columns, target, frame, labels, {**left_out, **found})
 
@@ -199,7 +199,7 @@ def _choose_features(
     return names
 
 
-def _read_groups(table: Table, groups: str) -> NDArray[Any]:
+def read_groups(table: Table, groups: str) -> NDArray[Any]:
     column = table.column(groups, "groups")
     if column.null_count:
         raise TableError(

@@ -368,6 +368,7 @@ class CoxQuantileRegressor(EffectRegressor):
     random_state: Any = None
 
     _accepts = ("right", "delayed_entry")
+    _is_empirical = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

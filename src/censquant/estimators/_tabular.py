@@ -17,7 +17,15 @@ from censquant._rows._features import (
 )
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Reader, Writer
-from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
+from censquant._trees._follow_up import (
+    FollowUp,
+    ReachRule,
+    begun,
+    fit_entries,
+    followed,
+    restore_features,
+    store_features,
+)
 from censquant._typing import Floats
 from censquant._validation import check_choice, seed_sequence
 from censquant.estimators._base import BaseQuantileRegressor
@@ -25,7 +33,7 @@ from censquant.estimators._coded import CodedFeatures
 from censquant.estimators._reading import Answers, Ends
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve
-from censquant.export._graphs_trees import followed_graph, reach_graph
+from censquant.export._graphs_trees import begun_graph, followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES, check_quantiles
 from censquant.survival._target import require_events
@@ -144,7 +152,8 @@ class TabularRegressor(BaseQuantileRegressor):
             left=left,
             accepts=self._accepts,
         ).arranged()
-        own_seed, follow_up_seed = seed_sequence(self.random_state).spawn(2)
+        seed = seed_sequence(self.random_state)
+        own_seed, follow_up_seed = seed.spawn(2)
         self._describe(rows, taus)
         if self._stands_alone:
             warn_of_constant_features(feature_range(rows.x), self._column_names())
@@ -158,6 +167,9 @@ class TabularRegressor(BaseQuantileRegressor):
                 rows.weight,
                 np.random.default_rng(follow_up_seed),
             )
+        if self._stands_alone:
+            entry_rng = np.random.default_rng(seed.spawn(1)[0])
+            self._entered = fit_entries(rows.x, rows.target, rows.weight, entry_rng)
         return self
 
     def _fit_folds(self, rows: FitData, folds: Folds, levels: Floats) -> Iterator[HeldOut]:
@@ -185,7 +197,7 @@ class TabularRegressor(BaseQuantileRegressor):
         self.horizon_ = rows.horizon
         self.unique_times_ = rows.event_times(stands_alone=self._stands_alone)
         self._feature_range = feature_range(rows.x)
-        self._follow_up = None
+        self._follow_up = self._entered = None
 
     # Predicting
 
@@ -210,7 +222,8 @@ class TabularRegressor(BaseQuantileRegressor):
             curve = QuantileCurve.from_predictions(
                 -curve.values[:, ::-1], 1.0 - curve.taus[::-1], self._lowest_time()
             )
-        return self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
+        curve = self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
+        return begun(self._entered, curve, features, empirical=self._is_empirical)
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         curve, left = self._model_graph(x), self.time_transform_.mirror
@@ -220,7 +233,8 @@ class TabularRegressor(BaseQuantileRegressor):
             )
         curve = self._limited(curve)
         followed = followed_graph(self._follow_up, x, self.time_transform_, self.follow_up_)
-        return curve, reach_graph(curve, followed, lowest=left)
+        reach = reach_graph(curve, followed, lowest=left)
+        return curve, begun_graph(self._entered, x, curve, reach, empirical=self._is_empirical)
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
@@ -230,7 +244,7 @@ class TabularRegressor(BaseQuantileRegressor):
 
     def _store(self, writer: Writer) -> None:
         """Add what a file holds of the fitted model; extended by subclasses."""
-        writer.add(FEATURES, self)
+        store_features(self, writer)
 
     def _restore(self, reader: Reader) -> None:
         """Take what :meth:`_store` added, checked; extended by subclasses."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from censquant._progress import Bar
 from censquant._rows._cross_fit import make_folds
@@ -215,14 +216,13 @@ def _subgroups(table: FeatureTable, place: int, by: Any) -> tuple[tuple[str, ...
             )
         numbers = labels.astype(float) if labels.dtype.kind in "iuf" else None
         texts = np.array([_text(label) for label in labels.tolist()], dtype=object)
-    prefix = f"{name} " if name else ""
     if numbers is not None and np.unique(numbers[~np.isnan(numbers)]).size > _MOST_VALUES:
         cuts = np.unique(np.nanquantile(numbers, np.arange(1, _PARTS) / _PARTS))
         part = np.searchsorted(cuts, numbers)
-        ends = [f"{cut:g}" for cut in cuts]
-        names = [f"{prefix}<= {ends[0]}"]
-        names += [f"{prefix}{low} to {high}" for low, high in pairwise(ends)]
-        names.append(f"{prefix}> {ends[-1]}")
+        ends, what = [f"{cut:.4g}" for cut in cuts], name or "value"
+        names = [f"{what} <= {ends[0]}"]
+        names += [f"{low} < {what} <= {high}" for low, high in pairwise(ends)]
+        names.append(f"{what} > {ends[-1]}")
         masks = [(part == k) & ~np.isnan(numbers) for k in range(len(names))]
         found = [(one, mask) for one, mask in zip(names, masks, strict=True) if mask.any()]
     else:
@@ -283,6 +283,12 @@ class Question:
             return cls(what, given, _curve_times(model, rows))
         if not given.size or not np.isfinite(given).all() or given[0] <= 0:
             raise ValueError(f"at must be positive times for what={what!r}, got {at!r}.")
+        end = _follow_up_end(model, rows)
+        if end is not None and given[-1] > end:
+            raise ValueError(
+                f"at must not lie past the end of follow-up, {end:g}, got {given[-1]:g}: no row "
+                "was observed for so long."
+            )
         return cls(what, given, np.empty(0))
 
     def of(self, model: Any, rows: Arms) -> Floats:
@@ -322,13 +328,17 @@ def _common_horizon(rows: Arms) -> float:
     return min(ends) if ends else default_horizon(time)
 
 
+def _follow_up_end(model: Any, rows: Arms) -> float | None:
+    """Return the last time of the rows, or of those of the fit if that is known."""
+    return float(rows.data.target.time.max()) if rows.has_target else follow_up_end(model)
+
+
 def _curve_times(model: Any, rows: Arms) -> Floats:
     """Return times of the mean curve, up to the last that follow-up supports for half of the rows.
 
     The same times are used for refits.
     """
-    time = rows.data.target.time if rows.has_target else np.empty(0)
-    end = float(time.max()) if rows.has_target else follow_up_end(model)
+    end = _follow_up_end(model, rows)
     if end is None:
         raise ValueError(
             "y must be given for quantiles of a model that does not know the end of its follow-up, "
@@ -343,7 +353,7 @@ def _curve_times(model: Any, rows: Arms) -> Floats:
     levels = np.linspace(0.0, 1.0, _CURVE_TIMES // 2 + 1)
     times = levels * end
     if rows.has_target:
-        times = np.union1d(times, np.minimum(np.quantile(time, levels), end))
+        times = np.union1d(times, np.minimum(np.quantile(rows.data.target.time, levels), end))
     return times[times > 0]
 
 
@@ -440,7 +450,6 @@ def _treatment_chances(
 
 
 def _treatment_model(estimator: Any) -> Any:
-    from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -493,8 +502,16 @@ class Refits:
             yield step
 
     def template(self, model: Any) -> Any:
-        """Return what copies are fitted of."""
-        return adapt(model) if self.refit is None else _FittedBy(model, self.refit)
+        """Return what copies are fitted of, which show no bars of their own."""
+        if self.refit is not None:
+            return _FittedBy(model, self.refit)
+        template = clone(adapt(model))
+        silent = {
+            name: type(value)(0)
+            for name, value in template.get_params().items()
+            if name.rpartition("__")[2] == "verbose" and isinstance(value, int)
+        }
+        return template.set_params(**silent)
 
 
 class _FittedBy(AdaptedModel):

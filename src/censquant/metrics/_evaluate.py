@@ -32,6 +32,7 @@ from censquant.metrics._dependence import (
     dependence_words,
     is_dependent,
 )
+from censquant.metrics._incidence import brier_score_of_kind, log_score_incidence
 from censquant.metrics._intervals import Scored, interval_of, resampled, scored
 from censquant.metrics._log_score import log_losses
 from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
@@ -39,6 +40,8 @@ from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
+from censquant.survival._aalen_johansen import aalen_johansen_of
+from censquant.survival._causes import Causes, read_causes
 from censquant.survival._cells import cells_of_events
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
 
@@ -231,7 +234,8 @@ def evaluate(
         Features of the test rows. None where quantiles are given; nothing is then tested.
     y_test : target in any form, of n rows
         Times and events of the test rows. Both targets are read as left-censored where the model
-        has ``censoring="left"``.
+        has ``censoring="left"``. With kinds of events for a `CompetingRisksRegressor`: all scores
+        are then those of the first event of any kind, besides those of the incidence of each kind.
     taus : array-like of shape (k,), inside (0, 1), optional
         Levels to judge, increasing, at least two. By default those that the model was fitted to
         (where that is one, those that its curves go through), or 0.05, 0.1, ..., 0.95 where it
@@ -273,9 +277,13 @@ def evaluate(
     >>> result.censoring_p_value > 0.05
     True
     """
+    model, features = final_model(model_or_quantiles, X_test)
+    causes = None
+    if hasattr(model, "predict_cumulative_incidence") and hasattr(model, "kinds_"):
+        causes = read_causes(y_train, model.kinds_), read_causes(y_test, model.kinds_)
+        y_train, y_test = (each.of_any_kind for each in causes)
     train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
-    model, features = final_model(model_or_quantiles, X_test)
     given, levels, identified_to = _predict(model, features, taus)
     target, predicted, grid, _ = read_quantile_rows(y_test, given, levels, at_least=2)
     lower = 0.0 if train.time.min() >= 0 else -np.inf
@@ -309,6 +317,8 @@ def evaluate(
             censoring_model, X_test, len(target), mirror, name="X_test"
         )
     table = [_Line.read(metric, y, predictions[metric.takes], options) for metric in offered]
+    if causes is not None:
+        table += _lines_of_kinds(model, features, *causes, times, is_dependent(censoring_p_value))
     with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
         found = [line.scored for line in table if line.scored is not None]
         values = iter(resampled(found, len(target), count, seed, bar).T if found else ())
@@ -341,6 +351,36 @@ def evaluate(
         censoring_p_value=censoring_p_value,
         **verdict_of(order, calibration.p_value, gap, error, target.n_events, identified, doubt),
     )
+
+
+def _lines_of_kinds(
+    model: Any, features: Any, train: Causes, target: Causes, times: Floats, is_biased: bool
+) -> list["_Line"]:
+    """Return the scores of the incidences of several kinds of events."""
+    cells = cells_of_events(train.target)
+    y, kinds = (target.target.time, target.code), np.arange(1, len(target.kinds) + 1)
+    shares = aalen_johansen_of(train)
+    lines = []
+    options: dict[str, Any] = {"kinds": kinds}
+
+    def line(function: Any, at: Floats, name: str, note: str) -> None:
+        incidence = model.predict_cumulative_incidence(features, at, beyond="extrapolate")
+        common = np.broadcast_to(shares(at), incidence.shape)
+        note += f"; Aalen-Johansen scores {function(y, common, at, **options):.4g}"
+        weighs = function is brier_score_of_kind
+        metric = Metric(
+            function, "survival", "lower", note=note, row=name, for_equal_censoring=weighs
+        )
+        metric = _with_censoring(metric, is_biased, False)
+        lines.append(_Line.read(metric, y, (incidence, at), options))
+
+    line(log_score_incidence, cells, "log_score_incidence", "when events come, and of which kind")
+    options["y_train"] = (train.target.time, train.code)
+    for place, kind in enumerate(target.kinds.tolist()):
+        options["place"] = place
+        name = f"integrated_brier_score_incidence[{kind}]"
+        line(brier_score_of_kind, times, name, f"probability that {kind!r} comes first")
+    return lines
 
 
 def _kaplan_meier_words(target: Target, train: Target) -> str:

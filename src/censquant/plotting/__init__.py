@@ -12,6 +12,7 @@ from censquant.plotting._calibration import (
 )
 from censquant.plotting._features import (
     plot_coefficients,
+    plot_contrast,
     plot_contributions,
     plot_importance,
     plot_partial_dependence,
@@ -27,6 +28,7 @@ __all__ = [
     "plot_calibration_at",
     "plot_coefficients",
     "plot_comparison",
+    "plot_contrast",
     "plot_contributions",
     "plot_coverage",
     "plot_fans",

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -15,7 +15,12 @@ from censquant._version import __version__
 from censquant.estimators import CQRNN, ConformalSurvivalRegressor
 from censquant.estimators.ensemble._table import CandidateRow
 from censquant.exceptions import ExtrapolationWarning, TruncationWarning
-from censquant.inspection import CohortTable, PermutationImportance, permutation_importance
+from censquant.inspection import (
+    CohortTable,
+    Contrast,
+    PermutationImportance,
+    permutation_importance,
+)
 from censquant.inspection._cohort import describe_cohort
 from censquant.metrics import Evaluation, evaluate
 from censquant.report._accuracy import (
@@ -278,6 +283,8 @@ class ReportFacts:
         What a reader must know before the numbers.
     version : str
         Of censquant.
+    contrast : Contrast or None
+        Effect that was asked for.
 
     Examples
     --------
@@ -307,6 +314,7 @@ class ReportFacts:
     costs: tuple[CostRow, ...]
     notes: tuple[str, ...]
     version: str = __version__
+    contrast: Contrast | None = None
 
 
 def report_facts(
@@ -330,6 +338,7 @@ def report_facts(
     are_training_rows: bool = False,
     n_resamples: int = 100,
     random_state: int = 0,
+    contrast: Contrast | None = None,
 ) -> ReportFacts:
     """Return all numbers of a report, without a page around them.
 
@@ -342,7 +351,7 @@ def report_facts(
     y : target in any form, of n rows
         Their times and events.
     preset, title, unit, horizons, ahead, individuals, labels, age, risk, early_cost, late_cost, \
-as_of, y_train, are_training_rows, n_resamples, random_state
+as_of, y_train, are_training_rows, n_resamples, random_state, contrast
         As in `write_report`.
 
     Returns
@@ -377,8 +386,19 @@ as_of, y_train, are_training_rows, n_resamples, random_state
         n_resamples=n_resamples,
         random_state=random_state,
     )
+    check_contrast(contrast)
     study = Study.of(model, X, y, y_train)
-    return facts_of(study, settings, are_training_rows=are_training_rows)
+    facts = facts_of(study, settings, are_training_rows=are_training_rows)
+    return replace(facts, contrast=contrast)
+
+
+def check_contrast(given: Any) -> None:
+    """Refuse what is not the result of a contrast."""
+    if given is not None and not isinstance(given, Contrast):
+        raise TypeError(
+            "contrast must be a result of censquant.inspection.contrast, got "
+            f"{type(given).__name__}."
+        )
 
 
 def facts_of(

@@ -305,4 +305,4 @@ class Study:
         """Return quantiles of the time that is left at an age, NaN where the data cannot speak."""
         found = self.curve.remaining(age, levels)
         conditional = self.curve.conditional_levels(age, levels)
-        return np.where(self.curve.is_identified(conditional), found, np.nan)
+        return np.where(self.curve.given(age).is_identified(conditional), found, np.nan)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from censquant.inspection import Contrast
 from censquant.inspection._cohort import flat_lines
 from censquant.inspection._replacement import LATER
 from censquant.report._accuracy import SHOWN
@@ -96,6 +97,10 @@ def tables_of(facts: ReportFacts) -> dict[str, PageTable]:
         made.append(_promises(facts))
     if facts.importance is not None:
         made.append(_importance(facts))
+    if facts.contrast is not None:
+        made.append(_effect(facts.contrast, facts))
+        if facts.contrast.overlap:
+            made.append(_overlap(facts.contrast))
     if facts.individuals:
         made += [_individuals(facts), _features(facts)]
     if facts.fleet is not None:
@@ -252,6 +257,39 @@ def _risks(facts: ReportFacts) -> PageTable:
         for row in facts.risks
     ]
     return _table("risks", "Risk of the event by the chosen times", columns, rows)
+
+
+def _effect(found: Contrast, facts: ReportFacts) -> PageTable:
+    share = f"{100 * found.confidence:g} % from"
+    columns = ("group", "at", facts.settings.who, f"if {found.from_}", f"if {found.to}",
+               "difference", share, "to", "ratio", share, "to")  # fmt: skip
+    rows = [
+        (
+            _text(row.group),
+            _number(row.at),
+            _count(row.n_rows),
+            *map(_number, (row.from_, row.to, row.difference, row.low, row.high)),
+            *map(_score, (row.ratio, row.ratio_low, row.ratio_high)),
+        )
+        for row in found.rows
+    ]
+    return _table("effect", found.title, columns, rows)
+
+
+def _overlap(found: Contrast) -> PageTable:
+    columns = (found.feature, "rows", "events", "its chance, 5 %", "median", "95 %",
+               "among others, 5 %", "median", "95 %", "below 0.03")  # fmt: skip
+    rows = [
+        (
+            _text(row.value),
+            _count(row.n_rows),
+            _count(row.n_events),
+            *map(_share, (*row.chance_with, *row.chance_without, row.clipped)),
+        )
+        for row in found.overlap
+    ]
+    caption = "Overlap: chance of each value given the other features"
+    return _table("overlap", caption, columns, rows)
 
 
 def _importance(facts: ReportFacts) -> PageTable:
