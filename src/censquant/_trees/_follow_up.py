@@ -551,7 +551,9 @@ def store_features(estimator: Any, writer: Writer) -> None:
 
 def restore_features(estimator: Any, reader: Reader) -> None:
     """Give an estimator the fields `FEATURES`."""
-    shape = getattr(estimator, "_input_shape", (estimator.n_features_in_,))
+    shape = getattr(estimator, "_input_shape", None)
+    if shape is None:
+        shape = (len(estimator._column_names()),)
     reader.sizes["input"] = shape
     reader.fill(estimator, FEATURES)
     if estimator._feature_range is None and len(shape) == 1:

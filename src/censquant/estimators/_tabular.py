@@ -11,7 +11,6 @@ from censquant._rows._features import (
     check_features,
     check_is_fitted,
     dense,
-    feature_names,
     feature_range,
     refuse_overflow,
     warn_of_constant_features,
@@ -30,6 +29,7 @@ from censquant._trees._follow_up import (
 from censquant._typing import Floats
 from censquant._validation import check_choice, seed_sequence
 from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._coded import CodedFeatures
 from censquant.estimators._reading import Answers, Ends
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve
@@ -148,7 +148,7 @@ class TabularRegressor(BaseQuantileRegressor):
             y,
             sample_weight,
             groups,
-            read_features=lambda X: dense(check_features(self, X, reset=True)),
+            read_features=self._fit_features,
             left=left,
             accepts=self._accepts,
         ).arranged()
@@ -156,8 +156,8 @@ class TabularRegressor(BaseQuantileRegressor):
         own_seed, follow_up_seed = seed.spawn(2)
         self._describe(rows, taus)
         if self._stands_alone:
-            warn_of_constant_features(feature_range(rows.x), feature_names(self))
-            rows.warn_of_leaks(feature_names(self))
+            warn_of_constant_features(feature_range(rows.x), self._column_names())
+            rows.warn_of_leaks(self._column_names())
         self._fit_rows(rows, np.random.default_rng(own_seed))
         if self._stands_alone and not rows.target.event.all():
             self._follow_up = FollowUp.fit(
@@ -183,6 +183,10 @@ class TabularRegressor(BaseQuantileRegressor):
         self._describe(rows, check_quantiles(self.quantiles))
         rng = np.random.default_rng(seed_sequence(self.random_state).spawn(2)[0])
         return self._cross_fit_rows(rows, folds, rng, levels)
+
+    def _fit_features(self, X: Any) -> NDArray[Any]:
+        """Return the features of a fit as finite numbers."""
+        return dense(check_features(self, X, reset=True))
 
     def _describe(self, rows: FitData, taus: Floats) -> None:
         """Keep what predictions need to know of the rows of the fit."""
@@ -211,7 +215,7 @@ class TabularRegressor(BaseQuantileRegressor):
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         curve = self._model_curve(features)
-        refuse_overflow(curve.values, features, feature_names(self))
+        refuse_overflow(curve.values, features, self._column_names())
         left = self.time_transform_.mirror
         if left and self._fits_reversed_times:
             # The quantile of -T at 1 - tau is minus the quantile of T at tau.
@@ -248,7 +252,7 @@ class TabularRegressor(BaseQuantileRegressor):
         restore_features(self, reader)
 
 
-class EffectRegressor(TabularRegressor):
+class EffectRegressor(CodedFeatures, TabularRegressor):
     """A tabular estimator whose coefficients are of interest themselves, with standard errors."""
 
     def fit(
@@ -263,6 +267,8 @@ class EffectRegressor(TabularRegressor):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
+            Columns of text and categories of a frame become one coefficient for each level but
+            the first in alphabetical order; missing values are a level.
         y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
             Times and whether the event was observed; a plain array means that all were.
         sample_weight : array-like of shape (n,), optional
@@ -278,6 +284,14 @@ class EffectRegressor(TabularRegressor):
         self
         """
         return self._fit_table(X, y, sample_weight, groups)
+
+    def _store(self, writer: Writer) -> None:
+        self._store_encoder(writer)
+        super()._store(writer)
+
+    def _restore(self, reader: Reader) -> None:
+        self._restore_encoder(reader)
+        super()._restore(reader)
 
 
 def group_places(groups: NDArray[Any] | None) -> NDArray[np.intp] | None:
