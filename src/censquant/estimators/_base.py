@@ -526,12 +526,9 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         horizon = getattr(self, "horizon_", None)
         if horizon is None:
             horizon = default_horizon(target.time, left=left)
-        return concordance_index(
-            target.for_fit,
-            self._restricted_mean(X, horizon, []),
-            sample_weight=sample_weight,
-            censoring="left" if left else "right",
-        )
+        mean, y = self._restricted_mean(X, horizon, []), target.for_fit
+        side: Literal["right", "left"] = "left" if left else "right"
+        return concordance_index(y, mean, sample_weight=sample_weight, censoring=side)
 
     # Reading off curves
 

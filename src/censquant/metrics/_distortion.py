@@ -151,7 +151,7 @@ def _log_between(begin: Floats, end: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         turned = begin + end > 0
     low, high = np.where(turned, -end, begin), np.where(turned, -begin, end)
-    return np.log(np.maximum(ndtr(high) - ndtr(low), _LEAST_CHANCE))
+    return np.asarray(np.log(np.maximum(ndtr(high) - ndtr(low), _LEAST_CHANCE)))
 
 
 def _least(deviance: Callable[[Floats], float]) -> Distortion:
