@@ -41,7 +41,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
 from censquant.survival._aalen_johansen import aalen_johansen_of
-from censquant.survival._causes import Causes, read_causes
+from censquant.survival._causes import Causes, read_known_causes
 from censquant.survival._cells import cells_of_events
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
 
@@ -278,10 +278,12 @@ def evaluate(
     True
     """
     model, features = final_model(model_or_quantiles, X_test)
-    causes = None
-    if hasattr(model, "predict_cumulative_incidence") and hasattr(model, "kinds_"):
-        causes = read_causes(y_train, model.kinds_), read_causes(y_test, model.kinds_)
-        y_train, y_test = (each.of_any_kind for each in causes)
+    # Of a model of competing risks: scores of any event, and of each kind if both targets know it.
+    causes = [read_known_causes(y, model) for y in (y_train, y_test)]
+    y_train, y_test = (
+        y if found is None else found.of_any_kind
+        for y, found in zip((y_train, y_test), causes, strict=True)
+    )
     train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
     given, levels, identified_to = _predict(model, features, taus)
@@ -317,8 +319,9 @@ def evaluate(
             censoring_model, X_test, len(target), mirror, name="X_test"
         )
     table = [_Line.read(metric, y, predictions[metric.takes], options) for metric in offered]
-    if causes is not None:
-        table += _lines_of_kinds(model, features, *causes, times, is_dependent(censoring_p_value))
+    if causes[0] is not None and causes[1] is not None:
+        is_biased = is_dependent(censoring_p_value)
+        table += _lines_of_kinds(model, features, causes[0], causes[1], times, is_biased)
     with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
         found = [line.scored for line in table if line.scored is not None]
         values = iter(resampled(found, len(target), count, seed, bar).T if found else ())
