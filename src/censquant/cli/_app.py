@@ -52,7 +52,7 @@ def _options(
 
 
 # Each with the example that ends its help.
-COMMANDS = {
+COMMANDS: dict[Any, str] = {
     cohort: "cohort women.csv --time days --event cens --unit days --by horTh",
     fit: "fit fleet.csv --time days --event failed -o fleet.model",
     predict: "predict fleet.model running.csv --quantiles 0.1,0.5 -o predicted.csv",
