@@ -25,6 +25,7 @@ _SHORT = 64
 # Ages are cut into classes of at least so many observed failures, and at most so many classes.
 _CLASS_FAILURES, _MOST_CLASSES = 10, 20
 _MOST_GROUPS = 100
+_NOTHING = 1e-14  # above the rounding of a transform
 # Half a failure more than was seen, so that a class without any has a limit (Jeffreys).
 _UNSEEN = 0.5
 # Points of a standard normal variable, over which the uncertain risk is averaged. The trapezoidal
@@ -135,7 +136,7 @@ class ExpectedFailures:
         """
         age, ahead = read_ages(elapsed, len(curve)), np.asarray(horizons, dtype=np.float64)
         risk = curve.risk_within(age, ahead)
-        known = curve.is_identified(curve.cdf(age[:, None] + ahead))
+        known = curve.given(age).is_identified(curve.cdf(age[:, None] + ahead))
         past = None if y_train is None else Past.of(read_past(y_train), groups_train)
         levels = np.array([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0, service_level])
         parts: list[tuple[str, Any]] = [(ALL, slice(None))]
@@ -436,8 +437,13 @@ def _counts(risk: Floats) -> Floats:
         found[:, 1:] = found[:, 1:] * (1.0 - one) + found[:, :-1] * one
         found[:, :1] *= 1.0 - one
     while len(found) > 1:
-        width = found.shape[1]
-        transformed = np.fft.rfft(found, 2 * width, axis=1)
-        joined = np.fft.irfft(transformed[0::2] * transformed[1::2], 2 * width, axis=1)
+        # Numbers that no block reaches need not be carried on: most risks are small.
+        width = int(np.flatnonzero((found > _NOTHING).any(axis=0))[-1]) + 1
+        length = 1 << (2 * width - 2).bit_length()
+        transformed = np.fft.rfft(found[:, :width], length, axis=1)
+        joined = np.fft.irfft(transformed[0::2] * transformed[1::2], length, axis=1)
         found = np.maximum(joined[:, : 2 * width - 1], 0.0)
-    return np.asarray(found[0, : len(risk) + 1])
+    chances = np.zeros(len(risk) + 1)
+    n_known = min(len(chances), found.shape[1])
+    chances[:n_known] = found[0, :n_known]
+    return chances

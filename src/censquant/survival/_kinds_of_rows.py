@@ -9,12 +9,17 @@ READABLE = ("right", "interval", "delayed_entry", "competing")
 not under observation from the start, ``"competing"`` an event of one of several kinds.
 """
 
+OF_ONE_KIND = READABLE[:3]
+"""Kinds of rows with events of one kind: with intervals and entries, but no competing risks."""
+
 _BOTH = (
     "AFTRegressor",
     "ShapeNN",
     "LogNormalNN",
     "WeibullNN",
     "BoostedQuantileRegressor",
+    "CensoredQuantileRegressor",
+    "PooledQuantileRegressor",
 )
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     "interval": _BOTH,

@@ -19,6 +19,7 @@ from censquant.estimators.linear._fits import (
     scale_of,
     spread_of,
 )
+from censquant.exceptions import IdentifiabilityWarning
 
 
 def sample(seed, n=120):
@@ -170,9 +171,21 @@ def test_a_replication_that_cannot_tell_the_columns_apart_knows_nothing():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_fits._Replication, "__call__", spied)
-        model = estimator.fit(x, np.arange(40.0))
+        message = (
+            "X has columns that are the same in all but 1 rows or fewer ('x0'): their coefficients "
+            "have no standard errors; merge levels, or drop these columns."
+        )
+        with pytest.warns(IdentifiabilityWarning, match="^" + re.escape(message) + "$"):
+            model = estimator.fit(x, np.arange(40.0))
     assert np.mean(missing) == pytest.approx(np.exp(-1), abs=0.1)
-    assert np.isfinite(model.standard_errors_).all()
+    assert np.isfinite(model.standard_errors_).tolist() == [[True, False]]
+
+
+def test_replications_that_mostly_agree_are_judged_by_the_outer_ones():
+    rng = np.random.default_rng(0)
+    replications = np.where(rng.uniform(size=4_000) < 0.7, 0.0, rng.normal(size=4_000))
+    errors, _ = spread_of(np.zeros((1, 1)), replications[:, None, None], 1.0)
+    assert errors[0, 0] == pytest.approx(replications.std(), rel=0.2)
 
 
 def test_replications_without_an_event_know_nothing():
@@ -221,12 +234,12 @@ def test_the_summary_reads_as_a_table_a_level():
             "",
             "quantile 0.25",
             "           coefficient   std. error   lower 95 %   upper 95 %      z         p",
-            "intercept            1          0.1          0.8          1.2     10  1.52e-23",
-            "age                  2          0.2          1.6          2.4     10  1.52e-23",
+            "intercept            1          0.1          0.8          1.2  10.00  1.52e-23",
+            "age                  2          0.2          1.6          2.4  10.00  1.52e-23",
             "",
             "quantile 0.5",
             "           coefficient   std. error   lower 95 %   upper 95 %      z         p",
-            "intercept            3          0.3          2.4          3.6     10  1.52e-23",
+            "intercept            3          0.3          2.4          3.6  10.00  1.52e-23",
             "age                4.5          nan          nan          nan    nan       nan",
         ]
     )
@@ -406,6 +419,16 @@ def test_groups_that_would_change_nothing_are_refused(settings, message):
     X, y, cluster = of_clusters(0)
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         LinearQuantileRegressor([0.5], **settings).fit(X, y, groups=cluster)
+
+
+def test_too_few_groups_for_the_jackknife_are_refused():
+    X, y, cluster = of_clusters(0)
+    message = (
+        "bootstrap='jackknife' leaves out 6 groups per replication and must keep at least 2, one "
+        "per coefficient, got 6 groups: use bootstrap='weights'."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        LinearQuantileRegressor([0.5], n_bootstrap=9).fit(X, y, groups=cluster % 6)
 
 
 def test_a_file_holds_covariances(tmp_path):
