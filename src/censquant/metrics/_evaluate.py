@@ -1,9 +1,7 @@
 """One call that scores a model on held-out rows: a table of scores and a verdict in words."""
 
 import inspect
-import math
 import warnings
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from html import escape
@@ -32,6 +30,7 @@ from censquant.metrics._dependence import (
     dependence_words,
     is_dependent,
 )
+from censquant.metrics._distortion import Gap, fit_distortion, fit_general_distortion
 from censquant.metrics._incidence import brier_score_of_kind, log_score_incidence
 from censquant.metrics._intervals import Scored, interval_of, resampled, scored
 from censquant.metrics._log_score import log_losses
@@ -39,11 +38,16 @@ from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
 from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
-from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
+from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier, read_target
 from censquant.survival._aalen_johansen import aalen_johansen_of
 from censquant.survival._causes import Causes, read_known_causes
 from censquant.survival._cells import cells_of_events
-from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
+from censquant.survival._kaplan_meier import (
+    SMALLEST_FOLLOWED_SHARE,
+    default_horizon,
+)
+from censquant.survival._kinds_of_rows import OF_ONE_KIND
+from censquant.survival._target import GeneralTarget
 
 SMALL_GAP = 0.03
 """Largest gap between a predicted and an observed share of events that does not matter.
@@ -51,6 +55,8 @@ SMALL_GAP = 0.03
 With very many rows every test of calibration rejects every model, so that the size decides.
 """
 
+# What is scored of rows with intervals or entries.
+_OF_GENERAL_ROWS = ("log_score", "concordance_index", "concordance_restricted_mean")
 _CONFIDENCE = 0.95  # of the intervals
 # The line that the verdict takes the order from.
 _RANKING = "concordance_restricted_mean"
@@ -67,17 +73,6 @@ _DOUBT_BESIDE_MODEL = (
     "the absolute error may prefer a wrong model, and concordance_index_ipcw is biased"
 )
 _REMEDY_OF_MODEL = ", or by the scores that take censoring_model"
-
-# Two-sided test of each of the two errors at the 5 % level.
-_CRITICAL = 1.96
-# The smaller error is reported beside the larger one if it is at least this share of it.
-_WORTH_A_WORD = 0.5
-# Mean change of the observed level, over all nominal levels, per unit of shift and of log spread.
-_PER_SHIFT = 1.0 / (2.0 * math.sqrt(math.pi))
-_PER_SPREAD = 1.0 / (2.0 * math.pi)
-# Standard deviations of a weak prior that keeps the fit finite where no event was observed.
-_PRIOR_SHIFT, _PRIOR_SPREAD = 3.0, 1.0
-_STEP = 1e-3
 
 
 class EvaluationRow(NamedTuple):
@@ -221,6 +216,12 @@ def evaluate(
     calibrated, the verdict says whether they are too early or too late, too
     narrow or too wide; ``docs/metrics.md`` has the rule. Look at the table as well.
 
+    Test rows with intervals or entries (see `Surv`) have the log score and the concordances, and
+    the other scores are left out: no weights make up for not knowing when an event happened. Their
+    calibration is tested by the likelihood ratio of a normal distribution of the probit levels of
+    events, which finds errors of location and width and no others. Entries are taken as given,
+    intervals as independent of the event.
+
     Parameters
     ----------
     model_or_quantiles : fitted model, or array-like of shape (n, k)
@@ -284,8 +285,19 @@ def evaluate(
         y if found is None else found.of_any_kind
         for y, found in zip((y_train, y_test), causes, strict=True)
     )
-    train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
+    # One seed for all scores, so that they share their draws.
+    seed = int(seed_sequence(random_state).generate_state(1)[0])
+    if causes == [None, None] and (general := _general(y_test)) is not None:
+        if censoring_model is not None or is_left_censored(model):
+            raise ValueError(
+                "y_test must have one time in each row for a model of censoring='left' or with "
+                f"censoring_model, got intervals or entries in {len(general)} rows: these are "
+                "scored without a model of the censoring, and as right-censored."
+            )
+        train = read_training(y_train, OF_ONE_KIND)
+        return _evaluate_general(model, features, train, general, taus, (count, seed, verbose))
+    train = read_training(y_train)
     given, levels, identified_to = _predict(model, features, taus)
     target, predicted, grid, _ = read_quantile_rows(y_test, given, levels, at_least=2)
     lower = 0.0 if train.time.min() >= 0 else -np.inf
@@ -298,8 +310,6 @@ def evaluate(
     censoring_p_value = dependence_p_value(model, features, observed, target)
     y = (target.time, target.event)
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
-    # One seed for all scores, so that they share their draws.
-    seed = int(seed_sequence(random_state).generate_state(1)[0])
     horizon, times = default_horizon(train.time), default_brier_times(target, train)
     known = {"horizon": horizon, "kaplan_meier": _kaplan_meier_words(target, train)}
     predictions = {
@@ -353,6 +363,71 @@ def evaluate(
         n_events=target.n_events,
         censoring_p_value=censoring_p_value,
         **verdict_of(order, calibration.p_value, gap, error, target.n_events, identified, doubt),
+    )
+
+
+def _general(y: object) -> GeneralTarget | None:
+    """Return rows with intervals or entries; None of any others, which are read elsewhere."""
+    try:
+        target = read_target(y, accepts=OF_ONE_KIND)
+    except (TypeError, ValueError):
+        return None
+    return target if isinstance(target, GeneralTarget) else None
+
+
+def _evaluate_general(
+    model: Any,
+    features: Any,
+    train: Target,
+    target: GeneralTarget,
+    taus: ArrayLike | None,
+    draws: tuple[int, int, int],
+) -> Evaluation:
+    """Score a model on rows with intervals or entries, by what is known of such rows."""
+    given, levels, identified_to = _predict(model, features, taus)
+    _, predicted, grid, _ = read_quantile_rows(
+        target, given, levels, at_least=2, accepts=OF_ONE_KIND
+    )
+    curve = QuantileCurve.from_predictions(predicted, grid, 0.0)
+    horizon = default_horizon(train.time)
+    predictions = {
+        "medians": (curve.at([0.5])[:, 0],),
+        "restricted_means": (curve.restricted_mean(horizon),),
+        "quantiles": (curve.values, curve.taus),
+    }
+    options = {"y_train": train, "lower": 0.0}
+    table = []
+    for metric in METRICS:
+        if (metric.row or metric.function.__name__) in _OF_GENERAL_ROWS:
+            note = metric.note.format(horizon=horizon, kaplan_meier="")
+            offered = metric._replace(note=note)
+            table.append(_Line.read(offered, target, predictions[metric.takes], options))
+    count, seed, verbose = draws
+    with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
+        found = [line.scored for line in table if line.scored is not None]
+        values = iter(resampled(found, len(target), count, seed, bar).T if found else ())
+    rows = [line.row(None if line.scored is None else next(values)) for line in table]
+    order = next(row for row in rows if row.metric == _RANKING)
+    error, p_value = fit_general_distortion(target, curve)
+    gap = error.largest_gap(curve.taus)
+    rows += [
+        _gap_row(gap)._replace(note="worst gap of shares of events, by location and width alone"),
+        EvaluationRow(
+            "calibration_p_value",
+            p_value,
+            np.nan,
+            np.nan,
+            "higher",
+            "a small value says that location or width of the predictions is wrong",
+        ),
+    ]
+    identified = _identified_share(model, identified_to, curve, train)
+    return Evaluation(
+        rows=tuple(rows),
+        identified=identified,
+        n_rows=len(target),
+        n_events=target.n_events,
+        **verdict_of(order, p_value, gap, error.words(), target.n_events, identified),
     )
 
 
@@ -453,7 +528,7 @@ class _Line(NamedTuple):
     def read(
         cls,
         metric: Metric,
-        y: tuple[Any, Any],
+        y: Any,
         predictions: tuple[Any, ...],
         options: dict[str, Any],
     ) -> "_Line":
@@ -482,24 +557,6 @@ class _Line(NamedTuple):
                 ends = found.value, found.lower, found.upper
                 return EvaluationRow(name, *ends, self.metric.better, note)
         return EvaluationRow(name, np.nan, np.nan, np.nan, self.metric.better, note)
-
-
-class Gap(NamedTuple):
-    """The level at which predicted and observed shares of events differ most."""
-
-    level: float
-    observed: float
-
-    @property
-    def size(self) -> float:
-        """How far they are apart; NaN where follow-up reaches no level."""
-        return abs(self.observed - self.level)
-
-    @property
-    def words(self) -> str:
-        """What was observed at that level."""
-        predicted, observed = _share(self.level), _share(self.observed)
-        return f"by the {predicted} quantile, where they are furthest off, {observed} had the event"
 
 
 def _largest_gap(target: Target, curve: QuantileCurve) -> Gap:
@@ -592,78 +649,3 @@ def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int)
     way = f"they are {' and '.join(error)}" if error else "the shape of their distribution is wrong"
     text = f"but the predicted quantiles are not calibrated ({shown}): {way}"
     return text if np.isnan(gap.size) else f"{text}; {gap.words}"
-
-
-def _share(level: float) -> str:
-    return f"{100 * level:.3g} %"
-
-
-class Distortion(NamedTuple):
-    """Location and log spread of the probit levels of the events, with their standard errors.
-
-    Both are 0 where the predictions are calibrated. A positive shift says that events come later
-    than predicted, a positive spread that they scatter more widely.
-    """
-
-    shift: float
-    spread: float
-    shift_error: float
-    spread_error: float
-
-    def words(self, *, is_mirrored: bool = False) -> tuple[str, ...]:
-        """Return what is wrong with the quantiles, the larger error first; nothing if unclear."""
-        early = (self.shift > 0) != is_mirrored
-        errors = (
-            (abs(self.shift) * _PER_SHIFT, "too early" if early else "too late"),
-            (abs(self.spread) * _PER_SPREAD, "too narrow" if self.spread > 0 else "too wide"),
-        )
-        clear = (
-            abs(self.shift) > _CRITICAL * self.shift_error,
-            abs(self.spread) > _CRITICAL * self.spread_error,
-        )
-        found = sorted(error for error, sure in zip(errors, clear, strict=True) if sure)[::-1]
-        return tuple(word for size, word in found if size >= _WORTH_A_WORD * found[0][0])
-
-
-def fit_distortion(target: Target, curve: QuantileCurve) -> Distortion:
-    r"""Fit a normal distribution to the probit levels of the rows.
-
-    Where the predictions are right, the level of an event on its own curve is uniform and
-    :math:`Z = \Phi^{-1}\{\hat F(Y | x)\}` is standard normal, censored where the time is and
-    outside the grid. The most likely mean and standard deviation then tell an error of location
-    from one of width, which the numbers of observed and expected events cannot.
-    """
-    from scipy.optimize import minimize
-    from scipy.special import log_ndtr, ndtri
-
-    level, low, high = curve.cdf(target.time), curve.taus[0], curve.taus[-1]
-    inside = target.event & (level > low + ROUNDING) & (level <= high + ROUNDING)
-    before = target.event & (level <= low + ROUNDING)
-    with np.errstate(divide="ignore"):
-        at, ends = ndtri(level[inside]), ndtri(np.minimum(level[~inside & ~before], high))
-    n_before, first = int(before.sum()), float(ndtri(low))
-
-    def deviance(parameters: Floats) -> float:
-        shift, spread = parameters
-        scale = math.exp(spread)
-        likelihood = -0.5 * (((at - shift) / scale) ** 2).sum() - at.size * spread
-        likelihood += n_before * log_ndtr((first - shift) / scale)
-        likelihood += log_ndtr((shift - ends) / scale).sum()
-        prior = (shift / _PRIOR_SHIFT) ** 2 + (spread / _PRIOR_SPREAD) ** 2
-        return float(0.5 * prior - likelihood)
-
-    start = {"initial_simplex": [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]], "xatol": 1e-5}
-    best = minimize(deviance, np.zeros(2), method="Nelder-Mead", options=start).x
-    shift_error, spread_error = np.sqrt(np.diag(np.linalg.inv(_curvature(deviance, best))))
-    return Distortion(float(best[0]), float(best[1]), float(shift_error), float(spread_error))
-
-
-def _curvature(function: Callable[[Floats], float], at: Floats) -> Floats:
-    """Second derivatives of a function, by central differences."""
-    steps = _STEP * np.eye(at.size)
-
-    def mixed(a: Floats, b: Floats) -> float:
-        rising = function(at + a + b) - function(at + a - b)
-        return (rising - function(at - a + b) + function(at - a - b)) / (4 * _STEP**2)
-
-    return np.array([[mixed(a, b) for b in steps] for a in steps])
