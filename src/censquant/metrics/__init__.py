@@ -23,7 +23,7 @@ from censquant.metrics._calibration import (
     pit_histogram,
 )
 from censquant.metrics._calibration_at import CalibrationAt, calibration_at
-from censquant.metrics._compare import Comparison, compare
+from censquant.metrics._compare import Comparison, compare, compare_models
 from censquant.metrics._concordance import (
     concordance_index,
     concordance_index_ipcw,
@@ -67,6 +67,7 @@ __all__ = [
     "calibration_at",
     "calibration_incidence",
     "compare",
+    "compare_models",
     "concordance_index",
     "concordance_index_ipcw",
     "concordance_index_td",

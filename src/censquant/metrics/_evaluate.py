@@ -1,16 +1,15 @@
 """One call that scores a model on held-out rows: a table of scores and a verdict in words."""
 
 import inspect
-import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._frames import html_table, pandas_for
 from censquant._progress import Bar
@@ -21,10 +20,12 @@ from censquant.adapters._predictions import (
     final_model,
     is_left_censored,
     is_supported,
+    survival_of,
 )
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._brier import default_brier_times
 from censquant.metrics._calibration import ROUNDING, a_calibration, pit_curve
+from censquant.metrics._calibration_at import calibration_at
 from censquant.metrics._censoring_model import censoring_curve_of
 from censquant.metrics._dependence import (
     MAY_BE_BIASED,
@@ -32,14 +33,22 @@ from censquant.metrics._dependence import (
     dependence_words,
     is_dependent,
 )
+from censquant.metrics._distortion import fit_distortion
 from censquant.metrics._intervals import Scored, interval_of, resampled, scored
 from censquant.metrics._log_score import log_losses
-from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
+from censquant.metrics._reading import (
+    Mirror,
+    read_groups,
+    read_levels,
+    read_quantile_rows,
+    read_training,
+)
 from censquant.metrics._scorers import METRICS, Metric
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
 from censquant.survival._cells import cells_of_events
+from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
 
 SMALL_GAP = 0.03
@@ -51,6 +60,10 @@ With very many rows every test of calibration rejects every model, so that the s
 _CONFIDENCE = 0.95  # of the intervals
 # The line that the verdict takes the order from.
 _RANKING = "concordance_restricted_mean"
+# Columns of the table of levels, with and without an interval.
+_BY_INTERVAL, _BY_PLAIN = (_RANKING, "log_score"), ("pit_deviation", "a_calibration_p_value")
+# Fewer rows of a level are not judged.
+_FEWEST_ROWS = 10
 # Below this many events a test of calibration finds little fault with any model.
 _FEW_EVENTS = 50
 _SIGNIFICANT = 0.05
@@ -64,17 +77,6 @@ _DOUBT_BESIDE_MODEL = (
     "the absolute error may prefer a wrong model, and concordance_index_ipcw is biased"
 )
 _REMEDY_OF_MODEL = ", or by the scores that take censoring_model"
-
-# Two-sided test of each of the two errors at the 5 % level.
-_CRITICAL = 1.96
-# The smaller error is reported beside the larger one if it is at least this share of it.
-_WORTH_A_WORD = 0.5
-# Mean change of the observed level, over all nominal levels, per unit of shift and of log spread.
-_PER_SHIFT = 1.0 / (2.0 * math.sqrt(math.pi))
-_PER_SPREAD = 1.0 / (2.0 * math.pi)
-# Standard deviations of a weak prior that keeps the fit finite where no event was observed.
-_PRIOR_SHIFT, _PRIOR_SPREAD = 3.0, 1.0
-_STEP = 1e-3
 
 
 class EvaluationRow(NamedTuple):
@@ -115,6 +117,10 @@ class Evaluation:
     censoring_p_value : float or None
         Of the test that censoring does not depend on the features; None where nothing was tested,
         for want of features or of 20 censored rows.
+    by : dict of Evaluation
+        The same for the rows of each level of ``by``; empty where that was not given.
+    by_name : str
+        Name of the column.
 
     Examples
     --------
@@ -138,6 +144,8 @@ class Evaluation:
     calibration: str = ""
     is_calibrated: bool = True
     censoring_p_value: float | None = None
+    by: Mapping[Any, "Evaluation"] = field(default_factory=dict)
+    by_name: str = ""
 
     def __getitem__(self, metric: str) -> EvaluationRow:
         found = [row for row in self.rows if row.metric == metric]
@@ -153,7 +161,8 @@ class Evaluation:
         ]
         table = html_table(("metric", "value", "95 % interval", "better", "note"), lines)
         counts = f"<p>{self.n_rows} rows, {self.n_events} events</p>"
-        return f"{counts}{table}<p>{escape(self.verdict)}</p>"
+        found = f"{counts}{table}<p>{escape(self.verdict)}</p>"
+        return found + (html_table(*self.level_table()) if self.by else "")
 
     def __str__(self) -> str:
         width = max(len(row.metric) for row in self.rows)
@@ -162,7 +171,30 @@ class Evaluation:
         for row in self.rows:
             number = f"{row.metric:{width}}{row.value:>10.4g}{_interval(row):>22}"
             lines.append(f"{number}  {row.direction:6}  {row.note}")
-        return "\n".join([*lines, "", self.verdict])
+        lines += ["", self.verdict]
+        if self.by:
+            names, table = self.level_table()
+            columns = list(zip(names, *table, strict=True))
+            widths = [max(map(len, column)) for column in columns]
+            lines.append("")
+            for line in (names, *table):
+                first, *others = (
+                    text.ljust(width) if place == 0 else text.rjust(width)
+                    for place, (text, width) in enumerate(zip(line, widths, strict=True))
+                )
+                lines.append("  ".join([first, *others]))
+        return "\n".join(lines)
+
+    def level_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return names of columns and lines of texts: one line for each level of ``by``."""
+        times = [row.metric for row in self.rows if row.metric.startswith("ici_at_")]
+        names = (self.by_name, "rows", "events", "concordance", "log score", "gap", "p", *times)
+        lines = []
+        for label, one in self.by.items():
+            scores = [f"{_number(one[m].value)} {_interval(one[m], '()')}" for m in _BY_INTERVAL]
+            plain = [_number(one[metric].value) for metric in (*_BY_PLAIN, *times)]
+            lines.append((f"{label}", f"{one.n_rows:,}", f"{one.n_events:,}", *scores, *plain))
+        return names, lines
 
     def to_frame(self) -> Any:
         """Return the table as a DataFrame, one row per metric.
@@ -171,13 +203,28 @@ class Evaluation:
         -------
         frame : DataFrame
             With the columns ``metric``, ``value``, ``lower``, ``upper``, ``direction``, ``note``.
+            With ``by`` also those of each level, which the first column ``level`` names; it is
+            None for all rows.
         """
         pd = pandas_for("to_frame")
-        return pd.DataFrame(list(self.rows), columns=list(EvaluationRow._fields))
+        names = list(EvaluationRow._fields)
+        if not self.by:
+            return pd.DataFrame(list(self.rows), columns=names)
+        parts = [(None, self), *self.by.items()]
+        lines = [(label, *row) for label, one in parts for row in one.rows]
+        return pd.DataFrame(lines, columns=["level", *names])
 
 
-def _interval(row: EvaluationRow) -> str:
-    return "" if np.isnan(row.lower) else f"{row.lower:.4g} to {row.upper:.4g}"
+def _number(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3g}"
+
+
+def _interval(row: EvaluationRow, brackets: str = "") -> str:
+    if np.isnan(row.lower):
+        return ""
+    if brackets:
+        return f"{brackets[0]}{row.lower:.3g} to {row.upper:.3g}{brackets[1]}"
+    return f"{row.lower:.4g} to {row.upper:.4g}"
 
 
 def evaluate(
@@ -188,6 +235,10 @@ def evaluate(
     *,
     taus: ArrayLike | None = None,
     censoring_model: Any = None,
+    at: ArrayLike | None = None,
+    by: Any = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     n_resamples: int = 200,
     random_state: Any = 0,
     verbose: int = 0,
@@ -243,6 +294,20 @@ def evaluate(
         censoring of each row from it in place of one Kaplan-Meier curve, and are right where
         censoring depends on the features if the model is. The notes say where few rows carry most
         of the weight, so that they cannot be relied on.
+    at : float or array-like of times, optional
+        Times by which predicted risks are judged, each by a line ``ici_at_...``: the mean distance
+        between predicted and observed risk. `calibration_at` has the whole curve.
+    by : str, int, callable or array-like of shape (n,), optional
+        Scores also for the rows of each level of a column of ``X_test``, given by name or place,
+        of what a function makes of ``X_test``, or of labels: at most 20 levels. Missing values are
+        a level of their own, and levels with fewer than 10 rows or 2 events have no scores.
+    groups : array-like of shape (n,), optional
+        Labels of rows that belong together, such as the visits of a patient or the patients of a
+        hospital: they are drawn together, so that intervals allow for what they share. Twenty
+        groups or more are wanted. The tests of calibration and of censoring take rows for
+        independent all the same, but that of ``at`` does not.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the test rows in [0, inf); each row is drawn with its weight.
     n_resamples : int, at least 2, default=200
         Number of bootstrap draws.
     random_state : int, Generator, RandomState or None, default 0
@@ -277,7 +342,12 @@ def evaluate(
     count = check_integer("n_resamples", n_resamples, minimum=2)
     model, features = final_model(model_or_quantiles, X_test)
     given, levels, identified_to = _predict(model, features, taus)
-    target, predicted, grid, _ = read_quantile_rows(y_test, given, levels, at_least=2)
+    target, predicted, grid, weight = read_quantile_rows(
+        y_test, given, levels, sample_weight, at_least=2
+    )
+    group = read_groups(groups, len(target))
+    times = () if at is None else tuple(_read_times(at, model))
+    members = None if by is None else read_levels(by, X_test, len(target))
     lower = 0.0 if train.time.min() >= 0 else -np.inf
     mirror, observed = None, target
     if is_left_censored(model):
@@ -285,65 +355,238 @@ def evaluate(
         target, train = mirror.target(target), mirror.target(train)
         predicted, grid = mirror.quantiles(predicted, grid)
         identified_to = None if identified_to is None else 1.0 - identified_to
-    censoring_p_value = dependence_p_value(model, features, observed, target)
-    y = (target.time, target.event)
+    censoring = None
+    if censoring_model is not None:
+        censoring = censoring_curve_of(censoring_model, X_test, len(target), mirror, name="X_test")
     curve = QuantileCurve.from_predictions(predicted, grid, lower)
+    judged = _Judged(
+        model,
+        features,
+        train,
+        target,
+        observed,
+        curve,
+        identified_to,
+        censoring,
+        None if sample_weight is None else weight,
+        group,
+        mirror,
+        lower,
+        times,
+        _risks(model, features, curve, times),
+    )
     # One seed for all scores, so that they share their draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
-    horizon, times = default_horizon(train.time), default_brier_times(target, train)
-    known = {"horizon": horizon, "kaplan_meier": _kaplan_meier_words(target, train)}
-    predictions = {
-        "medians": (curve.at([0.5])[:, 0],),
-        "restricted_means": (curve.restricted_mean(horizon),),
-        "quantiles": (curve.values, curve.taus),
-        "survival": (curve.survival(times), times),
-    }
-    offered = [m._replace(note=m.note.format(**known)) for m in METRICS if m.note]
-    has_model = censoring_model is not None
-    offered = [
-        _with_censoring(metric, is_dependent(censoring_p_value), has_model) for metric in offered
-    ]
-    options = {"y_train": (train.time, train.event), "lower": lower}
-    if censoring_model is not None:
-        options["censoring_model"] = censoring_curve_of(
-            censoring_model, X_test, len(target), mirror, name="X_test"
-        )
-    table = [_Line.read(metric, y, predictions[metric.takes], options) for metric in offered]
-    with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
-        found = [line.scored for line in table if line.scored is not None]
-        values = iter(resampled(found, len(target), count, seed, bar).T if found else ())
-    rows = [line.row(None if line.scored is None else next(values)) for line in table]
-    order = next(row for row in rows if row.metric == _RANKING)
-    calibration = a_calibration(y, predicted, grid)
-    gap = _largest_gap(target, curve)
-    rows += [
-        _gap_row(gap),
-        EvaluationRow(
-            "a_calibration_p_value",
-            calibration.p_value,
-            np.nan,
-            np.nan,
-            "higher",
-            "a small value says that the predictions are not calibrated",
-        ),
-    ]
-    identified = _identified_share(model, identified_to, curve, train)
-    error = fit_distortion(target, curve).words(is_mirrored=mirror is not None)
-    if mirror is not None:
-        gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
-    effect = (_DOUBT_BESIDE_MODEL, _REMEDY_OF_MODEL) if has_model else (_DOUBT,)
-    doubt = dependence_words(censoring_p_value, *effect)
-    return Evaluation(
-        rows=tuple(rows),
-        identified=identified,
-        n_rows=len(target),
-        n_events=target.n_events,
-        censoring_p_value=censoring_p_value,
-        **verdict_of(order, calibration.p_value, gap, error, target.n_events, identified, doubt),
+    n_draws = count * (1 if members is None else 1 + len(members))
+    with Bar("evaluation", n_draws, unit="draws") if verbose else nullcontext() as bar:
+        whole = judged.evaluation(count, seed, bar)
+        if members is None:
+            return whole
+        by_level = {
+            label: judged.take(rows).evaluation(count, seed, bar) for label, rows in members
+        }
+    return replace(
+        whole,
+        by=by_level,
+        by_name=str(by if isinstance(by, str) else getattr(by, "name", None) or "level"),
     )
 
 
-def _kaplan_meier_words(target: Target, train: Target) -> str:
+def _read_times(at: ArrayLike, model: Any) -> list[float]:
+    """Return the times by which risks are judged."""
+    if is_left_censored(model):
+        raise ValueError(
+            "at must be None where the model has censoring='left', since risks by a time are "
+            f"judged for events after censored times, got {at!r}."
+        )
+    times = np.unique(read_numbers(np.atleast_1d(np.asarray(at)), name="at"))
+    if not (np.isfinite(times).all() and times.size):
+        raise ValueError(f"at must be one or more finite times, got {at!r}.")
+    return [float(time) for time in times]
+
+
+def _risks(model: Any, features: Any, curve: QuantileCurve, times: tuple[float, ...]) -> Floats:
+    """Return the predicted risks by some times, shape (n_rows, n_times)."""
+    if not times:
+        return np.empty((len(curve), 0))
+    if is_supported(model):
+        return 1.0 - survival_of(model, features, times)
+    return 1.0 - curve.survival(times)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Rows with everything that was predicted for them."""
+
+    model: Any
+    features: Any
+    train: Target
+    target: Target  # mirrored where the model is left-censored
+    observed: Target
+    curve: QuantileCurve
+    identified_to: Floats | None
+    censoring: QuantileCurve | None
+    weight: Floats | None
+    group: NDArray[np.intp] | None
+    mirror: Mirror | None
+    lower: float
+    times: tuple[float, ...]  # by which risks are judged
+    risks: Floats  # by these times
+    is_part: bool = False
+
+    @property
+    def y(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Times and events of the rows."""
+        return self.target.time, self.target.event
+
+    def take(self, rows: NDArray[np.intp]) -> "_Judged":
+        """Return some of the rows."""
+        from sklearn.utils import _safe_indexing
+
+        def part(values: Any) -> Any:
+            return None if values is None else values[rows]
+
+        group = part(self.group)
+        return replace(
+            self,
+            features=None if self.features is None else _safe_indexing(self.features, rows),
+            target=self.target.take(rows),
+            observed=self.observed.take(rows),
+            curve=self.curve.take(rows, reach=False),
+            identified_to=part(self.identified_to),
+            censoring=None if self.censoring is None else self.censoring.take(rows, reach=False),
+            weight=part(self.weight),
+            group=None if group is None else np.unique(group, return_inverse=True)[1],
+            risks=self.risks[rows],
+            is_part=True,
+        )
+
+    def evaluation(self, n_resamples: int, seed: int, bar: Bar | None) -> "Evaluation":
+        """Return the scores of the rows; without a value where they are too few."""
+        target, train, curve, weight = self.target, self.train, self.curve, self.weight
+        n_units = len(target) if self.group is None else int(self.group.max()) + 1
+        if self.is_part and (len(target) < _FEWEST_ROWS or target.n_events < 2 or n_units < 2):
+            return self._nothing()
+        censoring_p_value = dependence_p_value(self.model, self.features, self.observed, target)
+        horizon, times = default_horizon(train.time), default_brier_times(target, train)
+        known = {"horizon": horizon, "kaplan_meier": _kaplan_meier_words(target, train, weight)}
+        predictions = {
+            "medians": (curve.at([0.5])[:, 0],),
+            "restricted_means": (curve.restricted_mean(horizon),),
+            "quantiles": (curve.values, curve.taus),
+            "survival": (curve.survival(times), times),
+        }
+        offered = [m._replace(note=m.note.format(**known)) for m in METRICS if m.note]
+        has_model = self.censoring is not None
+        offered = [
+            _with_censoring(metric, is_dependent(censoring_p_value), has_model)
+            for metric in offered
+        ]
+        options: dict[str, Any] = {"y_train": (train.time, train.event), "lower": self.lower}
+        if has_model:
+            options["censoring_model"] = self.censoring
+        table = [
+            _Line.read(metric, self.y, predictions[metric.takes], options, weight)
+            for metric in offered
+        ]
+        found = [line.scored for line in table if line.scored is not None]
+        draws = (
+            resampled(found, len(target), n_resamples, seed, bar, group=self.group).T
+            if found
+            else ()
+        )
+        values = iter(draws)
+        rows = [line.row(None if line.scored is None else next(values)) for line in table]
+        order = next(row for row in rows if row.metric == _RANKING)
+        calibration = a_calibration(self.y, curve.values, curve.taus, sample_weight=weight)
+        gap = _largest_gap(target, curve, weight)
+        rows += [
+            _gap_row(gap),
+            EvaluationRow(
+                "a_calibration_p_value",
+                calibration.p_value,
+                np.nan,
+                np.nan,
+                "higher",
+                "a small value says that the predictions are not calibrated",
+            ),
+        ]
+        at_times = self._at_times()
+        rows += [row for row, _ in at_times]
+        identified = _identified_share(self.model, self.identified_to, curve, train, weight)
+        is_mirrored = self.mirror is not None
+        error = fit_distortion(target, curve, weight).words(is_mirrored=is_mirrored)
+        if is_mirrored:
+            gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
+        effect = (_DOUBT_BESIDE_MODEL, _REMEDY_OF_MODEL) if has_model else (_DOUBT,)
+        doubt = dependence_words(censoring_p_value, *effect)
+        said = verdict_of(
+            order, calibration.p_value, gap, error, target.n_events, identified, doubt
+        )
+        said["verdict"] = " ".join([said["verdict"], *(words for _, words in at_times if words)])
+        return Evaluation(
+            rows=tuple(rows),
+            identified=identified,
+            n_rows=len(target),
+            n_events=target.n_events,
+            censoring_p_value=censoring_p_value,
+            **said,
+        )
+
+    def _at_times(self) -> list[tuple[EvaluationRow, str]]:
+        """Return the lines on risks by chosen times, with words where they are wrong."""
+        found = []
+        for time, risk in zip(self.times, self.risks.T, strict=True):
+            name, ici, words = f"ici_at_{time:g}", np.nan, ""
+            try:
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    one = calibration_at(
+                        risk,
+                        None,
+                        self.y,
+                        time,
+                        censoring_model=self.censoring,
+                        groups=self.group,
+                        sample_weight=self.weight,
+                    )
+            except ValueError as error:
+                note = str(error)
+            else:
+                ici = one.ici
+                said = [str(entry.message) for entry in caught]
+                if not np.isnan(ici):
+                    shown = _p_words(one.p_value)
+                    said.insert(
+                        0,
+                        f"mean error of the risk by {time:g}; about {one.ici_by_chance:.2g} where "
+                        f"all risks are right ({shown})",
+                    )
+                    if one.p_value < _SIGNIFICANT and ici >= SMALL_GAP:
+                        words = (
+                            f"Predicted risks by {time:g} are not calibrated ({shown}): they are "
+                            f"off by {100 * ici:.1f} percentage points on average."
+                        )
+                note = "; ".join(said)
+            found.append((EvaluationRow(name, ici, np.nan, np.nan, "lower", note), words))
+        return found
+
+    def _nothing(self) -> "Evaluation":
+        """Return scores without a value."""
+        n_rows, n_events = len(self.target), self.target.n_events
+        why = f"too few rows or events to judge ({n_rows} rows, {n_events} events)"
+        names = [
+            *((m.row or m.function.__name__, m.better) for m in METRICS if m.note),
+            ("pit_deviation", "lower"),
+            ("a_calibration_p_value", "higher"),
+            *((f"ici_at_{time:g}", "lower") for time in self.times),
+        ]
+        rows = tuple(EvaluationRow(name, *(np.nan,) * 3, better, why) for name, better in names)
+        verdict = f"{why[0].upper()}{why[1:]}."
+        return Evaluation(rows, np.nan, verdict, n_rows, n_events, is_calibrated=False)
+
+
+def _kaplan_meier_words(target: Target, train: Target, weight: Floats | None) -> str:
     """Return the log score of the Kaplan-Meier curve of the training rows, the same for all.
 
     Nothing where these are the rows to score, to which the curve would be fitted.
@@ -352,7 +595,8 @@ def _kaplan_meier_words(target: Target, train: Target) -> str:
         return ""
     curve = kaplan_meier(train.time, train.event)
     losses = log_losses(target, cells_of_events(train), lambda times: 1.0 - curve(times))
-    return f"; Kaplan-Meier scores {losses.mean():.4g}"
+    mean = losses.mean() if weight is None else weight @ losses / weight.sum()
+    return f"; Kaplan-Meier scores {mean:.4g}"
 
 
 def _with_censoring(metric: Metric, is_dependent: bool, has_model: bool) -> Metric:
@@ -413,6 +657,7 @@ class _Line(NamedTuple):
         y: tuple[Any, Any],
         predictions: tuple[Any, ...],
         options: dict[str, Any],
+        weight: Floats | None,
     ) -> "_Line":
         """Score all rows by a metric, with those of the options that it takes."""
         taken = inspect.signature(metric.function).parameters
@@ -420,7 +665,7 @@ class _Line(NamedTuple):
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", TruncationWarning)
-                found = scored(metric.function, y, predictions[0], predictions[1:], options)
+                found = scored(metric.function, y, predictions[0], predictions[1:], options, weight)
         except ValueError as error:
             return cls(metric, None, str(error))
         return cls(
@@ -459,9 +704,10 @@ class Gap(NamedTuple):
         return f"by the {predicted} quantile, where they are furthest off, {observed} had the event"
 
 
-def _largest_gap(target: Target, curve: QuantileCurve) -> Gap:
+def _largest_gap(target: Target, curve: QuantileCurve, weight: Floats | None) -> Gap:
     """Return the level at which predicted and observed shares of events differ most."""
-    nominal, observed = pit_curve((target.time, target.event), curve.values, curve.taus)
+    y = target.time, target.event
+    nominal, observed = pit_curve(y, curve.values, curve.taus, sample_weight=weight)
     distance = np.abs(observed - nominal)
     if np.isnan(distance).all():
         return Gap(np.nan, np.nan)
@@ -478,7 +724,11 @@ def _gap_row(gap: Gap) -> EvaluationRow:
 
 
 def _identified_share(
-    model: Any, identified_to: Floats | None, curve: QuantileCurve, train: Target
+    model: Any,
+    identified_to: Floats | None,
+    curve: QuantileCurve,
+    train: Target,
+    weight: Floats | None,
 ) -> float:
     """Return the share of the predicted quantiles that the training rows identify."""
     within = np.ones(curve.values.shape, dtype=np.bool_)
@@ -489,6 +739,8 @@ def _identified_share(
         followed = censoring_kaplan_meier(train.time, train.event)
         within &= followed(curve.values, side="left") >= SMALLEST_FOLLOWED_SHARE
         within &= curve.values <= train.time.max()
+    if weight is not None:
+        return float(weight @ within.mean(axis=1) / weight.sum())
     return float(within.mean())
 
 
@@ -534,7 +786,7 @@ def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int)
 
     With very many events the test rejects every model, so that the size of the gap decides.
     """
-    shown = f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
+    shown = _p_words(p_value)
     if p_value >= _SIGNIFICANT:
         text = f"and the predicted quantiles show no sign of miscalibration ({shown})"
         if n_events < _FEW_EVENTS:
@@ -551,76 +803,9 @@ def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int)
     return text if np.isnan(gap.size) else f"{text}; {gap.words}"
 
 
+def _p_words(p_value: float) -> str:
+    return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
+
+
 def _share(level: float) -> str:
     return f"{100 * level:.3g} %"
-
-
-class Distortion(NamedTuple):
-    """Location and log spread of the probit levels of the events, with their standard errors.
-
-    Both are 0 where the predictions are calibrated. A positive shift says that events come later
-    than predicted, a positive spread that they scatter more widely.
-    """
-
-    shift: float
-    spread: float
-    shift_error: float
-    spread_error: float
-
-    def words(self, *, is_mirrored: bool = False) -> tuple[str, ...]:
-        """Return what is wrong with the quantiles, the larger error first; nothing if unclear."""
-        early = (self.shift > 0) != is_mirrored
-        errors = (
-            (abs(self.shift) * _PER_SHIFT, "too early" if early else "too late"),
-            (abs(self.spread) * _PER_SPREAD, "too narrow" if self.spread > 0 else "too wide"),
-        )
-        clear = (
-            abs(self.shift) > _CRITICAL * self.shift_error,
-            abs(self.spread) > _CRITICAL * self.spread_error,
-        )
-        found = sorted(error for error, sure in zip(errors, clear, strict=True) if sure)[::-1]
-        return tuple(word for size, word in found if size >= _WORTH_A_WORD * found[0][0])
-
-
-def fit_distortion(target: Target, curve: QuantileCurve) -> Distortion:
-    r"""Fit a normal distribution to the probit levels of the rows.
-
-    Where the predictions are right, the level of an event on its own curve is uniform and
-    :math:`Z = \Phi^{-1}\{\hat F(Y | x)\}` is standard normal, censored where the time is and
-    outside the grid. The most likely mean and standard deviation then tell an error of location
-    from one of width, which the numbers of observed and expected events cannot.
-    """
-    from scipy.optimize import minimize
-    from scipy.special import log_ndtr, ndtri
-
-    level, low, high = curve.cdf(target.time), curve.taus[0], curve.taus[-1]
-    inside = target.event & (level > low + ROUNDING) & (level <= high + ROUNDING)
-    before = target.event & (level <= low + ROUNDING)
-    with np.errstate(divide="ignore"):
-        at, ends = ndtri(level[inside]), ndtri(np.minimum(level[~inside & ~before], high))
-    n_before, first = int(before.sum()), float(ndtri(low))
-
-    def deviance(parameters: Floats) -> float:
-        shift, spread = parameters
-        scale = math.exp(spread)
-        likelihood = -0.5 * (((at - shift) / scale) ** 2).sum() - at.size * spread
-        likelihood += n_before * log_ndtr((first - shift) / scale)
-        likelihood += log_ndtr((shift - ends) / scale).sum()
-        prior = (shift / _PRIOR_SHIFT) ** 2 + (spread / _PRIOR_SPREAD) ** 2
-        return float(0.5 * prior - likelihood)
-
-    start = {"initial_simplex": [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]], "xatol": 1e-5}
-    best = minimize(deviance, np.zeros(2), method="Nelder-Mead", options=start).x
-    shift_error, spread_error = np.sqrt(np.diag(np.linalg.inv(_curvature(deviance, best))))
-    return Distortion(float(best[0]), float(best[1]), float(shift_error), float(spread_error))
-
-
-def _curvature(function: Callable[[Floats], float], at: Floats) -> Floats:
-    """Second derivatives of a function, by central differences."""
-    steps = _STEP * np.eye(at.size)
-
-    def mixed(a: Floats, b: Floats) -> float:
-        rising = function(at + a + b) - function(at + a - b)
-        return (rising - function(at - a + b) + function(at - a - b)) / (4 * _STEP**2)
-
-    return np.array([[mixed(a, b) for b in steps] for a in steps])

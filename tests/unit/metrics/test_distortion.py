@@ -5,7 +5,8 @@ import pytest
 from scipy.special import ndtri
 
 from censquant.metrics._calibration import a_calibration
-from censquant.metrics._evaluate import Distortion, evaluate, fit_distortion
+from censquant.metrics._distortion import Distortion, fit_distortion
+from censquant.metrics._evaluate import evaluate
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 
