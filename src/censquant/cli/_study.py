@@ -228,6 +228,18 @@ class FittedData:
     train: Target | None  # of the table of the fit, where that is given
     is_training_data: bool
 
+    def groups(self, column: str | None) -> NDArray[Any] | None:
+        """Return the groups that a column names, if it is given."""
+        return None if column is None else _read_groups(self.table, column)
+
+    def levels(self, column: str | None) -> NDArray[Any] | None:
+        """Return the values of a column by which scores are told apart, if it is given."""
+        if column is None:
+            return None
+        labels = np.empty(len(self.target), dtype=object)
+        labels[:] = self.table.column(column, "by").to_pylist()
+        return labels
+
 
 def read_fitted(
     model: str,
