@@ -62,9 +62,7 @@ def evaluate(
         report.table(_level_table(result, by))
         found["by"] = {
             "column": by,
-            "levels": [
-                {"level": label, **_for_machines(one)} for label, one in result.by.items()
-            ],
+            "levels": [{"level": label, **_for_machines(one)} for label, one in result.by.items()],
         }
     report.result(found)
 
@@ -83,9 +81,9 @@ def _for_machines(result: Any) -> dict[str, Any]:
 def _level_table(result: Any, column: str) -> Any:
     from censquant.cli._tables import Table, TableCell
 
-    (_, *names), lines = result.level_table()
+    names, lines = result.level_table()
     rows = tuple(tuple(map(TableCell, line)) for line in lines)
-    return Table(f"Scores by {column}", (column, *names), rows)
+    return Table(f"Scores by {column}", names, rows)
 
 
 def _score_table(result: Any) -> Any:

@@ -232,13 +232,14 @@ class FittedData:
         """Return the groups that a column names, if it is given."""
         return None if column is None else _read_groups(self.table, column)
 
-    def levels(self, column: str | None) -> NDArray[Any] | None:
-        """Return the values of a column by which scores are told apart, if it is given."""
+    def levels(self, column: str | None) -> Any:
+        """Return a named column by which scores are told apart, if it is given."""
         if column is None:
             return None
-        labels = np.empty(len(self.target), dtype=object)
-        labels[:] = self.table.column(column, "by").to_pylist()
-        return labels
+        import pandas as pd
+
+        values = self.table.column(column, "by").to_pylist()
+        return pd.Series(values, name=column, dtype=object)
 
 
 def read_fitted(

@@ -38,6 +38,7 @@ from censquant.metrics._intervals import Scored, interval_of, resampled, scored
 from censquant.metrics._log_score import log_losses
 from censquant.metrics._reading import (
     Mirror,
+    levels_of,
     read_groups,
     read_levels,
     read_quantile_rows,
@@ -347,7 +348,7 @@ def evaluate(
     )
     group = read_groups(groups, len(target))
     times = () if at is None else tuple(_read_times(at, model))
-    members = None if by is None else read_levels(by, X_test, len(target))
+    members = None if by is None else levels_of(read_levels(by, X_test, len(target)))
     lower = 0.0 if train.time.min() >= 0 else -np.inf
     mirror, observed = None, target
     if is_left_censored(model):

@@ -165,8 +165,8 @@ def read_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | Non
     return np.array(codes, dtype=np.intp)
 
 
-def read_levels(by: Any, X: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]:
-    """Return the levels of a column, of what a function returns or of labels, with their rows."""
+def read_levels(by: Any, X: Any, n_rows: int) -> list[Any]:
+    """Return the level of each row: of a column, of what a function returns, or as given."""
     if isinstance(by, str | int) or callable(by):
         from censquant._calibration._groups import read_labels
 
@@ -180,13 +180,17 @@ def read_levels(by: Any, X: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp
     if labels.ndim != 1:
         raise ValueError(f"by must give one label for each row, got shape {labels.shape}.")
     items = ["missing" if _is_missing(label) else label for label in labels.tolist()]
-    found = levels_of(items)
-    if len(found) > _MOST_LEVELS:
+    if len(set(items)) > _MOST_LEVELS:
         raise ValueError(
-            f"by must have at most {_MOST_LEVELS} levels, got {len(found)}: put numbers into a few "
-            "classes first, as pandas.cut does."
+            f"by must have at most {_MOST_LEVELS} levels, got {len(set(items))}: put numbers into "
+            "a few classes first, as pandas.cut does."
         )
-    return found
+    return items
+
+
+def column_name(by: Any) -> str:
+    """Return the name of a column of levels."""
+    return str((by if isinstance(by, str) else getattr(by, "name", None)) or "level")
 
 
 def levels_of(labels: list[Any]) -> list[tuple[Any, NDArray[np.intp]]]:

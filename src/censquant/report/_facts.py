@@ -16,7 +16,7 @@ from censquant.estimators import CQRNN, ConformalSurvivalRegressor
 from censquant.estimators.ensemble._table import CandidateRow
 from censquant.exceptions import ExtrapolationWarning, TruncationWarning
 from censquant.inspection import PermutationImportance, permutation_importance
-from censquant.metrics import Evaluation, evaluate
+from censquant.metrics import CalibrationAt, Evaluation, evaluate
 from censquant.report._accuracy import (
     FEWEST,
     SHOWN,
@@ -24,6 +24,7 @@ from censquant.report._accuracy import (
     LevelRow,
     RiskCheck,
     RiskRow,
+    calibration_at_horizons,
     coverage_facts,
     level_rows,
     lower_bound,
@@ -252,6 +253,8 @@ class ReportFacts:
         Risk by the horizons.
     risk_check : RiskCheck
         What these say of the calibration, corrected for their number.
+    calibration : tuple of CalibrationAt
+        Curves of observed against predicted risk by those of the horizons that have one.
     verdict : str
         On ranking, calibration and the table of risks together.
     importance : PermutationImportance or None
@@ -289,6 +292,7 @@ class ReportFacts:
     coverage: tuple[CoverageFact, ...]
     risks: tuple[RiskRow, ...]
     risk_check: RiskCheck
+    calibration: tuple[CalibrationAt, ...]
     verdict: str
     importance: PermutationImportance | None
     n_shuffled: int
@@ -318,6 +322,8 @@ def report_facts(
     as_of: str | date | None = None,
     y_train: object = None,
     are_training_rows: bool = False,
+    by: Any = None,
+    groups: ArrayLike | None = None,
     n_resamples: int = 100,
     random_state: int = 0,
 ) -> ReportFacts:
@@ -332,7 +338,7 @@ def report_facts(
     y : target in any form, of n rows
         Their times and events.
     preset, title, unit, horizons, ahead, individuals, labels, age, risk, early_cost, late_cost, \
-as_of, y_train, are_training_rows, n_resamples, random_state
+as_of, y_train, are_training_rows, by, groups, n_resamples, random_state
         As in `write_report`.
 
     Returns
@@ -366,6 +372,9 @@ as_of, y_train, are_training_rows, n_resamples, random_state
         as_of=as_of,
         n_resamples=n_resamples,
         random_state=random_state,
+        by=by,
+        groups=groups,
+        X=X,
     )
     study = Study.of(model, X, y, y_train)
     return facts_of(study, settings, are_training_rows=are_training_rows)
@@ -383,12 +392,15 @@ def facts_of(
         cohort, described = cohort_of(study, settings), described_model(study)
         step("scores")
         scored = scored_study(study, settings)
+        drawn = drawn_rows(len(study), _MOST_SCORED, settings.seed)
         evaluation = evaluate(
             study.model,
             study.y_train,
             scored.table.X,
             scored.y,
             taus=study.judged_levels,
+            by=None if settings.by is None else settings.by[drawn],
+            groups=None if settings.groups is None else settings.groups[drawn],
             n_resamples=settings.n_resamples,
             random_state=settings.seed,
         )
@@ -407,6 +419,7 @@ def facts_of(
             covered,
             risks,
             check,
+            calibration_at_horizons(study, settings),
             page_verdict(evaluation, check, settings),
             None if is_fleet else _importance(study, settings),
             0 if is_fleet else min(len(study), _MOST_SHUFFLED),
