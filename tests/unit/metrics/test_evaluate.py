@@ -687,5 +687,5 @@ def test_levels_groups_and_times_that_make_no_sense_are_refused(options, message
 def test_risks_of_left_censored_models_are_not_judged():
     X, y, _ = simulated(60, 0)
     model = LinearQuantileRegressor(TAUS, censoring="left").fit(X, y)
-    with pytest.raises(ValueError, match="^at must be None where the model has censoring='left'"):
+    with pytest.raises(ValueError, match=r"^at must be None where the model has censoring='left'"):
         evaluate(model, y, X, y, at=1.0, n_resamples=2)
