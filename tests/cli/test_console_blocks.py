@@ -58,7 +58,8 @@ def fleet(tmp_path_factory, patched):
     add_engines(empty_folder(folder, patched), 40, 80)
     patched.chdir(folder)
     page = (DOCS / "walk-fleet.md").read_text(encoding="utf-8")
-    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], {})
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, {})
     return folder, walked("walk-fleet", folder, patched)
 
 

@@ -13,7 +13,6 @@ from in_process import run
 from test_fit_command import FAST, TARGET, fleet
 
 from censquant import load_model
-from censquant.inspection import expected_failures
 from report_rows import Page
 
 FEW = ("--resamples", 4)
@@ -80,29 +79,6 @@ def test_a_reliability_report_knows_ages_names_risks_costs_and_dates(shell):
     assert sorted(set(found.column("risks", 0))) == [100.0, 400.0]
     assert len(found.headings["costs"]) == 9
     assert found.column("failures", 0).tolist() == [20.0, 60.0]
-
-
-def test_failures_to_expect_are_those_of_python(shell):
-    new = pd.read_csv("new.csv")
-    running = new[new["failed"] == 0]
-    running.to_csv("running.csv", index=False)
-    options = ["failures", "calibrated", "running.csv", "--age", "hours", "--horizons", "60,20"]
-    told = run(*options, "--json").json
-    model = load_model("calibrated")
-    expected = expected_failures(model, running[["temp", "site"]], running["hours"], [20, 60])
-    assert told["units"] == len(running)
-    assert [tuple(row.values()) for row in told["failures"]] == [tuple(r) for r in expected.rows]
-    whole = run("failures", "calibrated", "new.csv", *options[3:], "--json").json
-    assert whole["failures"] == told["failures"]
-    assert f"{len(new) - len(running)} units had failed and are left out." in whole["notes"]
-    done = run(*options, "--confidence", 0.5)
-    assert done.code == 0, done.err
-    assert f"Failures among {len(running)} running units" in done.out
-    assert "50 % from" in done.out
-    assert "The limits contain chance alone" in done.out
-    wrong = run("failures", "calibrated", "running.csv", "--age", "hour")
-    assert wrong.error.startswith("--age: 'running.csv' has no column 'hour'; did you mean")
-    assert run(*options[:5], "--horizons", "0").error.startswith("--horizons must be positive")
 
 
 def test_rows_of_the_fit_and_uncalibrated_bounds_are_noted_in_page_and_shell(shell):

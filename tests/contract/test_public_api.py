@@ -51,9 +51,10 @@ PUBLIC = {
     """,
     "censquant.export": "PageModel register_onnx_converters",
     "censquant.inspection": """
-        Contrast Contributions ExpectedFailures PartialDependence
-        PermutationImportance contrast contributions expected_failures partial_dependence
-        permutation_importance
+        CohortTable Contrast Contributions ExpectedFailures PartialDependence
+        PermutationImportance ReplacementPolicy cohort_table contrast contributions
+        expected_failures fleet_table partial_dependence permutation_importance
+        replacement_policy
     """,
     "censquant.io": """
         PredictedDataset PredictedFile SurvivalBlocks TableError TargetColumns TextOptions
@@ -72,7 +73,8 @@ PUBLIC = {
     """,
     "censquant.plotting": """
         plot_bounds plot_calibration plot_calibration_at plot_coefficients plot_comparison
-        plot_contributions plot_coverage plot_fans plot_history plot_importance
+        plot_contrast plot_contributions plot_coverage plot_fans plot_history plot_importance
+        plot_incidence
         plot_partial_dependence plot_quantile_bands plot_quantiles_1d plot_reliability plot_survival
     """,
     "censquant.quantiles": "CumulativeHazardFunction QuantileCurve SurvivalFunction",

@@ -40,15 +40,17 @@ REQUIREMENTS = {
     "R2": "Survival curves, their limits, quantiles and limits of quantiles are those of R and "
     "SAS, also with delayed entry.",
     "R3": "Groups are compared by the log-rank test and by restricted means as in R and SAS.",
-    "R4": "Cox's regression gives the estimates of R with both rules for ties.",
+    "R4": "Cox's regression gives the estimates, standard errors and tests of R with both rules "
+    "for ties.",
     "R5": "Accelerated failure times give the estimates, standard errors, likelihoods and "
     "quantiles of R and SAS.",
     "R6": "Quantile regression gives published coefficients, and Kaplan-Meier quantiles where "
     "both are the same.",
     "R7": "Scores of predictions are those of R.",
-    "R8": "Stated probabilities hold on data of known truth.",
-    "R9": "Results are reproducible: the same data and seed give the same bits.",
-    "R10": "Difficult data are answered in order, or refused in one sentence.",
+    "R8": "Events in intervals and events of several kinds are estimated as in R.",
+    "R9": "Stated probabilities hold on data of known truth.",
+    "R10": "Results are reproducible: the same data and seed give the same bits.",
+    "R11": "Difficult data are answered in order, or refused in one sentence.",
 }
 DIFFERENCES = (
     (

@@ -14,7 +14,15 @@ from censquant._qualification._checks import Section, printed
 from censquant._typing import Floats
 from censquant.estimators import AFTRegressor, CoxQuantileRegressor, LinearQuantileRegressor
 from censquant.metrics import concordance_index
-from censquant.survival import KaplanMeier, kaplan_meier, log_rank_test
+from censquant.survival import (
+    AalenJohansen,
+    KaplanMeier,
+    Surv,
+    aalen_johansen,
+    kaplan_meier,
+    log_rank_test,
+    turnbull,
+)
 
 PUBLISHED = Section("published", "Published values")
 
@@ -24,13 +32,17 @@ CAMIS = "CAMIS (PSI and PHUSE), where SAS and R agree"
 DATA = {
     "aml": "Maintained remission of acute myelogenous leukaemia: Miller (1997), Survival "
     "Analysis, page 49; weeks",
+    "breast": "Breast retraction after radiotherapy, seen at visits: Beadle et al. (1984), in "
+    "Klein and Moeschberger (2003), section 1.18; months",
     "channing": "Residents of a retirement home, months of age at entry and exit: Hyde (1980), "
     "in Klein and Moeschberger (2003), section 1.16",
     "larynx": "Death from cancer of the larynx: Kardaun (1983), in Klein and Moeschberger (2003), "
     "section 1.8; years",
     "leukemia": "Remission of leukaemia with 6-MP or placebo: Freireich et al. (1963), Blood 21; "
-    "weeks",
+    "weeks, in pairs",
     "lung": "Advanced lung cancer: Loprinzi et al. (1994), Journal of Clinical Oncology 12; days",
+    "marrow": "Bone marrow transplants: Copelan et al. (1991), in Klein and Moeschberger (2003), "
+    "section 1.3; days, 1 relapse, 2 death before it",
     "motorettes": "Insulation of motorettes at four temperatures: Nelson and Hahn (1972), "
     "Technometrics 14; hours",
     "ovarian": "Trial of ovarian cancer: Edmonson et al. (1979), Cancer Treatment Reports 63; days",
@@ -387,10 +399,59 @@ def _() -> Any:
     return cox(*table("ovarian", "age", "residual", "treatment", "performance"), "efron").coef_
 
 
+@check(
+    "COX-8",
+    "R4",
+    "Cancer of the larynx, Breslow's rule: standard errors of stages II, III, IV and age",
+    f"{KM}, example 8.3; {R}: coxph",
+    printed(".4623055 .3560804 .4222080 .0142510"),
+)
+def _() -> Any:
+    return cox(*_larynx(), "breslow").standard_errors_
+
+
+@check(
+    "COX-9",
+    "R4",
+    "Lung cancer, Efron's rule: standard errors of age, sex and performance score",
+    f"{R}: coxph, its default",
+    printed(".009267411 .1677391 .1135773"),
+)
+def _() -> Any:
+    return cox(*table("lung", "age", "sex", "ecog"), "efron").standard_errors_
+
+
+@check(
+    "COX-10",
+    "R4",
+    "Pairs of a placebo and a 6-MP patient: robust standard error of the coefficient, Breslow's "
+    "and Efron's rule",
+    f"{R}: coxph(... + cluster(pair))",
+    printed(".3759767 .3911362"),
+)
+def _() -> Any:
+    x, y = table("leukemia", "placebo")
+    models: Any = (CoxQuantileRegressor(penalty=0.0, ties=ties) for ties in ("breslow", "efron"))
+    return [m.fit(x, y, groups=rows("leukemia")["pair"]).standard_errors_[0] for m in models]
+
+
+@check(
+    "COX-11",
+    "R4",
+    "Lung cancer: chi-squared statistics of the tests of proportional hazards of age, sex, "
+    "performance score, and of all together",
+    f"{R}: cox.zph",
+    printed(".1879877 2.305437 2.054249 4.463658"),
+)
+def _() -> Any:
+    x, y = table("lung", "age", "sex", "ecog")
+    return cox(x, y, "efron").test_proportional_hazards(x, y).statistics
+
+
 # Accelerated failure times
 
 
-def aft(x: Any, y: Any, distribution: str) -> AFTRegressor:
+def aft(x: Any, y: Any, distribution: str) -> Any:
     """Return a regression by maximum likelihood."""
     return AFTRegressor(distribution=distribution).fit(x, y)
 
@@ -513,9 +574,95 @@ def _() -> Any:
 )
 def _() -> Any:
     model = aft(*table("leukemia", "placebo"), "exponential")
-    errors = model.standard_errors_
-    assert errors is not None
-    return [model.intercept_, *model.coef_, model.log_likelihood_, *errors]
+    fitted = [model.intercept_, *model.coef_, model.log_likelihood_]
+    return [*fitted, *model.standard_errors_]
+
+
+# Events in intervals, and of several kinds
+
+
+def _visits() -> Any:
+    columns = rows("breast")  # an empty end is a retraction that was never seen
+    return columns["chemotherapy"], columns["low"], columns["high"]
+
+
+@check(
+    "IV-1",
+    "R8",
+    "Turnbull's rows, exact, left- and right-censored: shares after 1, 2, 3 and 4",
+    "Turnbull (1974), JASA 69, to three decimals; R 4.2.2, survival 3.5-3: survfit",
+    printed(".53757 .29459 .20976 .09485"),
+)
+def _() -> Any:
+    time = np.repeat([1.0, 2.0, 3.0, 4.0], 3)
+    kind = np.tile([0, 1, 2], 4)  # exact, right-censored, left-censored
+    count = [12, 3, 2, 6, 2, 4, 2, 0, 2, 3, 3, 5]
+    lower, upper = np.where(kind == 2, 0.0, time), np.where(kind == 1, np.inf, time)
+    return turnbull(Surv.from_intervals(lower, upper), sample_weight=count)([1.0, 2.0, 3.0, 4.0])
+
+
+@check(
+    "IV-2",
+    "R8",
+    "Breast retraction between visits: months of the interval that holds the median, without "
+    "and with chemotherapy",
+    f"{KM}, section 1.18, the data; {R}: survfit prints the middles, 39 and 19.5",
+    printed("38 40 19 20"),
+)
+def _() -> Any:
+    chemotherapy, low, high = _visits()
+    arms = (chemotherapy == 0, chemotherapy == 1)
+    curves = (turnbull(Surv.from_intervals(low[own], high[own])) for own in arms)
+    return np.concatenate([curve.quantile(0.5) for curve in curves])
+
+
+@check(
+    "IV-3",
+    "R8",
+    "The same, Weibull regression: intercept, chemotherapy, logarithm of the scale, "
+    "log-likelihood, and the standard error of chemotherapy",
+    f'{R}: survreg(Surv(type = "interval2"))',
+    printed("3.887232 -.5664019 -.5175874 -149.75697 .1677915"),
+)
+def _() -> Any:
+    chemotherapy, low, high = _visits()
+    model = aft(chemotherapy[:, None], Surv.from_intervals(low, high), "weibull")
+    found = [model.intercept_, *model.coef_, np.log(model.scale_), model.log_likelihood_]
+    return [*found, model.standard_errors_[1]]
+
+
+DAYS = [100.0, 365.0, 1000.0]
+
+
+def _of_marrow() -> AalenJohansen:
+    columns = rows("marrow")
+    return aalen_johansen(columns["days"], columns["kind"].astype(int))
+
+
+@check(
+    "IV-4",
+    "R8",
+    "Bone marrow transplants: shares with a relapse, and with death before it, after 100, 365 and "
+    "1,000 days",
+    f"{KM}, section 1.3, the data; {R}: survfit with states",
+    printed(".08029197 .2121655 .3086960 .09489051 .2047851 .2789403"),
+)
+def _() -> Any:
+    columns = rows("marrow")
+    return aalen_johansen(columns["days"], columns["kind"].astype(int))(
+        [100.0, 365.0, 1000.0]
+    ).ravel()
+
+
+@check(
+    "IV-5",
+    "R8",
+    "The same: standard errors after 100, 365 and 1,000 days",
+    f"{R}: survfit with states",
+    printed(".02321671 .03497763 .03963240 .02503812 .03451810 .03844648"),
+)
+def _() -> Any:
+    return _of_marrow().standard_error(DAYS).ravel()
 
 
 # Quantile regression and scores

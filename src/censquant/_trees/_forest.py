@@ -23,6 +23,8 @@ ROUNDING = 1e-10
 TAIL_FROM = 0.75
 # Cumulative hazard of the prior of the tail's rate: a twentieth of an expected event.
 PRIOR_HAZARD = 0.05
+SMALLEST_RISK_SET = 0.01
+"""Share of the largest risk set that an earlier one counts as at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,8 @@ class TimeBins:
 
     A code is twice a *slot*, plus 1 for an event. An event at the k-th time has slot k + 1, and a
     censored row the number of times up to its own: it is at risk of the events in all slots up to
-    its own, whichever of the two it is.
+    its own, whichever of the two it is. A row that entered late has a second code besides, of the
+    slot of its entry: it is not at risk of the events in the slots up to that.
     """
 
     times: Floats
@@ -85,17 +88,45 @@ class TimeBins:
         slots[event] = bin_of[place] + 1
         return bins, (2 * slots + event).astype(np.uint16)
 
+    def entry_slots(self, entry: Floats, codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
+        """Return the slots up to which rows were not at risk yet: 0 from the start on."""
+        slots = np.searchsorted(self.times, entry, side="right")
+        # An event may count at an earlier time than its own, and its row has entered by then.
+        return np.asarray(np.minimum(slots, codes // 2 - codes % 2), dtype=np.uint16)
 
-def log_rank_scores(time: Floats, event: NDArray[np.bool_], weight: Floats) -> Floats:
+
+def log_rank_scores(
+    time: Floats, event: NDArray[np.bool_], weight: Floats, entry: Floats | None = None
+) -> Floats:
     """Return observed minus expected events of each row, 1 or 0 less the Nelson-Aalen hazard.
 
-    The difference of their means between two groups is the log-rank statistic up to its scale, so
-    a regression tree on the scores splits as a survival tree would, at the cost of a mean.
+    That is the hazard from the entry on. The difference of their means between two groups is the
+    log-rank statistic up to its scale, so a regression tree on the scores splits as a survival tree
+    would, at the cost of a mean.
     """
     curve = kaplan_meier(time, event, weight)
-    hazard = np.cumsum(curve.n_events / curve.n_at_risk)
-    scores: Floats = event - hazard[np.searchsorted(curve.time, time)]
+    at_risk = curve.n_at_risk
+    if entry is not None:
+        order = np.argsort(entry)
+        entered = np.append(0.0, np.cumsum(weight[order]))
+        waiting = weight.sum() - entered[np.searchsorted(entry[order], curve.time, side="left")]
+        at_risk = early_risk_sets(at_risk - waiting, curve.n_events)
+    hazard = np.append(0.0, np.cumsum(curve.n_events / at_risk))
+    expected = hazard[np.searchsorted(curve.time, time) + 1]
+    if entry is not None:
+        expected -= hazard[np.searchsorted(curve.time, entry, side="right")]
+    scores: Floats = event - expected
     return scores
+
+
+def early_risk_sets(at_risk: Floats, n_events: Floats) -> Floats:
+    """Return risk sets of which those before the largest are a hundredth of it at least.
+
+    Where late entries leave hardly anybody at risk, one event would decide the curve of all.
+    """
+    early = np.arange(len(at_risk)) <= np.argmax(at_risk)
+    least = np.where(early, SMALLEST_RISK_SET * at_risk.max(), 0.0)
+    return np.maximum(np.maximum(at_risk, least), np.maximum(n_events, 1e-300))
 
 
 class _Nodes(NamedTuple):
@@ -140,7 +171,8 @@ class Leaves:
     places ``(n_nodes, 2)`` of the two nodes below, for a leaf twice minus its number, minus 1; a
     value above the ``threshold`` goes to the second child. ``start`` ``(n_leaves + 1,)`` is where
     the rows of each leaf begin, and where the last end; ``codes`` are the coded times of the rows,
-    leaf after leaf, and ``weights`` their weights, empty where all are equal.
+    leaf after leaf, and ``weights`` their weights, empty where all are equal. A row that entered
+    late is there twice, the second time at its entry with its weight below 0.
     """
 
     root: NDArray[np.int32]
@@ -153,7 +185,12 @@ class Leaves:
 
     @classmethod
     def from_tree(
-        cls, tree: Any, x: NDArray[np.float32], codes: NDArray[np.uint16], weights: Any
+        cls,
+        tree: Any,
+        x: NDArray[np.float32],
+        codes: NDArray[np.uint16],
+        weights: Any,
+        entry_slots: NDArray[np.uint16] | None = None,
     ) -> Self:
         """Return the arrays of one of scikit-learn's fitted trees and the given rows.
 
@@ -179,6 +216,11 @@ class Leaves:
             np.zeros(0, np.float32),
         )
         leaf_of = trees.leaves_of(x)[0]
+        if entry_slots is not None and (late := np.flatnonzero(entry_slots)).size:
+            weights = np.ones(len(x)) if weights is None else weights
+            weights = np.concatenate((weights, -weights[late]))
+            codes = np.concatenate((codes, 2 * entry_slots[late]))
+            leaf_of = np.concatenate((leaf_of, leaf_of[late]))
         order = np.argsort(leaf_of, kind="stable")
         trees.start[1:] = np.cumsum(np.bincount(leaf_of, minlength=n_leaves))
         own = trees.weights if weights is None else weights[order].astype(np.float32)
@@ -255,7 +297,10 @@ class Leaves:
         refers = (self.codes <= 2 * len(bins.times) + 1) & (self.codes != 1)
         _must("codes", refers, "refer to its times")
         _must("weights", len(self.weights) in (0, len(self.codes)), "have one entry per row")
-        _must("weights", self.weights > 0.0, "hold positive numbers")
+        _must("weights", self.weights != 0.0, "hold numbers other than 0")
+        if len(self.weights):
+            positive = np.add.reduceat(np.maximum(self.weights, 0.0), start[:-1])
+            _must("weights", positive > 0.0, "hold a positive number in each leaf")
 
     def leaves_of(self, x: NDArray[np.float32]) -> NDArray[np.int32]:
         """Return the leaf of every row in each tree, of shape (n_trees, n)."""
@@ -368,10 +413,11 @@ class ForestGrowth:
         rng: np.random.Generator,
         n_jobs: int | None,
         stopping: Event | None = None,
+        entry_slots: NDArray[np.uint16] | None = None,
     ) -> Leaves:
         """Return the trees, whose leaves hold the rows that they were grown on."""
         weights = None if (weight == weight[0]).all() else weight
-        grow = partial(self._tree, x, scores, codes, weights)
+        grow = partial(self._tree, x, scores, codes, weights, entry_slots)
         tasks = [partial(grow, tree_rng) for tree_rng in rng.spawn(self.n_trees)]
         grown = side_by_side(tasks, n_jobs, on_interrupt="raise", stopping=stopping)
         return Leaves.joined(grown)
@@ -382,6 +428,7 @@ class ForestGrowth:
         scores: Floats,
         codes: NDArray[np.uint16],
         weights: Floats | None,
+        entry_slots: NDArray[np.uint16] | None,
         rng: np.random.Generator,
         stopping: Event,
     ) -> Leaves:
@@ -395,7 +442,8 @@ class ForestGrowth:
             random_state=int(rng.integers(2**31)),
         )
         tree.fit(x[rows], scores[rows], sample_weight=own)
-        return Leaves.from_tree(tree.tree_, x[rows], codes[rows], own)
+        slots = None if entry_slots is None else entry_slots[rows]
+        return Leaves.from_tree(tree.tree_, x[rows], codes[rows], own, slots)
 
 
 @exact
@@ -444,7 +492,7 @@ def _add_neighbours(leaf_of: Any, row: int, leaves: _LeafRows, sums: Any) -> int
         else:
             total = 0.0
             for place in range(first, end):
-                total += weights[place]
+                total += max(weights[place], 0.0)
             share = 1.0 / total
             for place in range(first, end):
                 code = codes[place]
@@ -469,12 +517,19 @@ def _write_curves(
     for row in range(leaf_of.shape[1]):
         n_slots = _add_neighbours(leaf_of, row, leaves, sums) + 1
         # From the last slot on, so that the smallest risk sets are exact.
-        at_risk = 0.0
+        at_risk, largest = 0.0, 0.0
         for slot in range(n_slots - 1, -1, -1):
-            events = sums[2 * slot + 1]
-            at_risk += sums[2 * slot] + events
-            survival[slot] = 1.0 - events / at_risk if events > 0.0 else 1.0
+            at_risk += sums[2 * slot] + sums[2 * slot + 1]
+            largest = max(largest, at_risk)
+            survival[slot] = at_risk
             sums[2 * slot] = 0.0
+        is_early = False
+        for slot in range(n_slots - 1, -1, -1):
+            events, at_risk = sums[2 * slot + 1], survival[slot]
+            is_early = is_early or at_risk >= largest
+            if is_early:
+                at_risk = max(at_risk, SMALLEST_RISK_SET * largest)
+            survival[slot] = 1.0 - events / max(at_risk, events) if events > 0.0 else 1.0
             sums[2 * slot + 1] = 0.0
         left, k, last = 1.0, 0, -1
         for slot in range(n_slots):

@@ -15,16 +15,38 @@ _OF_USERS = (ImportError, ValueError, TypeError, ArithmeticError, OSError)
 _ARGUMENTS = {
     "as_of": "--as-of",
     "early_cost": "--early-cost",
+    "from_": "--from",
     "late_cost": "--late-cost",
     "n_jobs": "--jobs",
     "n_resamples": "--resamples",
     "random_state": "--seed",
+    "service_level": "--service-level",
     "y_train": "--train",
 }
 # ... and those that are meant only where a sentence begins with them.
 _AT_START = {
-    **{name: name for name in ("age", "beyond", "horizons", "interval", "risk", "title", "unit")},
+    **{
+        name: name
+        for name in (
+            "age",
+            "at",
+            "beyond",
+            "by",
+            "checkpoint",
+            "confidence",
+            "feature",
+            "horizons",
+            "interval",
+            "method",
+            "risk",
+            "title",
+            "to",
+            "unit",
+            "what",
+        )
+    },
     "cv": "folds",
+    "elapsed": "age",
 }
 
 
@@ -95,11 +117,15 @@ def _with_options(text: str) -> str:
     first = re.match(r"([a-z_]+)(?= must | needs | and )", text)
     if first and first[1] in _AT_START:
         text = f"--{_AT_START[first[1]]}{text[first.end() :]}"
-    return re.sub(
-        r"(?<![\w'\"-])(" + "|".join(_ARGUMENTS) + r")(?![\w'\"])",
-        lambda found: _ARGUMENTS[found[1]],
-        text,
-    ).replace("unit=", "--unit ")
+    return (
+        re.sub(
+            r"(?<![\w'\"-])(" + "|".join(_ARGUMENTS) + r")(?![\w'\"])",
+            lambda found: _ARGUMENTS[found[1]],
+            text,
+        )
+        .replace("unit=", "--unit ")
+        .replace("method=", "--method ")
+    )
 
 
 def _one_line(text: str) -> str:

@@ -6,11 +6,14 @@ import typer
 
 from censquant._plugins import BENCH_COMMAND, load_plugins
 from censquant._version import __version__
+from censquant.cli._cohort import cohort
 from censquant.cli._compare import compare
+from censquant.cli._contrast import contrast
 from censquant.cli._datasets import datasets
 from censquant.cli._demo import demo
-from censquant.cli._evaluate import evaluate, failures
+from censquant.cli._evaluate import evaluate
 from censquant.cli._export import export
+from censquant.cli._failures import failures
 from censquant.cli._fit import fit
 from censquant.cli._predict import predict
 from censquant.cli._report import report
@@ -48,7 +51,21 @@ def _options(
     """Censored quantile regression: survival-time quantiles for every individual."""
 
 
-for command in (fit, predict, failures, evaluate, report, compare, export, demo, warm_up, validate):
+COMMANDS = (
+    cohort,
+    fit,
+    predict,
+    failures,
+    contrast,
+    evaluate,
+    report,
+    compare,
+    export,
+    demo,
+    warm_up,
+    validate,
+)
+for command in COMMANDS:
     app.command()(command)
 
 

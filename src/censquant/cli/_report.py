@@ -1,13 +1,14 @@
 """``censquant report``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from censquant.cli import _options as options
 
 _FLEET = "Reliability"
+_EFFECT = "Effect of one column"
 
 
 @options.with_groups
@@ -75,6 +76,34 @@ def report(
             rich_help_panel=_FLEET,
         ),
     ] = None,
+    effect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column whose effect on the restricted mean gets a section, with --to and --from, "
+            "by doubly robust estimates from the rows of DATA.",
+            rich_help_panel=_EFFECT,
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE", help="Value that everybody is given.", rich_help_panel=_EFFECT
+        ),
+    ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="VALUE",
+            help="Value that it is compared with.",
+            rich_help_panel=_EFFECT,
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of subgroups.", rich_help_panel=_EFFECT),
+    ] = None,
     train: options.Train = None,
     target: options.TargetOptions,
     by: options.By = None,
@@ -96,19 +125,23 @@ def report(
     """
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter, bar
-    from censquant.cli._study import read_fitted
+    from censquant.cli._contrast import doubly_robust_mean
+    from censquant.cli._study import read_fitted, row_labels
     from censquant.report import write_report
     from censquant.report._study import PRESETS
 
     reporter = Reporter(as_json=as_json)
     check_choice("--preset", preset, PRESETS)
     options.check_file("--output", output, overwrite=force)
+    if (effect is None) != (to is None) or (effect is None) != (from_ is None):
+        raise ValueError("--effect, --to and --from must be given together.")
     times = options.number_list("--horizons", horizons)
     options.refuse_same_file(output, data, "the table")
     read = read_fitted(model, data, train, target, text, reporter)
     table, n_rows = read.table, len(read.target)
     rows = options.row_list("--individuals", individuals, n_rows)
     with bar("report") as progress, reporter.noting_warnings():
+        found = None if effect is None else doubly_robust_mean(read, effect, to, from_, by, seed)
         written = write_report(
             read.model,
             table.frame_for(read.model),
@@ -120,7 +153,7 @@ def report(
             horizons=times,
             ahead=options.number_list("--ahead", ahead),
             individuals=rows,
-            labels=_read_labels(table, label, n_rows),
+            labels=row_labels(table, label, n_rows),
             age=None if age is None else table.numbers(age, "age"),
             risk=risk,
             early_cost=early_cost,
@@ -133,6 +166,7 @@ def report(
             n_resamples=resamples,
             random_state=seed,
             panel_limit=panel_limit,
+            contrast=found,
             overwrite=force,
             progress=progress,
         )
@@ -157,14 +191,3 @@ def report(
             "verdict": facts.verdict,
         }
     )
-
-
-def _read_labels(table: Any, column: str | None, n_rows: int) -> list[str]:
-    """Return names of rows: those of a column, else their numbers from 1."""
-    numbers = [f"row {row + 1}" for row in range(n_rows)]
-    if column is None:
-        return numbers
-    named = table.column(column, "label").to_pylist()
-    return [
-        number if name is None else str(name) for name, number in zip(named, numbers, strict=True)
-    ]

@@ -19,6 +19,7 @@ from censquant.cli._options import (
 )
 from censquant.estimators import load_model, load_notes
 from censquant.io import TableError, TargetColumns, TextOptions, read_table
+from censquant.io._columns import level_texts
 from censquant.io._table import Table, columns_to_leave_out
 from censquant.survival import Target
 
@@ -141,7 +142,7 @@ def read_study(
             f"{table.shown} must have at least {_FEWEST_ROWS} rows, so that some can be held out, "
             f"got {len(target)}"
         )
-    labels = None if groups is None else _read_groups(table, groups)
+    labels = None if groups is None else read_groups(table, groups)
     frame = table.frame(names, categorical=as_codes)
     return Study(table, columns, target, frame, labels, {**left_out, **found})
 
@@ -198,7 +199,7 @@ def _choose_features(
     return names
 
 
-def _read_groups(table: Table, groups: str) -> NDArray[Any]:
+def read_groups(table: Table, groups: str) -> NDArray[Any]:
     column = table.column(groups, "groups")
     if column.null_count:
         raise TableError(
@@ -258,6 +259,23 @@ def read_fitted(
     behind = None if train is None else columns.read(load_table(train, options, report))
     is_training_data = target_digest(target) == notes.get("digest")
     return FittedData(fitted, columns, table, target, behind, is_training_data)
+
+
+def row_labels(table: Table, column: str | None, n_rows: int) -> list[str]:
+    """Return names of rows: those of a column, else their numbers from 1."""
+    numbers = [f"row {row + 1}" for row in range(n_rows)]
+    if column is None:
+        return numbers
+    named = table.column(column, "label").to_pylist()
+    return [
+        number if name is None else str(name) for name, number in zip(named, numbers, strict=True)
+    ]
+
+
+def group_names(table: Table, column: str, role: str) -> NDArray[Any]:
+    """Return the values of a column as names of groups."""
+    values = level_texts(table.column(column, role)).to_pylist()
+    return np.array(["missing" if value is None else value for value in values], dtype=object)
 
 
 def target_digest(target: Target) -> str:

@@ -1,9 +1,10 @@
 """CompetingRisksRegressor: which of several kinds of events comes first, and when."""
 
 import inspect
+import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from censquant._rows._features import (
     feature_names,
     note_of_far_features,
 )
-from censquant._rows._fit_data import FitData, default_times, indexable
+from censquant._rows._fit_data import FitData, default_times, indexable, spread
 from censquant._storage._codec import Array, Entry, Fields, Reader, Writer, require
 from censquant._storage._parts import expect
 from censquant._trees._follow_up import (
@@ -53,12 +54,17 @@ from censquant.estimators._reading import (
 from censquant.estimators.ensemble._recommended import CensoredQuantileRegressor
 from censquant.exceptions import FeatureWarning
 from censquant.metrics._incidence import log_score_incidence
-from censquant.quantiles._competing_curve import CompetingCurve, FirstOfCauses
+from censquant.quantiles._competing_curve import (
+    CompetingCurve,
+    FirstOfCauses,
+    LateHazard,
+    cumulative_hazard_of,
+)
 from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
 from censquant.survival._causes import Causes, read_causes
 from censquant.survival._cells import N_CELLS
 from censquant.survival._columns import listed, read_numbers, read_weights
-from censquant.survival._target import require_durations, require_events
+from censquant.survival._target import GeneralTarget, require_durations, require_events
 from censquant.survival._transform import TimeTransform
 
 _ENCODER = "encoder"  # name of its part in a model file
@@ -67,6 +73,7 @@ _BLOCK_ROWS = 512  # whose curves on the grid of times stay in the processor's c
 # events were seen, and a few after the end of follow-up, up to so many times its length.
 _N_TIMES, _N_LATER, _LATEST = 200, 40, 100.0
 _SAME_SHARE = 1e-12
+_MOST_LATE = 1_000  # rows whose late hazards are added up
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,11 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
     Every prediction of other estimators is that of the first event of any kind.
     With ``kind=`` quantiles are those of one kind: infinite where its event will never be the first
     one for a large enough share of individuals like this one.
+
+    An estimator goes on after the last event that it saw. Where it expects more than one event of a
+    kind between the last one and the end of follow-up, none of which came, its hazard there is
+    scaled down to one event, and before up to no fewer than were seen: the incidence of kinds that
+    end early, such as deaths of a treatment, hardly grows after that.
 
     Follow-up must be independent of the times of events given the features. The kinds need not be
     independent of each other. Effects of features on an incidence are those in a world in which the
@@ -153,6 +165,7 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
     _follow_up: FollowUp | None
     _feature_range: Floats | None
     _grid: Floats
+    _late_hazards: Floats  # a row for each kind
     _unstored_parameters = ("random_state",)  # by a model file
     _accepts = ("right", "competing")
 
@@ -240,6 +253,12 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
                 np.random.default_rng(follow_up_seed),
             )
         fitted = self._fit_kinds(unfitted, X, causes, sample_weight, groups, model_seed)
+        last = self.follow_up_[1]
+        late = [
+            _late_hazard(model, X, causes.target, place + 1, weight, last)
+            for place, model in enumerate(fitted)
+        ]
+        self._late_hazards = np.array([astuple(each) for each in late])
         self.kinds_ = causes.kinds
         self.quantiles_ = np.asarray(getattr(fitted[0], "quantiles_", DEFAULT_QUANTILES), float)
         self.estimators_ = dict(zip(causes.kinds.tolist(), fitted, strict=True))
@@ -317,7 +336,8 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
                     f"with the level {curve.taus[0]:g} alone."
                 )
             curves.append(curve)
-        first = FirstOfCauses(tuple(curves))
+        late = [LateHazard(*row) for row in self._late_hazards.tolist()]
+        first = FirstOfCauses(tuple(curves), tuple(late))
         levels = np.union1d(self.quantiles_, CURVE_QUANTILES)
         found = CompetingCurve(first, levels, self._grid, FollowedUntil(self, features))
         return found.with_reach(ReachRule(self, features))
@@ -461,8 +481,8 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
         beyond : {"warn", "extrapolate", "limit", "inf", "nan"}, default "warn"
             What to return where follow-up ended too early to tell, as for every estimator. Of one
             kind that is where its incidence could still rise to the level after the end of
-            follow-up; where too few are left for that, the time is infinite whatever ``beyond``
-            says.
+            follow-up, or does so after the last event of this kind that was seen; where too few
+            are left for that, the time is infinite whatever ``beyond`` says.
         output : {"array", "frame"}, default "array"
             As of every estimator.
 
@@ -568,6 +588,9 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
 
     def _restore(self, reader: Reader) -> None:
         reader.fill(self, _STORED)
+        late = self._late_hazards
+        shares = (late[:, 2] >= 1.0) & (late[:, 3] >= 0.0) & (late[:, 3] <= 1.0)
+        require(len(late) == len(self.kinds_) and shares.all(), "holds no shares of hazards")
         rising = self._grid[0] == 0.0 and (np.diff(self._grid) > 0.0).all()
         require(rising, "holds times between which hazards are compared that do not increase")
         restore_features(self, reader)
@@ -588,18 +611,24 @@ def _of_kind(
     found = curve.quantiles_of_kind(place, levels)
     if beyond == "extrapolate":
         return found
-    end = curve.ends
+    end, last = curve.ends, curve.distribution.late[place].last
     by_end = curve.incidence(end[:, None])[:, place]
     left = 1.0 - curve.cdf(end)[:, None]
     # Whatever comes later, so large a share can no longer have this event as the first one.
     is_never = levels > by_end + left + _SAME_SHARE
-    unknown = (levels > by_end + _SAME_SHARE) & ~is_never
+    # A model also goes on after the last event of this kind, which no event supports.
+    late = found > last * (1.0 + TIME_ROUNDING)
+    unknown = ((levels > by_end + _SAME_SHARE) | late) & ~is_never
     found = np.where(is_never, np.inf, found)
     if beyond == "warn":
         if unknown.any():
             notes.append(EXTRAPOLATES)
         return found
-    instead: dict[str, Any] = {"inf": np.inf, "nan": np.nan, "limit": end[:, None]}
+    instead: dict[str, Any] = {
+        "inf": np.inf,
+        "nan": np.nan,
+        "limit": np.minimum(end, last)[:, None],
+    }
     return np.where(unknown, instead[beyond], found)
 
 
@@ -619,6 +648,38 @@ def _refuse_kinds(causes: Causes, weight: Floats) -> None:
             "sample_weight must leave events of every kind, got none of "
             f"{listed(map(repr, empty))}: leave these rows out of y."
         )
+
+
+def _late_hazard(
+    model: Any, X: Any, target: GeneralTarget, kind: int, weight: Floats, end: float
+) -> LateHazard:
+    """Return what counts of a kind's hazard after its last event.
+
+    Rows were followed after the last event without another. If the model expects more than one
+    there, as it does where a kind of event ends long before follow-up does, its hazard counts for
+    one event in all, and before for no fewer events than were seen.
+    """
+    used = np.flatnonzero(weight > 0)
+    last = float(target.time[used][target.kind[used] == kind].max())
+    plain = LateHazard(last, end)
+    if not (target.time[used] > last).any():
+        return plain
+    # Spread over their times, so that it does not matter in which order rows come.
+    used = used[np.argsort(target.time[used], kind="stable")]
+    some = used[spread(len(used), _MOST_LATE)]
+    curve = model.predict_curve(_safe_indexing(indexable(X), some))
+    if not curve.is_whole:
+        return plain
+    time, entry = target.time[some], np.maximum(target.entry[some], 0.0)
+    times = np.column_stack((np.minimum(entry, last), np.minimum(time, last), entry, time))
+    hazard = cumulative_hazard_of(curve, times)
+    before = math.fsum((hazard[:, 1] - hazard[:, 0]) * weight[some])
+    after = math.fsum((hazard[:, 3] - hazard[:, 2]) * weight[some]) - before
+    one = float(weight[some].sum() / weight[used].sum())  # event, of all rows
+    if after <= one or before <= 0.0:
+        return plain
+    seen = one * float(weight[target.kind == kind].sum())
+    return LateHazard(last, end, max(1.0, seen / before), one / after)
 
 
 def _grid_of(event_times: Floats, last: float) -> Floats:
@@ -644,4 +705,7 @@ _STORED: Fields = {
         lambda name, shape: check_sizes(name, expect(name, shape, list)), "_input_shape"
     ),
     "grid": Array("f8", ("grid",), "_grid", says="some of the event times"),
+    "late_hazards": Array(
+        "f8", ("kinds", 4), "_late_hazards", says="last time of an event of each kind"
+    ),
 }

@@ -31,6 +31,7 @@ from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import beran_graph, leaf_numbers
 from censquant.quantiles import QuantileCurve
+from censquant.survival._target import GeneralTarget
 
 _N_COARSE = 400  # steps up to the last time in pages that hold no times of training rows
 
@@ -85,14 +86,20 @@ _FEW_LEAF_ROWS, _MOST_LEAF_ROWS, _FEWEST_TREES = 32_000, 400_000, 4
 _AUTO_ROWS = 50_000  # rows per tree; see bench/scripts/tree_speed.py
 
 
+_Prepared = tuple[NDArray[np.float32], Floats, NDArray[np.uint16], NDArray[np.uint16] | None]
+"""Features, scores, codes of times, and slots of entries if any row entered late."""
+
+
 class CensoredQuantileForest(TabularRegressor):
     """Forest of survival trees that predicts by the Kaplan-Meier curve of similar individuals.
 
     Extremely randomised trees are grown on log-rank scores. Two individuals are similar as often as
     they share a leaf, and a prediction is the Kaplan-Meier curve of the training rows weighted by
     similarity. It assumes nothing about the distribution of times, keeps their discreteness, and
-    needs no scaling of features. It knows nothing beyond the last event of similar rows: above it
-    the curve is continued exponentially, which is a guess (see :meth:`identified_level`).
+    needs no scaling of features. Rows that came under observation late (delayed entry, see
+    :class:`Surv`) count from their entry on. It knows nothing beyond the last event of similar
+    rows: above it the curve is continued exponentially, which is a guess (see
+    :meth:`identified_level`).
 
     Parameters
     ----------
@@ -138,6 +145,9 @@ class CensoredQuantileForest(TabularRegressor):
     More than 512 distinct event times are cut into 512 bins of equal weight, so a prediction costs
     the same however many rows were fitted.
 
+    As a candidate of an ensemble, a forest keeps as many of its trees as its weight needs: all as
+    long as their leaves hold at most 32,000 rows together, and at most 400,000 rows at weight 1.
+
     References
     ----------
     .. [1] R. Beran (1981). Nonparametric regression with randomly censored survival data.
@@ -155,6 +165,7 @@ class CensoredQuantileForest(TabularRegressor):
     (2, 2)
     """
 
+    _accepts = ("right", "delayed_entry")
     _cross_fits_itself = True
     _units: FeatureUnits
     _leaves: Leaves
@@ -197,14 +208,16 @@ class CensoredQuantileForest(TabularRegressor):
             check_integer("max_samples", self.max_samples, minimum=1)
 
     def _fit_rows(self, rows: FitData, rng: np.random.Generator) -> None:
-        x, scores, codes = self._prepare(rows)
+        x, scores, codes, slots = self._prepare(rows)
         growth = self._growth(len(rows), self.n_estimators)
-        self._leaves = growth.grow(x, scores, codes, rows.weight, rng, self.n_jobs, self._stopping)
+        self._leaves = growth.grow(
+            x, scores, codes, rows.weight, rng, self.n_jobs, self._stopping, slots
+        )
 
     def _cross_fit_rows(
         self, rows: FitData, folds: Folds, rng: np.random.Generator, levels: Floats
     ) -> Iterator[HeldOut]:
-        x, scores, codes = self._prepare(rows)
+        x, scores, codes, slots = self._prepare(rows)
         n_folds, parts = int(folds.max()) + 1, []
         for fold, part_rng in enumerate(rng.spawn(n_folds)):
             train, own = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -212,8 +225,11 @@ class CensoredQuantileForest(TabularRegressor):
             n_trees = max(1, len(range(fold, self.n_estimators, n_folds)))
             growth = self._growth(len(train), n_trees)
             known = (x[train], scores[train], codes[train], rows.weight[train])
-            parts.append(growth.grow(*known, part_rng, self.n_jobs, self._stopping))
-            values, *end = self._curves(parts[-1], x[own], levels)
+            late = None if slots is None else slots[train]
+            part = growth.grow(*known, part_rng, self.n_jobs, self._stopping, late)
+            values, *end = self._curves(part, x[own], levels)
+            # Those that no weight could keep need not wait for the weights.
+            parts.append(_thinned(part, _MOST_LEAF_ROWS / n_folds, -(-_FEWEST_TREES // n_folds)))
             yield own, values, tuple(end)
         self._leaves = Leaves.joined(parts)
 
@@ -222,22 +238,20 @@ class CensoredQuantileForest(TabularRegressor):
 
         The mean hardly changes with those that are left out, but a file holds the rows of all.
         """
-        n_trees, n_rows = len(self._leaves.root), len(self._leaves.codes)
-        most = max(_FEW_LEAF_ROWS, weight * _MOST_LEAF_ROWS) / (n_rows / n_trees)
-        n_kept = max(int(most), _FEWEST_TREES)
-        if n_kept < n_trees:
-            # Evenly over the folds, whose trees come one fold after the other.
-            kept = np.arange(n_kept) * n_trees // n_kept
-            self._leaves = self._leaves.take(kept)
+        most_rows = max(_FEW_LEAF_ROWS, weight * _MOST_LEAF_ROWS)
+        self._leaves = _thinned(self._leaves, most_rows, _FEWEST_TREES)
 
-    def _prepare(self, rows: FitData) -> tuple[NDArray[np.float32], Floats, NDArray[np.uint16]]:
-        """Return features in units of the trees, scores that they split, and codes of times."""
+    def _prepare(self, rows: FitData) -> _Prepared:
+        """Return features in units of the trees, scores that they split, and coded times."""
         time, event = rows.timeline.time, rows.timeline.event
+        target = rows.timeline
+        entry = target.entry if isinstance(target, GeneralTarget) else None
         self._units = FeatureUnits.fit(rows.x)
         self._bins, codes = TimeBins.fit(time, event, rows.weight)
         self._lowest = self._start_of(time)
         self._mean_rate = _mean_rate(rows, self._lowest)
-        return self._units(rows.x), log_rank_scores(time, event, rows.weight), codes
+        slots = None if entry is None else self._bins.entry_slots(entry, codes)
+        return self._units(rows.x), log_rank_scores(time, event, rows.weight, entry), codes, slots
 
     def _start_of(self, time: Floats) -> float:
         """Return the time at which the tail of a row without any similar event starts."""
@@ -303,6 +317,16 @@ class CensoredQuantileForest(TabularRegressor):
         self._leaves.validate(self._units, self._bins)
 
 
+def _thinned(leaves: Leaves, most_rows: float, fewest: int) -> Leaves:
+    """Return trees with at most so many rows in all their leaves, or the fewest if they are large.
+
+    They are taken evenly over the folds, whose trees come one fold after the other.
+    """
+    n_trees = len(leaves.root)
+    n_kept = max(int(most_rows * n_trees / len(leaves.codes)), fewest)
+    return leaves if n_kept >= n_trees else leaves.take(np.arange(n_kept) * n_trees // n_kept)
+
+
 def _mean_rate(rows: FitData, lowest: float) -> float:
     """Return events per unit of time under observation: the rate of an exponential law."""
     time, event = rows.timeline.time, rows.timeline.event
@@ -310,4 +334,6 @@ def _mean_rate(rows: FitData, lowest: float) -> float:
     if span <= 0.0:  # all times are the same, and nothing says how fast time goes
         return 1.0 / (abs(lowest) or 1.0)
     exposure = rows.weight @ ((time - lowest) / span)
+    if isinstance(rows.timeline, GeneralTarget):
+        exposure -= rows.weight @ ((np.maximum(rows.timeline.entry, lowest) - lowest) / span)
     return float(rows.weight[event].sum() / exposure) / span

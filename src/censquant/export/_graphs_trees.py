@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from censquant._trees._boosting import HIGHEST_LOG_SCALE, LOWEST_LOG_SCALE, NO_CUT, Boosters
 from censquant._trees._follow_up import TIME_ROUNDING, FollowUp, Trees
 from censquant._trees._follow_up_kernels import N_BINS
-from censquant._trees._forest import PRIOR_HAZARD, ROUNDING, TAIL_FROM, FeatureUnits, Leaves
+from censquant._trees._forest import (
+    PRIOR_HAZARD,
+    ROUNDING,
+    SMALLEST_RISK_SET,
+    TAIL_FROM,
+    FeatureUnits,
+    Leaves,
+)
 from censquant._typing import Floats
 from censquant.export._graph import TreeArrays, Value, count_in_rows, count_in_table, known_length
 from censquant.export._graphs_curves import GraphCurve, graph_reach
@@ -179,7 +186,8 @@ def beran_graph(
     graph, n_slots = leaf.graph, len(times) + 1
     size = np.diff(leaves.start).astype(np.float64)
     if len(leaves.weights):
-        size = np.add.reduceat(leaves.weights.astype(np.float64), leaves.start[:-1])
+        positive = np.maximum(leaves.weights.astype(np.float64), 0.0)
+        size = np.add.reduceat(positive, leaves.start[:-1])
     sums = graph.leaf_sums(
         leaf,
         leaves.start,
@@ -192,6 +200,10 @@ def beran_graph(
     events, both = sums.columns(2 * slot + 1), sums.columns(2 * slot)
     both = both + events
     at_risk = both.cumsum(reverse=True)
+    if (leaves.weights < 0).any():  # rows that entered late
+        largest = at_risk.max()
+        is_early = (at_risk >= largest).where(1.0, 0.0).cumsum(reverse=True) > 0.0
+        at_risk = at_risk.maximum(is_early.where(largest * SMALLEST_RISK_SET, 0.0)).maximum(events)
     any_event = events > 0.0
     factor = any_event.where(1.0 - events / any_event.where(at_risk, 1.0), 1.0)
     # A product, whose rounding is far below that of the levels.

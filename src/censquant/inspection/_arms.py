@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from censquant._progress import Bar
 from censquant._rows._cross_fit import make_folds
@@ -215,14 +216,13 @@ def _subgroups(table: FeatureTable, place: int, by: Any) -> tuple[tuple[str, ...
             )
         numbers = labels.astype(float) if labels.dtype.kind in "iuf" else None
         texts = np.array([_text(label) for label in labels.tolist()], dtype=object)
-    prefix = f"{name} " if name else ""
     if numbers is not None and np.unique(numbers[~np.isnan(numbers)]).size > _MOST_VALUES:
         cuts = np.unique(np.nanquantile(numbers, np.arange(1, _PARTS) / _PARTS))
         part = np.searchsorted(cuts, numbers)
-        ends = [f"{cut:g}" for cut in cuts]
-        names = [f"{prefix}<= {ends[0]}"]
-        names += [f"{prefix}{low} to {high}" for low, high in pairwise(ends)]
-        names.append(f"{prefix}> {ends[-1]}")
+        ends, what = [f"{cut:.4g}" for cut in cuts], name or "value"
+        names = [f"{what} <= {ends[0]}"]
+        names += [f"{low} < {what} <= {high}" for low, high in pairwise(ends)]
+        names.append(f"{what} > {ends[-1]}")
         masks = [(part == k) & ~np.isnan(numbers) for k in range(len(names))]
         found = [(one, mask) for one, mask in zip(names, masks, strict=True) if mask.any()]
     else:
@@ -440,7 +440,6 @@ def _treatment_chances(
 
 
 def _treatment_model(estimator: Any) -> Any:
-    from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -493,8 +492,13 @@ class Refits:
             yield step
 
     def template(self, model: Any) -> Any:
-        """Return what copies are fitted of."""
-        return adapt(model) if self.refit is None else _FittedBy(model, self.refit)
+        """Return what copies are fitted of, which show no bars of their own."""
+        if self.refit is not None:
+            return _FittedBy(model, self.refit)
+        template = clone(adapt(model))
+        names = template.get_params()
+        silent = {name: 0 for name in names if name.rpartition("__")[2] == "verbose"}
+        return template.set_params(**silent)
 
 
 class _FittedBy(AdaptedModel):

@@ -79,13 +79,12 @@ def fit_nuisances(
     fold: NDArray[np.int64],
     grid: Floats,
     seed: np.random.SeedSequence,
-    n_jobs: int | None,
-    on_done: Any,
+    work: Refits,
 ) -> NuisanceCurves:
     """Fit models of events and of censoring to all folds but one, and predict that one."""
     n_folds, target = int(fold.max()) + 1, rows.data.target
     states = iter(seed.generate_state(2 * n_folds).tolist())
-    jobs = [(model, rows.data, _PredictArms(rows.arms, _survival, grid))]
+    jobs = [(work.template(model), rows.data, _PredictArms(rows.arms, _survival, grid))]
     by_model = _censoring_model(censoring_estimator, target)
     if by_model is not None:
         hidden = (target.time, ~target.event)
@@ -97,23 +96,23 @@ def fit_nuisances(
         else:
             flipped = FitData.read(rows.data.x, hidden)
             jobs.append((by_model, flipped, _PredictArms(rows.arms, _before, grid)))
-    tasks = [
-        FitTask(
-            estimator,
-            next(states),
-            data,
-            np.flatnonzero(fold == place),
-            replace(predict, held=np.flatnonzero(fold == place)),
-            keep_model=False,
-            on_done=on_done,
-        )
-        for place in range(n_folds)
-        for estimator, data, predict in jobs
-    ]
-    with warnings.catch_warnings():
+    with work.bar("fits", n_folds * len(jobs)) as step, warnings.catch_warnings():
         for category in _QUIET:
             warnings.simplefilter("ignore", category)
-        results = iter(cross_fit(tasks, n_jobs))
+        tasks = [
+            FitTask(
+                estimator,
+                next(states),
+                data,
+                np.flatnonzero(fold == place),
+                replace(predict, held=np.flatnonzero(fold == place)),
+                keep_model=False,
+                on_done=step,
+            )
+            for place in range(n_folds)
+            for estimator, data, predict in jobs
+        ]
+        results = iter(cross_fit(tasks, work.n_jobs))
     survival, censoring = np.empty((2, 2, len(rows), len(grid)))
     for place in range(n_folds):
         held, train = fold == place, fold != place
@@ -269,11 +268,8 @@ def doubly_robust(
             )
     grid = time_cells(asked.at)
     seed = seed_sequence(work.random_state).spawn(2)[1]
-    with work.bar("fits", None) as step:
-        curves = fit_nuisances(
-            work.template(model), censoring_estimator, rows, overlap.fold, grid,
-            seed, work.n_jobs, step,
-        )  # fmt: skip
+    fold = overlap.fold
+    curves = fit_nuisances(model, censoring_estimator, rows, fold, grid, seed, work)
     place = np.searchsorted(grid, asked.at)
     values = np.empty((2, len(rows), len(asked.at)))
     for arm in (FROM, TO):

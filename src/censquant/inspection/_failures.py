@@ -1,21 +1,36 @@
 """How many units of a fleet will have failed within some time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._frames import html_table, pandas_for
 from censquant._typing import Floats
 from censquant._validation import check_number
-from censquant.adapters._predictions import is_left_censored
 from censquant.estimators import adapt
+from censquant.inspection._ages import DEFAULT_UNIT, read_ages, require_running
+from censquant.inspection._table import FeatureTable, read_labels
 from censquant.quantiles import QuantileCurve
+from censquant.survival import Target, read_target
 from censquant.survival._columns import read_numbers
 
-# Distributions of parts of the fleet up to this length are multiplied out term by term.
+ALL = "all"
+"""Name of the line that counts all units, where others count groups."""
+
+# Units that are multiplied out term by term, before products are joined by Fourier transforms.
 _SHORT = 64
+# Ages are cut into classes of at least so many observed failures, and at most so many classes.
+_CLASS_FAILURES, _MOST_CLASSES = 10, 20
+_MOST_GROUPS = 100
+# Half a failure more than was seen, so that a class without any has a limit (Jeffreys).
+_UNSEEN = 0.5
+# Points of a standard normal variable, over which the uncertain risk is averaged. The trapezoidal
+# rule is accurate as long as chance moves the number by a tenth of what the model does.
+_POINTS: Floats = np.linspace(-4.5, 4.5, 31)
+_WEIGHTS: Floats = np.exp(-0.5 * _POINTS**2) / np.exp(-0.5 * _POINTS**2).sum()
 
 
 class ExpectedFailuresRow(NamedTuple):
@@ -24,7 +39,7 @@ class ExpectedFailuresRow(NamedTuple):
     Examples
     --------
     >>> from censquant.inspection._failures import (ExpectedFailuresRow)
-    >>> ExpectedFailuresRow(90.0, 10.7, 6, 16, 0.98).high
+    >>> ExpectedFailuresRow(90.0, 10.7, 6, 16, 0.98, 16).high
     16
     """
 
@@ -36,32 +51,43 @@ class ExpectedFailuresRow(NamedTuple):
     # Share of the units that follow-up supports until then; the risk of the others is
     # extrapolated
     supported: float
+    spares: int  # number of failures that is not exceeded with the probability `service_level`
+    group: str = ALL
+    n_units: int = 0  # in the group
 
 
 @dataclass(frozen=True, eq=False)
 class ExpectedFailures:
-    """Numbers of failures by horizon; made by `expected_failures`.
+    """Numbers of failures by horizon and group; made by `expected_failures`.
 
     Parameters
     ----------
     rows : tuple of ExpectedFailuresRow
+        All units first, then each group.
     n_units : int
     confidence : float
         Of the limits.
+    service_level : float, default 0.95
+        Of the spares.
+    n_learned : int, optional
+        Failures that the limits take the model to have learned from; None if they contain chance
+        alone.
 
     Examples
     --------
     >>> from censquant.inspection import ExpectedFailures
     >>> from censquant.inspection._failures import (ExpectedFailuresRow)
-    >>> print(ExpectedFailures((ExpectedFailuresRow(90.0, 10.7, 6, 16, 0.98),), 285, 0.9))
+    >>> print(ExpectedFailures((ExpectedFailuresRow(90.0, 10.7, 6, 16, 0.98, 16),), 285, 0.9))
     285 units
-     horizon  expected  90 % from    to  supported
-          90      10.7          6    16       98 %
+     horizon  expected  90 % from    to  spares (95 %)  supported
+          90      10.7          6    16             16       98 %
     """
 
     rows: tuple[ExpectedFailuresRow, ...]
     n_units: int
     confidence: float
+    service_level: float = 0.95
+    n_learned: int | None = None
 
     @classmethod
     def of(
@@ -70,14 +96,26 @@ class ExpectedFailures:
         elapsed: ArrayLike,
         horizons: ArrayLike,
         *,
-        confidence: float = 0.9,
+        groups: Sequence[str] | None = None,
+        y_train: Any = None,
+        groups_train: Sequence[str] | None = None,
+        confidence: float = 0.95,
+        service_level: float = 0.95,
     ) -> "ExpectedFailures":
         """Return the numbers of failures of units whose curves are known already.
 
         Parameters
         ----------
         curve : QuantileCurve of n rows
-        elapsed, horizons, confidence
+        elapsed : float or array-like of shape (n,)
+        horizons : array-like of shape (k,)
+            Increasing.
+        groups : sequence of str, optional
+            Names of the groups of the units.
+        y_train : times and events, optional
+        groups_train : sequence of str, optional
+            Names of the groups of the rows of ``y_train``.
+        confidence, service_level
             As in `expected_failures`.
 
         Returns
@@ -91,77 +129,97 @@ class ExpectedFailures:
         >>> curve = QuantileCurve([[1.0, 2.0, 3.0]] * 8, taus=[0.25, 0.5, 0.75], lower=0.0)
         >>> print(ExpectedFailures.of(curve, 1.0, [1.0, 2.0]))
         8 units
-         horizon  expected  90 % from    to  supported
-               1       2.7          1     5      100 %
-               2       5.3          3     7      100 %
+         horizon  expected  95 % from    to  spares (95 %)  supported
+               1       2.7          0     5              5      100 %
+               2       5.3          3     8              7      100 %
         """
-        age = np.asarray(elapsed, dtype=np.float64)
-        if age.shape not in ((), (len(curve),)):
-            raise ValueError(
-                f"elapsed must be a number or have shape ({len(curve)},), got {age.shape}."
-            )
-        age = np.broadcast_to(age, (len(curve),))
-        wrong = np.flatnonzero(~np.isfinite(age) | (age < 0))
-        if wrong.size:
-            raise ValueError(
-                f"elapsed must be a time of 0 or more, got {age[wrong[0]]:g} in row {wrong[0]}."
-            )
-        ahead = np.asarray(horizons, dtype=np.float64)
+        age, ahead = read_ages(elapsed, len(curve)), np.asarray(horizons, dtype=np.float64)
         risk = curve.risk_within(age, ahead)
         known = curve.is_identified(curve.cdf(age[:, None] + ahead))
-        tails = ((1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0)
+        past = None if y_train is None else Past.of(read_past(y_train), groups_train)
+        levels = np.array([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0, service_level])
+        parts: list[tuple[str, Any]] = [(ALL, slice(None))]
+        if groups is not None:
+            names = _names_of_groups(groups)
+            parts += [(name, np.flatnonzero(names == name)) for name in _sorted_names(names)]
         rows = []
-        for place, horizon in enumerate(ahead.tolist()):
-            below = np.cumsum(_counts(risk[:, place]))
-            low, high = (min(int(np.searchsorted(below, tail)), len(curve)) for tail in tails)
-            supported = float(known[:, place].mean()) if len(curve) else 1.0
-            total = float(risk[:, place].sum())
-            rows.append(ExpectedFailuresRow(horizon, total, low, high, supported))
-        return cls(tuple(rows), len(curve), confidence)
+        for name, units in parts:
+            n_units = len(age[units])
+            for place, horizon in enumerate(ahead.tolist()):
+                share = risk[units, place]
+                spread = 0.0
+                if past is not None:
+                    spread = past.spread(curve.take(units), age[units], horizon, name)
+                below = np.cumsum(chances_of_counts(share, spread))
+                low, high, spares = np.minimum(np.searchsorted(below, levels), n_units).tolist()
+                supported = float(known[units, place].mean()) if n_units else 1.0
+                rows.append(
+                    ExpectedFailuresRow(
+                        horizon, float(share.sum()), low, high, supported, spares, name, n_units
+                    )
+                )
+        n_learned = None if past is None else int(past.failures.size)
+        return cls(tuple(rows), len(curve), confidence, service_level, n_learned)
+
+    @property
+    def _has_groups(self) -> bool:
+        return any(row.group != ALL for row in self.rows)
 
     def __str__(self) -> str:
-        lines = [f"{self.n_units} units", "".join(f"{one:>{w}}" for one, w in self._heading())]
-        widths = [width for _, width in self._heading()]
-        for row in self._texts():
-            lines.append("".join(f"{one:>{w}}" for one, w in zip(row, widths, strict=True)))
+        texts = self._texts()
+        widths = [
+            max(len(one) for one in column) + (2 if place else 1)
+            for place, column in enumerate(zip(*texts, strict=True))
+        ]
+        lines = [f"{self.n_units} units"]
+        for row in texts:
+            cells = [
+                f" {one:<{width - 1}}" if self._has_groups and not place else f"{one:>{width}}"
+                for place, (one, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("".join(cells).rstrip())
         return "\n".join(lines)
 
-    def _heading(self) -> tuple[tuple[str, int], ...]:
-        share = f"{100 * self.confidence:g} % from"
-        return (
-            ("horizon", 8),
-            ("expected", 10),
-            (share, len(share) + 2),
-            ("to", 6),
-            (
-                "supported",
-                11,
-            ),
-        )
-
     def _texts(self) -> list[tuple[str, ...]]:
+        """Return the heading and the lines."""
+        by_group = ("group", "units") if self._has_groups else ()
+        heading = (
+            *by_group,
+            "horizon",
+            "expected",
+            f"{100 * self.confidence:g} % from",
+            "  to",
+            f"spares ({100 * self.service_level:g} %)",
+            "supported",
+        )
         return [
-            (
-                f"{row.horizon:g}",
-                f"{row.expected:.1f}",
-                f"{row.low}",
-                f"{row.high}",
-                f"{100 * row.supported:.0f} %",
-            )
-            for row in self.rows
+            heading,
+            *(
+                (
+                    *((row.group, f"{row.n_units}") if self._has_groups else ()),
+                    f"{row.horizon:g}",
+                    f"{row.expected:.1f}",
+                    f"{row.low}",
+                    f"{row.high}",
+                    f"{row.spares}",
+                    f"{100 * row.supported:.0f} %",
+                )
+                for row in self.rows
+            ),
         ]
 
     def _repr_html_(self) -> str:
-        heading = tuple(name for name, _ in self._heading())
-        return f"<p>{self.n_units} units</p>{html_table(heading, self._texts())}"
+        heading, *lines = self._texts()
+        return f"<p>{self.n_units} units</p>{html_table(heading, lines)}"
 
     def to_frame(self) -> Any:
-        """Return the table as a DataFrame, one row per horizon.
+        """Return the table as a DataFrame, one row per group and horizon.
 
         Returns
         -------
         frame : DataFrame
-            With the columns ``horizon``, ``expected``, ``low``, ``high``, ``supported``.
+            With the columns ``horizon``, ``expected``, ``low``, ``high``, ``supported``,
+            ``spares``, ``group`` (``"all"`` for the fleet) and ``n_units``.
         """
         pd = pandas_for("to_frame")
         return pd.DataFrame(list(self.rows), columns=list(ExpectedFailuresRow._fields))
@@ -173,18 +231,33 @@ def expected_failures(
     elapsed: ArrayLike,
     horizons: ArrayLike,
     *,
-    confidence: float = 0.9,
+    as_of: Any = None,
+    unit: str = DEFAULT_UNIT,
+    by: Any = None,
+    y_train: Any = None,
+    by_train: Any = None,
+    confidence: float = 0.95,
+    service_level: float = 0.95,
 ) -> ExpectedFailures:
     r"""Return how many running units will have failed within each horizon, with limits.
 
     A unit that has lasted :math:`s` fails within :math:`h` with the probability
     :math:`1 - S(s + h | x) / S(s | x)`. The sum over units is the expected number of failures. The
     limits are quantiles of the number of failures among independent units with these
-    probabilities (the Poisson-binomial distribution, computed exactly).
+    probabilities (the Poisson-binomial distribution, computed exactly). Spares are the number that
+    is enough with the probability ``service_level``.
 
-    The limits contain chance alone. They do not contain the error of the model, nor what hits many
-    units at once (a bad batch, a hot summer): check the calibration of the model with
-    `censquant.metrics.evaluate`, and expect wider limits where units depend on each other.
+    Without ``y_train`` the limits contain chance alone. With it they also contain the uncertainty
+    of what was learned: a risk at ages at which 40 failures were seen is known to about
+    :math:`1 / \sqrt{40}` = 16 %. All risks are multiplied by a common factor with a gamma
+    distribution of mean 1, whose variance is :math:`\sum_c E_c^2 / D_c` divided by
+    :math:`(\sum_c E_c)^2`. Here :math:`E_c` is the number of failures that the fleet is expected to
+    have at the ages of class :math:`c`, and :math:`D_c` the number of failures of ``y_train`` at
+    these ages. A group also has the uncertainty of its own level, one divided by the number of its
+    past failures.
+
+    No limits contain what hits many units at once (a bad batch, a hot summer), or a model that is
+    wrong in its form: check the calibration with `censquant.metrics.evaluate`.
 
     Parameters
     ----------
@@ -193,11 +266,25 @@ def expected_failures(
     X : array-like or DataFrame of shape (n, n_features)
         Units that are running.
     elapsed : float or array-like of shape (n,)
-        Time that each has lasted already, 0 or more.
+        Time that each has lasted already, 0 or more; or, with ``as_of``, the date of its start.
     horizons : float or array-like of shape (k,)
         Positive times from now, in the unit of the model's times.
-    confidence : float in (0, 1), default 0.9
-        Of the limits.
+    as_of : date or str such as "2024-06-30", optional
+        Day up to which the units have lasted, where ``elapsed`` are dates.
+    unit : {"days", "hours", "weeks", "months", "years", "minutes", "seconds"}, default "days"
+        Unit of the model's times, in which such ages are counted.
+    by : str, int or array-like of shape (n,), optional
+        A column of ``X``, or names of groups: the table then has further rows for each group.
+    y_train : times and events, optional
+        Target that the model was fitted to, one row for each unit: the limits then contain the
+        uncertainty of the model.
+    by_train : array-like, optional
+        Groups of the rows of ``y_train``; required with ``by`` and ``y_train``.
+    confidence : float in (0, 1), default 0.95
+        Of the limits. The number of failures is discrete, so that the limits hold at least this
+        share: about 1.5 percentage points more where 10 failures are expected, 0.5 where 100 are.
+    service_level : float in (0, 1), default 0.95
+        Probability that the spares are enough.
 
     Returns
     -------
@@ -217,31 +304,140 @@ def expected_failures(
     >>> model = CoxQuantileRegressor().fit(X, (time, event))
     >>> running = ~event
     >>> found = expected_failures(model, X[running], time[running], [30, 365])
-    >>> [(row.horizon, row.low <= row.expected <= row.high) for row in found.rows]
+    >>> [(row.horizon, row.low <= row.expected <= row.spares <= row.high) for row in found.rows]
     [(30.0, True), (365.0, True)]
+
+    With the uncertainty of the model, by group:
+
+    >>> site = np.where(X[:, 0] > 0, "north", "south")
+    >>> found = expected_failures(
+    ...     model, X[running], time[running], [365], by=site[running], y_train=(time, event),
+    ...     by_train=site,
+    ... )
+    >>> [row.group for row in found.rows]
+    ['all', 'north', 'south']
     """
-    share = check_number("confidence", confidence, minimum=0.0, below=1.0, exclude_minimum=True)
+    shares = [
+        check_number(name, value, minimum=0.0, below=1.0, exclude_minimum=True)
+        for name, value in (("confidence", confidence), ("service_level", service_level))
+    ]
     regressor = adapt(model)
-    if is_left_censored(regressor):
-        raise ValueError(
-            "model must be fitted with censoring='right', got censoring='left': units that run "
-            "have their failure after their age."
-        )
+    require_running(regressor)
+    ahead = read_horizons(horizons)
+    curve = regressor.predict_curve(X)
+    groups = None if by is None else read_labels("by", by, FeatureTable.read(X, regressor))
+    groups_train = None
+    if y_train is not None and by is not None:
+        if by_train is None:
+            raise ValueError(
+                "by_train must have the groups of the rows of y_train where by is given, got None: "
+                "pass them, or leave out y_train for limits that contain chance alone."
+            )
+        groups_train = read_labels("by_train", by_train, len(read_past(y_train)))
+    return ExpectedFailures.of(
+        curve,
+        read_ages(elapsed, len(curve), as_of=as_of, unit=unit),
+        ahead,
+        groups=groups,
+        y_train=y_train,
+        groups_train=groups_train,
+        confidence=shares[0],
+        service_level=shares[1],
+    )
+
+
+def read_horizons(horizons: ArrayLike) -> Floats:
+    """Return increasing times from now."""
     ahead = np.unique(read_numbers(np.atleast_1d(np.asarray(horizons)), name="horizons"))
     if not ahead.size or not np.isfinite(ahead).all() or ahead[0] <= 0:
         raise ValueError(f"horizons must be positive times, got {np.ravel(horizons).tolist()}.")
-    return ExpectedFailures.of(regressor.predict_curve(X), elapsed, ahead, confidence=share)
+    return ahead
+
+
+def read_past(y_train: Any) -> Target:
+    """Return a target of which only the ages at failures are used."""
+    return read_target(y_train, accepts=("right", "delayed_entry"))
+
+
+def _names_of_groups(groups: Sequence[str]) -> NDArray[Any]:
+    """Return names of groups, none of which is that of the line of all units."""
+    return np.array([f"group {ALL}" if name == ALL else name for name in groups], dtype=object)
+
+
+def _sorted_names(groups: NDArray[Any]) -> list[str]:
+    names = sorted(set(groups.tolist()))
+    if len(names) > _MOST_GROUPS:
+        raise ValueError(
+            f"by must have at most {_MOST_GROUPS} groups, got {len(names)}: name a column with "
+            "few values, or pass wider classes."
+        )
+    return names
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """Failures that a model has learned from, by age and group."""
+
+    failures: Floats  # shape (d,); ages at the observed failures, increasing
+    groups: NDArray[Any] | None  # shape (d,), in any order
+    edges: Floats  # of the classes of ages, from minus infinity to infinity
+
+    @classmethod
+    def of(cls, target: Target, groups: Sequence[str] | None) -> "Past":
+        ages = np.sort(target.time[target.event])
+        size = max(_CLASS_FAILURES, -(-len(ages) // _MOST_CLASSES))
+        edges, start = [-np.inf], 0
+        # Equal ages belong to one class, which may be larger.
+        for place in range(size, len(ages) - size + 1):
+            if place - start >= size and ages[place] > ages[place - 1]:
+                edges.append(ages[place])
+                start = place
+        names = None if groups is None else _names_of_groups(groups)[target.event]
+        return cls(ages, names, np.array([*edges, np.inf]))
+
+    def spread(self, curve: QuantileCurve, age: Floats, horizon: float, group: str) -> float:
+        """Return the relative variance of the number of failures by what was learned."""
+        ends = np.clip(self.edges, age[:, None], age[:, None] + horizon)
+        ahead = np.diff(curve.cdf(ends), axis=1) / np.maximum(1.0 - curve.cdf(age)[:, None], 1e-12)
+        expected = ahead.sum(axis=0)
+        if not expected.sum() > 0:
+            return 0.0
+        seen = np.histogram(self.failures, self.edges)[0] + _UNSEEN
+        found = float((expected**2 / seen).sum() / expected.sum() ** 2)
+        if group != ALL and self.groups is not None:
+            found += 1.0 / (float((self.groups == group).sum()) + _UNSEEN)
+        return found
+
+
+def chances_of_counts(risk: Floats, spread: float) -> Floats:
+    """Return the probabilities of 0, ..., n failures; ``spread`` is that of a common factor."""
+    if not spread > 0:
+        return _counts(risk)
+    # The gamma distribution of mean 1 and this variance, by the cube of a normal variable (Wilson
+    # and Hilferty).
+    ninth = spread / 9.0
+    factors = np.maximum(1.0 - ninth + _POINTS * np.sqrt(ninth), 1e-3) ** 3
+    factors /= (_WEIGHTS * factors).sum()
+    stay = np.log1p(-np.minimum(risk, 1.0 - 1e-15))
+    chances = np.zeros(len(risk) + 1)
+    for weight, factor in zip(_WEIGHTS, factors, strict=True):
+        chances += weight * _counts(-np.expm1(factor * stay))
+    return chances
 
 
 def _counts(risk: Floats) -> Floats:
     """Return the probabilities of 0, 1, ..., n failures among independent units."""
-    if len(risk) <= _SHORT:
-        found = np.ones(1)
-        for one in risk:
-            found = np.convolve(found, [1.0 - one, one])
-        return found
-    from scipy.signal import fftconvolve
-
-    half = len(risk) // 2
-    product = fftconvolve(_counts(risk[:half]), _counts(risk[half:]))
-    return np.asarray(np.maximum(product, 0.0))
+    n_blocks = 1 << max(0, -(-len(risk) // _SHORT) - 1).bit_length()
+    blocks = np.zeros((n_blocks, _SHORT))
+    blocks.ravel()[: len(risk)] = risk
+    found = np.zeros((n_blocks, _SHORT + 1))
+    found[:, 0] = 1.0
+    for one in blocks.T[:, :, None]:
+        found[:, 1:] = found[:, 1:] * (1.0 - one) + found[:, :-1] * one
+        found[:, :1] *= 1.0 - one
+    while len(found) > 1:
+        width = found.shape[1]
+        transformed = np.fft.rfft(found, 2 * width, axis=1)
+        joined = np.fft.irfft(transformed[0::2] * transformed[1::2], 2 * width, axis=1)
+        found = np.maximum(joined[:, : 2 * width - 1], 0.0)
+    return np.asarray(found[0, : len(risk) + 1])

@@ -83,6 +83,13 @@ class FeatureTable:
         part = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
         return FeatureTable(part, self.names)
 
+    def first_columns(self, number: int) -> FeatureTable:
+        """Return the table with so many of its columns."""
+        if self.n_columns <= number:
+            return self
+        part = self.X.iloc[:, :number] if hasattr(self.X, "iloc") else self.X[:, :number]
+        return FeatureTable(part, self.names[:number])
+
     def column(self, place: int) -> Any:
         """Return one column in the type that it has."""
         if is_polars(self.X):
@@ -176,6 +183,21 @@ class FeatureTable:
         frame = type(self.X)(columns, copy=False)
         frame.columns = self.X.columns
         return FeatureTable(frame, self.names)
+
+
+def read_labels(name: str, given: Any, rows: FeatureTable | int) -> list[str]:
+    """Return the name of the group of each row: a column of the rows, or one value for each."""
+    if isinstance(given, str | int) and isinstance(rows, FeatureTable):
+        return rows.texts(rows.place(given))
+    n_rows = len(rows) if isinstance(rows, FeatureTable) else rows
+    values = given if is_polars(given) or hasattr(given, "tolist") else np.asarray(given)
+    if getattr(values, "shape", None) != (n_rows,):
+        shape = getattr(values, "shape", None)
+        raise ValueError(
+            f"{name} must be a column or have one group for each of {n_rows} rows, got "
+            f"{repr(given) if isinstance(given, str) or not shape else f'shape {shape}'}."
+        )
+    return [_text(value) for value in _objects(values)]
 
 
 def _is_frame(X: Any) -> bool:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from censquant._typing import Floats
-from censquant._units import UNITS
+from censquant._units import UNITS, days_after
 from censquant._validation import check_choice, check_number
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.io._columns import Columns, list_names
@@ -25,7 +25,6 @@ _BEYOND = ("nan", "inf", "limit", "extrapolate")
 _IDENTIFIED = "identified"
 LIMITED = "limited"
 """The column that says whether follow-up ends before the bound would: true or false."""
-_MOST_DAYS = 365_250 * 2  # later days have years of five digits
 
 
 @dataclass(frozen=True)
@@ -102,10 +101,7 @@ class Ages:
         """Return the days on which times that are left end, null where that is not known."""
         assert self.as_of is not None
         now = np.datetime64(int(read_day("as_of", self.as_of, self.date_format)), "us")
-        days = np.floor(remaining * (UNITS[self.unit] / UNITS["days"]))
-        known = np.isfinite(days) & (np.abs(days) < _MOST_DAYS)
-        end = now.astype("datetime64[D]") + np.where(known, days, 0.0).astype("timedelta64[D]")
-        return pa.array(end, mask=~known)
+        return pa.array(days_after(now, remaining, self.unit))
 
 
 class RowPredictor:

@@ -12,10 +12,12 @@ from censquant.plotting._calibration import (
 )
 from censquant.plotting._features import (
     plot_coefficients,
+    plot_contrast,
     plot_contributions,
     plot_importance,
     plot_partial_dependence,
 )
+from censquant.plotting._incidence import plot_incidence
 from censquant.plotting._quantiles import plot_fans, plot_quantile_bands, plot_quantiles_1d
 from censquant.plotting._studies import plot_comparison, plot_history
 from censquant.plotting._survival import plot_survival
@@ -26,11 +28,13 @@ __all__ = [
     "plot_calibration_at",
     "plot_coefficients",
     "plot_comparison",
+    "plot_contrast",
     "plot_contributions",
     "plot_coverage",
     "plot_fans",
     "plot_history",
     "plot_importance",
+    "plot_incidence",
     "plot_partial_dependence",
     "plot_quantile_bands",
     "plot_quantiles_1d",

@@ -1,4 +1,4 @@
-"""Figures of what features do: importance, dependence, contributions, coefficients."""
+"""Figures of what features do: importance, dependence, contributions, effects, coefficients."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from censquant._validation import check_integer
 from censquant.adapters._predictions import final_model
 from censquant.estimators.linear import CoefficientSummary
 from censquant.inspection import (
+    Contrast,
     Contributions,
     PartialDependence,
     PermutationImportance,
@@ -364,6 +365,96 @@ def _shown(found: Contributions, row: int, most: int) -> tuple[list[str], Any, A
         np.append(values[:most], values[most:].sum()),
         np.append(errors[:most], errors[most:].sum()),
     )
+
+
+def plot_contrast(
+    contrast: Contrast, *, ratio: bool = False, unit: str = "", ax: Axes | None = None
+) -> Axes:
+    """Axes with a forest plot: the difference between two values of a feature, by subgroup.
+
+    A mark is the estimate, the line through it its interval, an arrow means that the interval goes
+    on. The dashed line is no difference, the dotted one the estimate for all rows. Subgroups whose
+    intervals cross the dotted line do not differ clearly from the rest.
+
+    Parameters
+    ----------
+    contrast : Contrast
+        Outcome of `censquant.inspection.contrast`.
+    ratio : bool, default=False
+        Whether to draw ratios, on a logarithmic axis, instead of differences.
+    unit : str
+        Unit of time, for the axis.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure that pyplot does not know by default (``ax.figure`` shows it in
+        a notebook and has ``savefig``).
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from censquant import CoxQuantileRegressor
+    >>> from censquant.datasets import load_gbsg2
+    >>> from censquant.inspection import contrast
+    >>> from censquant.plotting import plot_contrast
+    >>> X, y = load_gbsg2(as_frame=True)
+    >>> found = contrast(
+    ...     CoxQuantileRegressor(), X, y, feature="horTh", to=1, from_=0, by="menostat", at=1825,
+    ...     method="doubly_robust",
+    ... )
+    >>> ax = plot_contrast(found, unit="days")
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['all', 'menostat = 1', 'menostat = 2']
+    """
+    rows = contrast.rows
+    several = len({row.at for row in rows}) > 1
+    names = [f"{row.group}, {row.at:g}" if several else row.group for row in rows]
+    table = np.array(
+        [
+            (row.ratio, row.ratio_low, row.ratio_high)
+            if ratio
+            else (row.difference, row.low, row.high)
+            for row in rows
+        ]
+    )
+    ax = axes_or_new(ax, width=6.4, height=1.3 + 0.36 * len(rows))
+    lines = np.arange(len(rows))
+    ax.axvline(1.0 if ratio else 0.0, color="0.35", linewidth=1.0, linestyle="--", zorder=1)
+    known = np.isfinite(table[:, 0])
+    if len(rows) > 1 and known[0]:
+        ax.axvline(table[0, 0], color="0.6", linewidth=1.0, linestyle=":", zorder=1)
+    if ratio:
+        ax.set_xscale("log")
+    ax.plot(table[known, 0], lines[known], "o", color=MEDIAN, markersize=6, zorder=3)
+    # Infinite ends go to the edge of what the finite numbers need.
+    finite = table[np.isfinite(table)]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+    ends = np.clip(np.where(np.isnan(table), table[:, :1], table), low, high)
+    ax.hlines(lines[known], ends[known, 1], ends[known, 2], color=MEDIAN, linewidth=1.8, zorder=2)
+    for place, mark in ((1, "<"), (2, ">")):
+        open_end = known & np.isinf(table[:, place])
+        ax.plot(ends[open_end, place], lines[open_end], mark, color=MEDIAN, markersize=6)
+    quantity = _QUANTITIES[contrast.what]
+    words = f"ratio of the {quantity}" if ratio else f"difference of the {quantity}"
+    is_time = contrast.what not in ("risk", "survival")
+    ax.set_xlabel(with_unit(words, "" if ratio or not is_time else unit))
+    ax.set_title(
+        f"{contrast.feature}: {contrast.to} instead of {contrast.from_}",
+        fontsize="medium",
+        loc="left",
+    )
+    name_rows(ax, names)
+    return ax
+
+
+_QUANTITIES = {
+    "restricted_mean": "restricted mean time",
+    "risk": "risk",
+    "survival": "probability of no event",
+    "median": "median time",
+    "quantile": "quantile",
+}
 
 
 def plot_coefficients(

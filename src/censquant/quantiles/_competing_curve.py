@@ -21,20 +21,52 @@ _SAME_TIME = 1e-13  # relative
 _SAME_HAZARD = 1e-13
 
 
+def cumulative_hazard_of(curve: QuantileCurve, times: Floats) -> Floats:
+    """Return the cumulative hazard (n, T), finite, of curves at times (n, T) of each row."""
+    return np.asarray(-np.log(np.maximum(1.0 - curve.cdf(times), SMALLEST_SURVIVAL)))
+
+
+@dataclass(frozen=True)
+class LateHazard:
+    """By what a kind's hazard is multiplied up to its last event, and from then to the end.
+
+    A model goes on after the last event that it saw, whereas rows were followed without another.
+    """
+
+    last: float
+    end: float
+    before: float = 1.0
+    share: float = 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class FirstOfCauses:
     """Distributions of the first of independent times, whose hazards are those of the kinds."""
 
     causes: tuple[QuantileCurve, ...]
+    late: tuple[LateHazard, ...]
 
     def hazards(self, times: Floats) -> Floats:
         """Return the cumulative hazard of each kind, (K, n, T), at times (n, T)."""
-        return np.stack(
-            [
-                -np.log(np.maximum(1.0 - curve.cdf(times), SMALLEST_SURVIVAL))
-                for curve in self.causes
-            ]
-        )
+        found = []
+        for curve, late, (start, end) in zip(self.causes, self.late, self._ends, strict=True):
+            hazard = cumulative_hazard_of(curve, times)
+            if late.share < 1.0:
+                moved = (late.before - 1.0) * np.minimum(hazard, start)
+                hazard += moved - (1.0 - late.share) * (np.clip(hazard, start, end) - start)
+            found.append(hazard)
+        return np.stack(found)
+
+    @cached_property
+    def _ends(self) -> list[tuple[Floats, Floats]]:
+        """Hazards (n, 1) of each kind alone at its last event and at the end of follow-up."""
+        n_rows = len(self.causes[0])
+        ends = []
+        for curve, late in zip(self.causes, self.late, strict=True):
+            times = [late.last, late.end] if late.share < 1.0 else [0.0, 0.0]
+            both = cumulative_hazard_of(curve, np.tile(times, (n_rows, 1)))
+            ends.append((both[:, :1], both[:, 1:]))
+        return ends
 
     def cdf(self, times: Floats) -> Floats:
         """Return levels ``(n, T)`` of times ``(n, T)``."""
@@ -48,8 +80,15 @@ class FirstOfCauses:
         wanted = -np.log1p(-level)
         # Somebody comes first: no kind alone is earlier, and were all equally late, each had a
         # share of the hazard.
-        high = np.min([curve.at_each(level) for curve in self.causes], axis=0)
-        share = np.maximum(-np.expm1(-wanted / n_causes), np.finfo(float).tiny)
+        latest = []
+        for curve, late, (start, end) in zip(self.causes, self.late, self._ends, strict=True):
+            own = level
+            if late.share < 1.0:
+                own = -np.expm1(-wanted - (1.0 - late.share) * (end - start))
+            latest.append(curve.at_each(np.minimum(own, np.nextafter(1.0, 0.0))))
+        high = np.min(latest, axis=0)
+        most = max(late.before for late in self.late)
+        share = np.maximum(-np.expm1(-wanted / (n_causes * most)), np.finfo(float).tiny)
         low = np.min([curve.at_each(share) for curve in self.causes], axis=0)
         low = np.minimum(low, high)
         below = self.hazards(low).sum(axis=0) - wanted
@@ -75,7 +114,7 @@ class FirstOfCauses:
 
     def take(self, rows: Any) -> Self:
         """Return the distributions of some of the individuals."""
-        return type(self)(tuple(curve.take(rows, reach=False) for curve in self.causes))
+        return type(self)(tuple(curve.take(rows, reach=False) for curve in self.causes), self.late)
 
 
 class CompetingCurve(DistributionCurve):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from censquant._typing import Floats
 from censquant.estimators import ConformalSurvivalRegressor
 from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning, TruncationWarning
+from censquant.inspection._fleet import lower_bound as bound_of
 from censquant.metrics import (
     CalibrationAt,
     Evaluation,
@@ -115,29 +116,8 @@ def coverage_facts(study: Study, settings: Settings) -> tuple[CoverageFact, ...]
 def lower_bound(
     study: Study, confidence: float, elapsed: Floats | None = None
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the times that a share of the individuals outlives, and whether follow-up ends them.
-
-    They count from the start, also at an age. They are the calibrated bounds of a model that has
-    them, else its own quantiles, cut where follow-up ends.
-    """
-    model, curve = study.model, study.curve
-    if isinstance(model, ConformalSurvivalRegressor):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FewEventsWarning)  # the bound is then 0, and shown
-            warnings.simplefilter("ignore", IdentifiabilityWarning)  # those bounds are marked
-            # The frame of predict_lower_bound has the same, and needs pandas.
-            found = model._bounds(study.table.X, confidence, "lower", elapsed)
-        return found.time, found.limited
-    level = np.array([round(1.0 - confidence, 12)])
-    if elapsed is None:
-        bound, asked = curve.at(level)[:, 0], np.broadcast_to(level, (len(study), 1))
-    else:
-        bound = elapsed + curve.remaining(elapsed, level)[:, 0]
-        asked = curve.conditional_levels(elapsed, level)
-    limited = ~curve.is_identified(asked)[:, 0]
-    end = study.supported_until()
-    bound = np.where(limited, np.minimum(bound, end), bound)
-    return bound if elapsed is None else np.maximum(bound, elapsed), limited
+    """Return the times that a share outlives, and whether follow-up ends them."""
+    return bound_of(study.model, study.table.X, study.curve, confidence, elapsed)
 
 
 def interval(study: Study, share: float) -> tuple[Floats, Floats]:

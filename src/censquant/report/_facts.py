@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -15,7 +15,13 @@ from censquant._version import __version__
 from censquant.estimators import CQRNN, ConformalSurvivalRegressor
 from censquant.estimators.ensemble._table import CandidateRow
 from censquant.exceptions import ExtrapolationWarning, TruncationWarning
-from censquant.inspection import PermutationImportance, permutation_importance
+from censquant.inspection import (
+    CohortTable,
+    Contrast,
+    PermutationImportance,
+    permutation_importance,
+)
+from censquant.inspection._cohort import describe_cohort
 from censquant.metrics import CalibrationAt, Evaluation, evaluate
 from censquant.report._accuracy import (
     FEWEST,
@@ -38,6 +44,8 @@ from censquant.report._study import RELIABILITY, Settings, Study, read_settings
 from censquant.survival import kaplan_meier, read_target
 
 _N_TIMES = 6
+MOST_DESCRIBED = 100
+"""Features in the table of the cohort."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,7 @@ class Cohort:
     end: float
     median_follow_up: float  # by Kaplan-Meier of the censoring times; infinite if it is not reached
     median_survival: float  # by Kaplan-Meier; infinite if it is not reached
+    characteristics: CohortTable  # of the features, without levels of fewer than ten rows
     table: tuple[SurvivalRow, ...]
 
 
@@ -102,6 +111,12 @@ def cohort_of(study: Study, settings: Settings) -> Cohort:
         end,
         float(followed),
         float(curve.quantile(0.5)),
+        describe_cohort(
+            study.table.first_columns(MOST_DESCRIBED),
+            study.target,
+            unit=settings.unit,
+            fewest=FEWEST,
+        ),
         table,
     )
 
@@ -271,6 +286,8 @@ class ReportFacts:
         What a reader must know before the numbers.
     version : str
         Of censquant.
+    contrast : Contrast or None
+        Effect that was asked for.
 
     Examples
     --------
@@ -301,6 +318,7 @@ class ReportFacts:
     costs: tuple[CostRow, ...]
     notes: tuple[str, ...]
     version: str = __version__
+    contrast: Contrast | None = None
 
 
 def report_facts(
@@ -326,6 +344,7 @@ def report_facts(
     groups: ArrayLike | None = None,
     n_resamples: int = 100,
     random_state: int = 0,
+    contrast: Contrast | None = None,
 ) -> ReportFacts:
     """Return all numbers of a report, without a page around them.
 
@@ -338,7 +357,7 @@ def report_facts(
     y : target in any form, of n rows
         Their times and events.
     preset, title, unit, horizons, ahead, individuals, labels, age, risk, early_cost, late_cost, \
-as_of, y_train, are_training_rows, by, groups, n_resamples, random_state
+as_of, y_train, are_training_rows, by, groups, n_resamples, random_state, contrast
         As in `write_report`.
 
     Returns
@@ -376,8 +395,19 @@ as_of, y_train, are_training_rows, by, groups, n_resamples, random_state
         groups=groups,
         X=X,
     )
+    check_contrast(contrast)
     study = Study.of(model, X, y, y_train)
-    return facts_of(study, settings, are_training_rows=are_training_rows)
+    facts = facts_of(study, settings, are_training_rows=are_training_rows)
+    return replace(facts, contrast=contrast)
+
+
+def check_contrast(given: Any) -> None:
+    """Refuse what is not the result of a contrast."""
+    if given is not None and not isinstance(given, Contrast):
+        raise TypeError(
+            "contrast must be a result of censquant.inspection.contrast, got "
+            f"{type(given).__name__}."
+        )
 
 
 def facts_of(

@@ -12,6 +12,7 @@ from censquant._typing import Floats
 from censquant.plotting import (
     plot_calibration,
     plot_calibration_at,
+    plot_contrast,
     plot_coverage,
     plot_fans,
     plot_importance,
@@ -168,6 +169,12 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
         drawn["importance"] = (
             plot_importance(facts.importance, unit=unit, max_features=15),
             "Importance of the features as bars, the most important on top; the table has the "
+            "numbers.",
+        )
+    if facts.contrast is not None:
+        drawn["effect"] = (
+            plot_contrast(facts.contrast, unit=unit),
+            "Difference with its interval for all rows and each subgroup; the table has the "
             "numbers.",
         )
     fans = _fans(study, facts, unit)

@@ -9,49 +9,21 @@ from numpy.typing import NDArray
 
 from censquant._typing import Floats
 from censquant.exceptions import TruncationWarning
-from censquant.inspection import ExpectedFailures
+from censquant.inspection import ExpectedFailures, ReplacementPolicy
+from censquant.inspection._fleet import risks_within
+from censquant.inspection._replacement import (
+    LATER,
+    NEVER,
+    RISKS,
+    at_risk,
+    smoothed_lives,
+)
 from censquant.metrics import coverage
-from censquant.quantiles import QuantileCurve
 from censquant.report._accuracy import FEWEST, level_limits, lower_bound
 from censquant.report._study import LEVELS, Settings, Study
 
-RISKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-"""Risks of a failure before replacement that are compared."""
-
-# Levels of the search, from rare failures on, as dense where optima of large cost ratios lie.
-_SEARCHED: Floats = np.union1d(np.geomspace(5e-4, 0.99, 240), RISKS)
-# Levels that carry the shape of a curve; below them single early failures decide.
-_LOWEST_FITTED, _FEWEST_FITTED = 0.005, 5
-# A replacement that saves less is not recommended: noise of a fit saves as much on paper.
-_SMALLEST_SAVING = 0.01
-# Shape of a Weibull law from which on the hazard counts as rising where follow-up ends.
-_RISING_SHAPE = 1.1
-_BLOCK_ROWS = 4_096
-
 OWN_AGE, AT_FAILURE = "each unit at its own cheapest age", "only at failure"
 """Rules beside those of a common risk."""
-
-
-@dataclass(frozen=True, eq=False)
-class Replacement:
-    """The cheapest age at which each unit of some rows is replaced, counted from new."""
-
-    age: Floats  # shape (n,); infinite where no replacement before failure pays within follow-up
-    level: Floats  # shape (n,); risk of a failure before that age; 1 where the unit runs to failure
-    service: Floats  # shape (n,); mean time in service per cycle
-    supported: Floats  # shape (n,); age up to which follow-up supports the search
-    # Whether the hazard still rises where follow-up ends, so that a cheapest age may lie beyond
-    is_rising: NDArray[np.bool_]
-
-    def take(self, rows: NDArray[np.intp]) -> "Replacement":
-        """Return some of the rows."""
-        return Replacement(
-            self.age[rows],
-            self.level[rows],
-            self.service[rows],
-            self.supported[rows],
-            self.is_rising[rows],
-        )
 
 
 @dataclass(frozen=True)
@@ -70,115 +42,23 @@ class CostRow:
     rate: float  # mean cost per unit of time in service; NaN without costs
 
 
-def replacement_of(curve: QuantileCurve, early_cost: float, late_cost: float) -> Replacement:
-    r"""Return the age that minimises the cost per time in service of every row.
-
-    A cycle ends by replacement at age a or by an earlier failure, and an equal unit starts the
-    next one, so that by the renewal theorem the cost per time is
-
-    .. math:: \{c_e S(a) + c_l F(a)\} / \int_0^a S(t) dt.
-
-    Only ages within follow-up are searched, on a curve that is smoothed over its levels.
-    """
-    parts = [
-        _cheapest(curve.take(slice(start, start + _BLOCK_ROWS)), early_cost, late_cost)
-        for start in range(0, len(curve), _BLOCK_ROWS)
-    ]
-    return Replacement(
-        np.concatenate([part.age for part in parts]),
-        np.concatenate([part.level for part in parts]),
-        np.concatenate([part.service for part in parts]),
-        np.concatenate([part.supported for part in parts]),
-        np.concatenate([part.is_rising for part in parts]),
-    )
-
-
-def _cheapest(curve: QuantileCurve, early_cost: float, late_cost: float) -> Replacement:
-    rows = np.arange(len(curve))
-    times, shape = _smoothed(curve)
-    service = _service(times)
-    cost = early_cost * (1.0 - _SEARCHED) + late_cost * _SEARCHED
-    with np.errstate(divide="ignore"):
-        rate = np.where(service > 0, cost / service, np.inf)
-    last = np.searchsorted(_SEARCHED, np.minimum(curve.reach, _SEARCHED[-1]), side="right") - 1
-    last = np.maximum(last, 0)
-    rate[np.arange(len(_SEARCHED)) > last[:, None]] = np.inf
-    best = rate.argmin(axis=1)
-    # Run to failure for comparison; the smoothed curve ends where one in a hundred is left.
-    saving = 1.0 - rate[rows, best] * service[:, -1] / late_cost
-    pays = (best < last) & (saving >= _SMALLEST_SAVING)
-    mean_life = curve.restricted_mean(np.inf)
-    return Replacement(
-        np.where(pays, times[rows, best], np.inf),
-        np.where(pays, _SEARCHED[best], 1.0),
-        np.where(pays, service[rows, best], mean_life),
-        times[rows, last],
-        shape > _RISING_SHAPE,
-    )
-
-
-def _service(times: Floats) -> Floats:
-    """Return the mean time in service up to each of the searched levels: the area below S."""
-    survival = 1.0 - _SEARCHED
-    first = times[:, :1] * (1.0 - 0.5 * _SEARCHED[0])
-    steps = np.diff(times, axis=1) * 0.5 * (survival[1:] + survival[:-1])
-    return np.cumsum(np.concatenate([first, steps], axis=1), axis=1)
-
-
-def _smoothed(curve: QuantileCurve) -> tuple[Floats, Floats]:
-    """Return the times of the searched levels, and the Weibull shape where follow-up ends.
-
-    The curves of an ensemble have steps, and a minimum over steps is noise: log t is fitted per row
-    by a parabola in log(-log S), a line of which is a Weibull law, over the levels within
-    follow-up. Rows with too few such levels keep their own curve.
-    """
-    scale = np.log(-np.log1p(-LEVELS))
-    wanted = np.log(-np.log1p(-_SEARCHED))
-    own, raw = curve.at(LEVELS), curve.at(_SEARCHED)
-    reach = np.minimum(curve.reach, LEVELS[-1])
-    used = (reach[:, None] >= LEVELS) & (own > 0) & (LEVELS >= _LOWEST_FITTED)
-    weight = np.where(used, LEVELS * (1.0 - LEVELS), 0.0)
-    fitted = used.sum(axis=1) >= _FEWEST_FITTED
-    basis = np.stack([np.ones_like(scale), scale, scale**2], axis=1)
-    shape = np.full(len(own), np.nan)
-    if not fitted.any():
-        return raw, shape
-    log_time = np.log(np.where(used, own, 1.0))[fitted]
-    normal = np.einsum("nl,lp,lq->npq", weight[fitted], basis, basis)
-    right = np.einsum("nl,lp,nl->np", weight[fitted], basis, log_time)
-    parabola = np.linalg.solve(normal, right[..., None])[..., 0]
-    searched = np.stack([np.ones_like(wanted), wanted, wanted**2], axis=1)
-    times = raw.copy()
-    times[fitted] = np.maximum.accumulate(np.exp(parabola @ searched.T), axis=1)
-    end = np.log(-np.log1p(-reach[fitted]))
-    slope = parabola[:, 1] + 2.0 * parabola[:, 2] * end
-    shape[fitted] = np.where(slope > 0, 1.0 / np.where(slope > 0, slope, 1.0), np.inf)
-    return times, shape
-
-
-def replacement_for(study: Study, settings: Settings) -> Replacement | None:
+def replacement_for(study: Study, settings: Settings) -> ReplacementPolicy | None:
     """Return the cheapest ages of all rows; None without costs."""
     if settings.early_cost is None or settings.late_cost is None:
         return None
-    return replacement_of(study.curve, settings.early_cost, settings.late_cost)
+    return ReplacementPolicy.of(study.curve, settings.early_cost, settings.late_cost)
 
 
 def cost_rows(
-    study: Study, settings: Settings, replacement: Replacement | None
+    study: Study, settings: Settings, replacement: ReplacementPolicy | None
 ) -> tuple[CostRow, ...]:
     """Return the rules, all of them for the same units and from new."""
     curve = study.curve
-    times = np.concatenate(
-        [
-            _smoothed(curve.take(slice(start, start + _BLOCK_ROWS)))[0]
-            for start in range(0, len(curve), _BLOCK_ROWS)
-        ]
-    )
-    service = _service(times)
+    times, service = smoothed_lives(curve)
     found = []
     for risk in sorted({*RISKS, settings.risk}):
         level = np.full(len(curve), risk)
-        age, cycle = _between(times, risk), _between(service, risk)
+        age, cycle = at_risk(times, risk), at_risk(service, risk)
         known = curve.is_identified([risk])[:, 0]
         rule = f"at a risk of {100 * risk:g} %"
         found.append(_rule(study, settings, rule, level, age, cycle, known))
@@ -198,14 +78,6 @@ def cost_rows(
     never = np.full(len(curve), np.inf)
     known = curve.reach >= LEVELS[-1]
     return (own, *found, _rule(study, settings, AT_FAILURE, everyone, never, mean_life, known))
-
-
-def _between(columns: Floats, risk: float) -> Floats:
-    """Return what rows have at a risk, which may lie between two of the searched levels."""
-    after = int(np.clip(np.searchsorted(_SEARCHED, risk), 1, len(_SEARCHED) - 1))
-    low, high = _SEARCHED[after - 1], _SEARCHED[after]
-    part = (risk - low) / (high - low)
-    return np.asarray((1.0 - part) * columns[:, after - 1] + part * columns[:, after])
 
 
 def _rule(
@@ -245,8 +117,8 @@ MOST_UNITS = 500
 B_LEVELS = (0.1, 0.5)
 """B10 and B50: shares that have failed by then."""
 
-DUE, NEVER, LATER = "due now", "at failure", "not before"
-"""What is said in place of a time of replacement."""
+DUE = "due now"
+"""What is said in place of a time of replacement that has passed."""
 
 
 @dataclass(frozen=True)
@@ -313,7 +185,7 @@ class Fleet:
     n_running: int
 
 
-def fleet_of(study: Study, settings: Settings, replacement: Replacement | None) -> Fleet:
+def fleet_of(study: Study, settings: Settings, replacement: ReplacementPolicy | None) -> Fleet:
     """Return the units that were asked for, by risk, and totals of all that are running."""
     rows = np.array(settings.listed, dtype=np.intp)
     limits = tuple(level_limits(study, level) for level in B_LEVELS)
@@ -321,7 +193,9 @@ def fleet_of(study: Study, settings: Settings, replacement: Replacement | None) 
     failures = None
     if len(running) >= FEWEST:
         part = study.curve.take(running)
-        failures = ExpectedFailures.of(part, settings.age[running], settings.ahead)
+        # The rows of the report stand in for those of the fit where these are not given.
+        y_train = None if study.train is study.target else study.y_train
+        failures = ExpectedFailures.of(part, settings.age[running], settings.ahead, y_train=y_train)
     n_due = n_never = 0
     if replacement is not None:
         n_due = int((settings.age[running] >= replacement.age[running]).sum())
@@ -342,12 +216,12 @@ def fleet_of(study: Study, settings: Settings, replacement: Replacement | None) 
 
 
 def _units(
-    study: Study, settings: Settings, rows: NDArray[np.intp], replacement: Replacement | None
+    study: Study, settings: Settings, rows: NDArray[np.intp], replacement: ReplacementPolicy | None
 ) -> tuple[Unit, ...]:
     if not len(rows):
         return ()
     part, age = study.take(rows), settings.age[rows]
-    risks, least = _risks(part, age, settings.ahead)
+    risks, least = risks_within(part.curve, age, settings.ahead)
     bound, limited = lower_bound(part, settings.confidence, age)
     left = bound - age
     left[left <= 0] = np.nan
@@ -384,17 +258,6 @@ def _units(
             )
         )
     return tuple(found)
-
-
-def _risks(part: Study, age: Floats, ahead: tuple[float, ...]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return risks within each time ahead, and whether follow-up ends before."""
-    curve, times = part.curve, np.array(ahead)
-    risk = curve.risk_within(age, times)
-    least = ~curve.is_identified(curve.cdf(age[:, None] + times))
-    now = curve.cdf(age)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        until_end = np.where(curve.reach > now, (curve.reach - now) / (1.0 - now), np.nan)
-    return np.where(least, until_end[:, None], risk), least
 
 
 def _new_life(study: Study, level: float, limit: tuple[float, float]) -> NewLife:

@@ -327,9 +327,3 @@ class Study:
         found = self.curve.remaining(age, levels)
         conditional = self.curve.conditional_levels(age, levels)
         return np.where(self.curve.is_identified(conditional), found, np.nan)
-
-    def supported_until(self) -> Floats:
-        """Return the time up to which follow-up supports the curve of each row."""
-        smallest = np.finfo(np.float64).tiny
-        reach = np.clip(self.curve.reach, smallest, np.nextafter(1.0, 0.0))
-        return self.curve.at_each(reach[:, None])[:, 0]

@@ -4,9 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from censquant.inspection import Contrast
+from censquant.inspection._cohort import flat_lines
+from censquant.inspection._replacement import LATER
 from censquant.report._accuracy import FEWEST, SHOWN
-from censquant.report._facts import ReportFacts
-from censquant.report._fleet import LATER, Unit
+from censquant.report._facts import MOST_DESCRIBED, ReportFacts
+from censquant.report._fleet import Unit
 from censquant.report._numbers import fixed, percent, shown, time_text
 
 _LONG = 40  # characters
@@ -81,6 +84,7 @@ class PageTable:
 def tables_of(facts: ReportFacts) -> dict[str, PageTable]:
     """Return all tables that the facts fill, by key."""
     made = [
+        _characteristics(facts),
         _cohort(facts),
         _scores(facts),
         _levels(facts),
@@ -97,6 +101,10 @@ def tables_of(facts: ReportFacts) -> dict[str, PageTable]:
         made.append(_promises(facts))
     if facts.importance is not None:
         made.append(_importance(facts))
+    if facts.contrast is not None:
+        made.append(_effect(facts.contrast, facts))
+        if facts.contrast.overlap:
+            made.append(_overlap(facts.contrast))
     if facts.individuals:
         made += [_individuals(facts), _features(facts)]
     if facts.fleet is not None:
@@ -139,6 +147,16 @@ def _table(
 def _in(name: str, facts: ReportFacts) -> str:
     """Return the heading of a column of times."""
     return f"{name} ({facts.settings.unit})" if facts.settings.unit else name
+
+
+def _characteristics(facts: ReportFacts) -> PageTable:
+    found = facts.cohort.characteristics
+    rows = [tuple(map(_text, line)) for line in flat_lines(found)]
+    columns = ("characteristic", *found.heading()[1:])
+    n_columns, n_shown = facts.model.n_features, MOST_DESCRIBED
+    part = f", the first {n_shown} of {n_columns} features" if n_columns > n_shown else ""
+    caption = f"Characteristics: median (IQR) or number (share of known values){part}"
+    return _table("characteristics", caption, columns, rows)
 
 
 def _cohort(facts: ReportFacts) -> PageTable:
@@ -278,6 +296,39 @@ def _levels_of_column(facts: ReportFacts) -> PageTable:
     return _table("by-level", f"Scores by {facts.settings.by_name}", columns, rows)
 
 
+def _effect(found: Contrast, facts: ReportFacts) -> PageTable:
+    share = f"{100 * found.confidence:g} % from"
+    columns = ("group", "at", facts.settings.who, f"if {found.from_}", f"if {found.to}",
+               "difference", share, "to", "ratio", share, "to")  # fmt: skip
+    rows = [
+        (
+            _text(row.group),
+            _number(row.at),
+            _count(row.n_rows),
+            *map(_number, (row.from_, row.to, row.difference, row.low, row.high)),
+            *map(_score, (row.ratio, row.ratio_low, row.ratio_high)),
+        )
+        for row in found.rows
+    ]
+    return _table("effect", found.title, columns, rows)
+
+
+def _overlap(found: Contrast) -> PageTable:
+    columns = (found.feature, "rows", "events", "its chance, 5 %", "median", "95 %",
+               "among others, 5 %", "median", "95 %", "below 0.03")  # fmt: skip
+    rows = [
+        (
+            _text(row.value),
+            _count(row.n_rows),
+            _count(row.n_events),
+            *map(_share, (*row.chance_with, *row.chance_without, row.clipped)),
+        )
+        for row in found.overlap
+    ]
+    caption = "Overlap: chance of each value given the other features"
+    return _table("overlap", caption, columns, rows)
+
+
 def _importance(facts: ReportFacts) -> PageTable:
     found = facts.importance
     assert found is not None
@@ -394,6 +445,7 @@ def _failures(facts: ReportFacts) -> PageTable:
         share,
         "to",
         "units that follow-up supports",
+        f"spares, enough with {percent(found.service_level)}",
     )
     rows = [
         (
@@ -402,6 +454,7 @@ def _failures(facts: ReportFacts) -> PageTable:
             _count(row.low),
             _count(row.high),
             _share(row.supported),
+            _count(row.spares),
         )
         for row in found.rows
     ]

@@ -26,7 +26,25 @@ def words_of(facts: ReportFacts) -> dict[str, list[str]]:
         "failures": _failures(facts),
         "new_life": _new_life(facts),
         "costs": _costs(facts),
+        "effect": _effect(facts),
+        "assumptions": [] if facts.contrast is None else list(facts.contrast.assumptions),
     }
+
+
+def _effect(facts: ReportFacts) -> list[str]:
+    found = facts.contrast
+    if found is None:
+        return []
+    row = found.rows[0]
+    said = [f"{found.title[0].upper()}{found.title[1:]}. {found.source}."]
+    if not math.isnan(row.low):
+        sure = "is" if row.low > 0 or row.high < 0 else "cannot be told from zero, and is"
+        said.append(
+            f"For all {row.n_rows:,} {facts.settings.who} the difference {sure} "
+            f"{shown(row.difference)} ({100 * found.confidence:g} % interval {shown(row.low)} to "
+            f"{shown(row.high)})."
+        )
+    return [*said, "It is an effect only if what is listed below holds, which no data can show."]
 
 
 def _privacy(facts: ReportFacts) -> list[str]:
@@ -270,7 +288,10 @@ def _failures(facts: ReportFacts) -> list[str]:
         f"running units are expected to fail ({row.low} to {row.high} with "
         f"{percent(failures.confidence)} confidence).",
         "The limits contain chance alone: neither the error of the model, nor what hits many units "
-        "at once.",
+        "at once."
+        if failures.n_learned is None
+        else "The limits contain chance and the uncertainty of a model that has learned from "
+        f"{failures.n_learned:,} failures, but not what hits many units at once.",
     ]
 
 

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from censquant._files import check_place, replacing
 from censquant._validation import check_number
-from censquant.report._facts import ReportFacts, facts_of
+from censquant.inspection import Contrast
+from censquant.report._facts import ReportFacts, check_contrast, facts_of
 from censquant.report._figures import figures_of
 from censquant.report._numbers import UNKNOWN, percent
 from censquant.report._study import CLINICAL, RELIABILITY, Settings, Study, read_settings
@@ -35,6 +36,7 @@ _SECTIONS = {
         ("coverage", "Coverage of bounds and intervals"),
         ("identified", "What the data can say"),
         ("risks", "Risk by chosen times"),
+        ("effect", "Effect of one feature"),
         ("importance", "Which features matter"),
         ("individuals", "Individuals"),
         ("what-if", "What if?"),
@@ -49,6 +51,7 @@ _SECTIONS = {
         ("what-if", "What if?"),
         ("cohort", "Observed lives"),
         ("risks", "Risk by chosen times"),
+        ("effect", "Effect of one feature"),
         ("model", "Model"),
         ("discrimination", "Discrimination"),
         ("calibration", "Calibration"),
@@ -74,14 +77,13 @@ def rendered(
     facts: ReportFacts, figures: dict[str, str], panel: WhatIf | None, panel_reason: str = ""
 ) -> str:
     """Return the page as text; without a panel it says why."""
-    preset = facts.settings.preset
     return filled(
         "page.html",
         facts=facts,
         figures=figures,
         tables=tables_of(facts),
         words=words_of(facts),
-        sections=_SECTIONS[preset],
+        sections=_sections_of(facts),
         who=facts.settings.who,
         unknown=UNKNOWN,
         percent=percent,
@@ -113,6 +115,12 @@ def filled(template: str, *, package: str = "censquant.report", **content: Any) 
     hashes = {name: " ".join(_hashes(page, name)) for name in ("script", "style")}
     allowed = f"script-src {hashes['script']}; style-src {hashes['style']}"
     return page.replace(_POLICY, f"default-src 'none'; {allowed}; {_REST}", 1)
+
+
+def _sections_of(facts: ReportFacts) -> list[tuple[str, str]]:
+    """Return the sections of a page; that of an effect only where there is one."""
+    given = _SECTIONS[facts.settings.preset]
+    return [(key, name) for key, name in given if key != "effect" or facts.contrast is not None]
 
 
 def _hashes(page: str, element: str) -> list[str]:
@@ -190,6 +198,7 @@ def write_report(
     n_resamples: int = 100,
     random_state: int = 0,
     panel_limit: float = 2.0,
+    contrast: Contrast | None = None,
     overwrite: bool = True,
     progress: Callable[[int, int | None, str], None] | None = None,
 ) -> WrittenReport:
@@ -251,6 +260,8 @@ def write_report(
     panel_limit : float, default 2
         Megabytes that a page may have with the model in it; a larger one is written without the
         model and says so. A page of two megabytes opens on a phone and passes through mail.
+    contrast : Contrast, optional
+        Result of `censquant.inspection.contrast`, which gets a section of its own.
     overwrite : bool, default True
         Whether an existing file may be replaced.
     progress : callable, optional
@@ -275,6 +286,7 @@ def write_report(
     (True, True)
     """
     check_installed()
+    check_contrast(contrast)
     place = Path(path)
     check_place(place, overwrite=overwrite)
     limit = check_number("panel_limit", panel_limit, minimum=0.0)
@@ -301,6 +313,7 @@ def write_report(
     )
     study = Study.of(model, X, y, y_train)
     facts = facts_of(study, settings, are_training_rows=are_training_rows, step=steps)
+    facts = replace(facts, contrast=contrast)
     steps("figures")
     figures = figures_of(study, facts)
     steps("page")

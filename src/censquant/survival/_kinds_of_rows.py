@@ -11,7 +11,7 @@ not under observation from the start, ``"competing"`` an event of one of several
 
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     "interval": ("AFTRegressor",),
-    "delayed_entry": ("AFTRegressor", "CoxQuantileRegressor"),
+    "delayed_entry": ("AFTRegressor", "CensoredQuantileForest", "CoxQuantileRegressor"),
     "competing": ("CompetingRisksRegressor",),
 }
 """Public names that take such rows, for messages.

@@ -159,7 +159,7 @@ def test_what_follow_up_cannot_tell_is_treated_as_asked_for():
     assert np.isnan(model.predict_quantiles(middle, **ask, beyond="nan")).all()
     assert np.isinf(model.predict_quantiles(middle, **ask, beyond="inf")).all()
     limit = model.predict_quantiles(middle, **ask, beyond="limit")
-    np.testing.assert_allclose(limit, end, rtol=1e-9)
+    np.testing.assert_allclose(limit, cut[0][cut[1] == 1].max(), rtol=1e-9)
     with pytest.warns(ExtrapolationWarning, match=r"beyond what the data can speak for"):
         model.predict_quantiles(middle, **ask)
     with pytest.warns(ExtrapolationWarning, match=r"beyond what the data can speak for"):
@@ -168,6 +168,32 @@ def test_what_follow_up_cannot_tell_is_treated_as_asked_for():
     assert np.isnan(hidden).tolist() == [[[False, True], [False, True]]]
     early = model.predict_quantiles(middle, [0.1], kind=1, beyond="nan")
     assert np.isfinite(early).all()
+
+
+@pytest.mark.parametrize("estimator", [CoxQuantileRegressor(), AFTRegressor()])
+def test_a_kind_that_ends_early_stays_where_it_was(estimator):
+    # Kind 1 comes to three in ten in the first year, kind 2 at any time, follow-up takes 3 to 6.
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 1))
+    first = np.where(rng.uniform(size=400) < 0.3, rng.uniform(0, 1, 400), np.inf)
+    second = rng.exponential(8.0, 400)
+    end = rng.uniform(3, 6, 400)
+    time = np.minimum(np.minimum(first, second), end)
+    code = np.where(time == end, 0, np.where(time == first, 1, 2))
+    model = CompetingRisksRegressor(estimator).fit(X, (time, code))
+    found = model.predict_cumulative_incidence(X, [1.0, 4.0], 1).mean(axis=0)
+    assert found[1] - found[0] < 0.01
+    assert found[1] == pytest.approx(aalen_johansen(time, code)(4.0)[0], abs=0.02)
+    incidence = model.predict_cumulative_incidence(X, [1.0, 40.0], beyond="extrapolate")
+    survival = model.predict_survival_function(X, [1.0, 40.0], True, beyond="extrapolate")
+    np.testing.assert_allclose(incidence.sum(axis=1) + survival, 1.0, atol=1e-12)
+    levels = np.array([0.1, 0.5, 0.9])
+    curve = model.predict_curve(X)
+    np.testing.assert_allclose(curve.cdf(curve.at(levels)), np.tile(levels, (400, 1)), atol=1e-9)
+    # That it is reached after the last event of its kind, no event says.
+    beyond_last = float(found.max()) + 0.02
+    quantile = model.predict_quantiles([[0.0]], [beyond_last], kind=1, beyond="nan")
+    assert not np.isfinite(quantile).any()
 
 
 def test_other_predictions_are_those_of_any_event(fitted, unseen):

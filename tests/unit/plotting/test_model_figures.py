@@ -1,5 +1,6 @@
 """Figures of what a model has learned: their artists have the numbers of `censquant.inspection`."""
 
+import dataclasses
 import inspect
 import re
 import warnings
@@ -14,10 +15,11 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 import censquant.plotting
-from censquant import CQRNN, CensoredQuantileRegressor
+from censquant import CQRNN, CensoredQuantileRegressor, CoxQuantileRegressor
 from censquant.estimators.linear import CoefficientSummary
 from censquant.inspection import (
     PermutationImportance,
+    contrast,
     contributions,
     partial_dependence,
     permutation_importance,
@@ -25,6 +27,7 @@ from censquant.inspection import (
 from censquant.plotting import (
     plot_calibration,
     plot_coefficients,
+    plot_contrast,
     plot_contributions,
     plot_fans,
     plot_history,
@@ -393,3 +396,48 @@ def test_a_model_comes_first_and_its_rows_second():
         assert parameters["X"].kind is by_name or list(parameters)[1] == "X", name
         assert "taus" not in parameters or parameters["taus"].kind is by_name, name
     assert plot_fans(MODEL, FRAME[:3]).get_yticklabels()[0].get_text() == str(FRAME.index[0])
+
+
+# Effects
+
+
+def effect_of(**options):
+    rng = np.random.default_rng(0)
+    X = np.column_stack((rng.integers(0, 2, 200), rng.normal(size=200)))
+    time = np.exp(0.5 * X[:, 0] + 0.5 * X[:, 1]) * rng.weibull(2, 200)
+    model = CoxQuantileRegressor()
+    y = (time, np.ones(200, dtype=bool))
+    return contrast(model, X, y, feature=0, to=1, from_=0, method="doubly_robust", **options)
+
+
+def test_a_forest_has_a_line_for_all_and_each_subgroup():
+    found = effect_of(by=1, at=1.5)
+    ax = plot_contrast(found, unit="days")
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == [row.group for row in found.rows]
+    assert ax.get_xlabel() == "difference of the restricted mean time (days)"
+    assert ax.get_title(loc="left") == "x0: 1 instead of 0"
+    ends = [path.vertices[:, 0] for path in ax.collections[0].get_paths()]
+    assert_allclose(ends, [(row.low, row.high) for row in found.rows])
+
+
+def test_ratios_are_on_a_logarithmic_axis_and_times_are_named():
+    found = effect_of(what="risk", at=[0.5, 1.0])
+    ax = plot_contrast(found, ratio=True, unit="days")
+    assert ax.get_xscale() == "log"
+    assert ax.get_xlabel() == "ratio of the risk"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["all, 0.5", "all, 1"]
+
+
+def test_infinite_and_missing_ends_are_drawn_as_arrows_and_nothing():
+    row = effect_of(at=1.5).rows[0]
+    rows = (
+        row._replace(high=np.inf),
+        row._replace(group="few", low=np.nan, high=np.nan),
+        row._replace(group="none", difference=np.nan, low=np.nan, high=np.nan),
+    )
+    ax = plot_contrast(dataclasses.replace(effect_of(at=1.5), rows=rows))
+    arrows = [line for line in ax.lines if line.get_marker() == ">"]
+    assert [len(line.get_xdata()) for line in arrows] == [1]
+    marks = next(line for line in ax.lines if line.get_marker() == "o")
+    assert len(marks.get_xdata()) == 2

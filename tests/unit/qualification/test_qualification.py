@@ -25,6 +25,7 @@ from censquant._qualification._document import REQUIREMENTS, SECTIONS, checks, v
 from censquant._qualification._published import DATA, PUBLISHED, rows
 
 ALL = checks()
+MAY_BE_EMPTY = ("ecog", "high")  # unknown, and never seen
 
 
 def check(compute, *expected):
@@ -106,7 +107,9 @@ def test_published_values_are_reproduced(each):
 def test_rows_of_publications_are_whole(name):
     columns = rows(name)
     assert len({len(column) for column in columns.values()}) == 1
-    assert all(np.isfinite(column).all() for key, column in columns.items() if key != "ecog")
+    assert all(
+        np.isfinite(column).all() for key, column in columns.items() if key not in MAY_BE_EMPTY
+    )
 
 
 def test_installed_files_that_were_changed_or_deleted_are_counted(tmp_path, monkeypatch):

@@ -5,16 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import gamma, gammainc
 
 from censquant import CQRNN, CoxQuantileRegressor
 from censquant.inspection import expected_failures, permutation_importance
 from censquant.metrics import coverage, evaluate, pit_band, pit_curve
-from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.report import report_facts
 from censquant.report._accuracy import RiskRow, page_verdict, risk_check
-from censquant.report._fleet import replacement_of
 from censquant.survival import kaplan_meier
 from report_rows import calibrated, new_rows, plain
 
@@ -259,6 +256,21 @@ def test_failures_of_the_fleet_are_those_of_the_public_function(fleet):
     expected = expected_failures(model, X[running], time[running], [30, 90, 180, 365])
     assert fleet.fleet.failures.rows == expected.rows
     assert fleet.fleet.n_running == running.sum()
+    assert fleet.fleet.failures.n_learned is None
+
+
+def test_limits_of_failures_contain_the_uncertainty_of_a_fit_whose_rows_are_given():
+    (X, (time, event)), numbers = new_rows(), ["temp", "load"]
+    y_train = time[:40], event[:40]
+    facts = report_facts(
+        plain(), X[numbers], (time, event), y_train=y_train, preset="reliability", n_resamples=2
+    )
+    running = ~event
+    ask = plain(), X.loc[running, numbers], time[running], facts.settings.ahead
+    expected = expected_failures(*ask, y_train=y_train)
+    assert facts.fleet.failures.rows == expected.rows
+    assert facts.fleet.failures.n_learned == y_train[1].sum()
+    assert expected.rows[-1].high > expected_failures(*ask).rows[-1].high
 
 
 def test_limits_of_b10_and_b50_hold_the_level_and_lie_at_levels_the_data_allow(fleet):
@@ -283,95 +295,6 @@ def test_limits_of_b10_and_b50_hold_the_level_and_lie_at_levels_the_data_allow(f
         np.testing.assert_allclose([row.low, row.high], np.median(ends, axis=0), rtol=1e-9)
 
 
-# Optimal age and cost per time of a Weibull law of scale 1000 and costs 1 : ratio, by
-# relife 3.0.0 (AgeReplacementPolicy.compute_optimal_ar and
-# asymptotic_expected_equivalent_annual_cost, without discounting).
-RELIFE = {
-    (1.2, 5.0): (1597.894, 0.005268627),
-    (1.2, 20.0): (346.713, 0.018440880),
-    (1.8, 2.0): (1293.142, 0.002210966),
-    (1.8, 8.0): (390.957, 0.005943858),
-    (2.5, 2.0): (883.601, 0.002076466),
-    (2.5, 20.0): (262.382, 0.006384013),
-    (4.0, 2.0): (766.113, 0.001798618),
-    (4.0, 20.0): (364.101, 0.003668416),
-}
-
-
-def weibull_rate(age, shape, ratio, scale=1000.0):
-    """Cost per time of replacement at an age over whole cycles, by the closed form."""
-    z = (np.minimum(age, 1e6) / scale) ** shape
-    service = scale * gamma(1 + 1 / shape) * gammainc(1 / shape, z)
-    return (np.exp(-z) + ratio * -np.expm1(-z)) / service
-
-
-def weibull_curve(shape, reach=0.99):
-    """The true quantiles of one unit."""
-    levels = np.array(CURVE_QUANTILES)
-    values = 1000.0 * (-np.log1p(-levels)) ** (1 / shape)
-    return QuantileCurve([values], levels, 0.0).with_reach([reach])
-
-
-@pytest.mark.parametrize(("shape", "ratio"), RELIFE)
-def test_the_cheapest_age_of_a_known_law_is_that_of_relife_and_of_the_closed_form(shape, ratio):
-    age, rate = RELIFE[shape, ratio]
-    assert weibull_rate(age, shape, ratio) == pytest.approx(rate, rel=1e-5)
-    found = replacement_of(weibull_curve(shape), 1.0, ratio)
-    assert found.age[0] == pytest.approx(age, rel=0.04)
-    assert weibull_rate(found.age[0], shape, ratio) == pytest.approx(rate, rel=1e-3)
-    service = found.service[0]
-    assert (1 - found.level[0] + ratio * found.level[0]) / service == pytest.approx(rate, rel=0.01)
-
-
-@pytest.mark.parametrize("shape", [0.7, 1.0])
-@pytest.mark.parametrize("ratio", [2.0, 8.0, 20.0])
-def test_replacing_before_failure_does_not_pay_where_the_hazard_does_not_rise(shape, ratio):
-    found = replacement_of(weibull_curve(shape), 1.0, ratio)
-    assert np.isinf(found.age).all()
-    assert not found.is_rising.any()
-
-
-def test_a_cheapest_age_beyond_follow_up_is_not_extrapolated():
-    found = replacement_of(weibull_curve(1.8, reach=0.3), 1.0, 2.0)
-    assert np.isinf(found.age[0])
-    assert found.is_rising[0]
-    assert found.supported[0] == pytest.approx(1000 * (-np.log(0.7)) ** (1 / 1.8), rel=0.02)
-
-
-def test_steps_of_an_ensemble_do_not_move_the_cheapest_age_far():
-    levels, rng = np.array(CURVE_QUANTILES), np.random.default_rng(0)
-    true = 1000.0 * (-np.log1p(-levels)) ** (1 / 2.5)
-    # Neighbouring levels share their time, as in a curve of few event times.
-    steps = np.sort(true * np.exp(rng.normal(0.0, 0.06, (200, len(levels)))), axis=1)
-    found = replacement_of(
-        QuantileCurve(steps, levels, 0.0).with_reach(np.full(200, 0.9)), 1.0, 8.0
-    )
-    rate = weibull_rate(found.age, 2.5, 8.0)
-    assert np.mean(rate) < 1.01 * RELIFE_OPTIMUM
-
-
-RELIFE_OPTIMUM = 0.004304038  # shape 2.5, costs 1 : 8
-
-
-@pytest.mark.parametrize(("shape", "ratio"), [(1.2, 20.0), (1.8, 8.0), (4.0, 3.0)])
-def test_the_recommended_policy_costs_at_most_three_per_cent_more_than_the_best(shape, ratio):
-    excess = []
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(1000, 2))
-        scale = 1000.0 * np.exp(0.3 * X[:, 0] - 0.2 * X[:, 1])
-        life, end = scale * rng.weibull(shape, 1000), rng.uniform(0.0, 1.0, 1000)
-        end *= np.quantile(life / end, 0.5)  # half of the units are censored
-        y = np.minimum(life, end), life <= end
-        curve = CoxQuantileRegressor().fit(X, y).predict_curve(X)
-        age = replacement_of(curve, 1.0, ratio).age
-        best = min(weibull_rate(np.geomspace(50.0, 20_000.0, 4000), shape, ratio))
-        excess.append(
-            np.mean(weibull_rate(age, shape, ratio, scale)) / np.mean(best * 1000 / scale)
-        )
-    assert np.median(excess) < 1.03
-
-
 @pytest.mark.filterwarnings("ignore::censquant.exceptions.TruncationWarning")
 def test_rules_of_replacement_are_compared_for_the_same_units_from_new(fleet):
     (X, (time, event)), model = new_rows(), calibrated()
@@ -387,7 +310,7 @@ def test_rules_of_replacement_are_compared_for_the_same_units_from_new(fleet):
         assert row.late == pytest.approx(coverage((time, event), -np.inf, limit).estimate, abs=0.03)
         # The area below the survival curve from new, up to the age of replacement.
         service = np.array([curve.take([k]).restricted_mean(end)[0] for k, end in enumerate(limit)])
-        tolerance = 0.2 if risk < 0.05 else 0.06
+        tolerance = 0.2 if risk < 0.05 else 0.1
         assert row.service == pytest.approx(service.mean(), rel=tolerance)
         assert row.rate == pytest.approx(np.mean(row.cost / service), rel=tolerance)
     assert own.rate <= min(row.rate for row in rows) * 1.001

@@ -340,7 +340,7 @@ def ranks_figure(comparisons: Sequence[Comparison], frame: DataFrame, labels: La
         ax.set_xlim(left=0.0)
         titled = comparison._titled(comparison.metrics[metric])
         ax.set_title(titled.replace(", ", "\n", 1), fontsize="medium")
-        ax.set_xlabel(f"mean rank, {len(one.scores)} data sets")
+        ax.set_xlabel(f"mean rank\n{len(one.scores)} data sets")
         unclutter(ax)
     return figure
 

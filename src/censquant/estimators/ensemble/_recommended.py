@@ -37,7 +37,6 @@ _MORE_ROWS = (3_000, 12_000, 25_000)
 _FEWEST_EVENTS, _FEWEST_EVENTS_OF_NETWORKS = 10, 100
 # Events; per feature, of its columns of numbers.
 _NOISY, _NOISY_PER_FEATURE = 500, 75
-_MANY, _MANY_PER_FEATURE = 1_000, 200
 _ENCODER = "encoder"  # name of its part in a model file
 _CAUTION = 0.2  # penalty per feature where there are fewer
 _RIDGE = 0.1  # of linear models, as that of the hazards model
@@ -309,13 +308,10 @@ def default_candidates(target: Target, n_features: int, censoring: str) -> list[
             CensoredQuantileForest(n_estimators=32, max_samples=32_000, censoring=censoring),
         ),
     ]
-    # With few events networks learn the noise by heart unless they are held back; with many, a
-    # larger share of the check loss takes them beyond linear effects.
+    # With few events networks learn the noise by heart unless they are held back.
     options: dict[str, Any] = {}
     if target.n_events < min(_NOISY, _NOISY_PER_FEATURE * n_features):
         options["dropout"] = 0.2
-    elif target.n_events >= max(_MANY, _MANY_PER_FEATURE * n_features):
-        options["pinball_weight"] = 1.0
     networks = [
         ("normal", ShapeNN(family="normal", censoring=censoring, **options)),
         ("bounded", bounded_network(len(target), censoring)),

@@ -28,9 +28,18 @@ class DistinctRows:
     single_weight: Floats  # of the user's rows, in an order that depends only on their content
     group: NDArray[np.intp]  # the distinct row of each of them
     group_of_row: NDArray[np.intp]  # of the user's rows in their own order; -1 for weight 0
+    # Number of what each of the single rows belongs to, such as a patient; None where to itself.
+    cluster: NDArray[np.intp] | None = None
 
     @classmethod
-    def among(cls, x: Floats, target: Target, limit: Floats, weight: Floats) -> "DistinctRows":
+    def among(
+        cls,
+        x: Floats,
+        target: Target,
+        limit: Floats,
+        weight: Floats,
+        clusters: NDArray[Any] | None = None,
+    ) -> "DistinctRows":
         """Find the distinct rows of positive weight, ordered by time."""
         used = np.flatnonzero(weight > 0)
         # By weight last, so that sums over copies are always taken in the same order.
@@ -56,7 +65,13 @@ class DistinctRows:
             single / mean,
             group,
             group_of_row,
+            None if clusters is None else np.unique(clusters[order], return_inverse=True)[1],
         )
+
+    @property
+    def n_independent(self) -> int:
+        """Number of clusters, or of single rows."""
+        return len(self.group) if self.cluster is None else int(self.cluster.max()) + 1
 
     def weighted(self, factor: Floats) -> Floats:
         """Return weights of the distinct rows after each single row's is multiplied."""

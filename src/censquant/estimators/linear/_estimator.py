@@ -38,7 +38,7 @@ from censquant._validation import (
 from censquant.estimators._base import BaseQuantileRegressor
 from censquant.estimators._summary import CoefficientSummary
 from censquant.estimators.linear._design import DistinctRows
-from censquant.estimators.linear._fits import PathFitter, scale_of, spread_of
+from censquant.estimators.linear._fits import PathFitter, covariance_of, scale_of, spread_of
 from censquant.estimators.linear._methods import Path
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.export._graph import Value
@@ -76,6 +76,9 @@ _STORED: Fields = {
     ),
     "confidence_intervals": Array(
         "f8", ("levels", "terms", 2), "confidence_intervals_", optional=True, finite=False
+    ),
+    "covariance": Array(
+        "f8", ("levels", "terms", "terms"), "covariance_", optional=True, finite=False
     ),
     "path_levels": Array("f8", ("path",), "_path_levels", optional=True),
     "path_coefficients": Array("f8", ("path", "columns"), "_path_coefficients", optional=True),
@@ -157,6 +160,8 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         Of the intercept, if there is one, and the features.
     confidence_intervals_ : ndarray of shape (n_levels, n_terms, 2) or None
         Limits of 95 % intervals.
+    covariance_ : ndarray of shape (n_levels, n_terms, n_terms) or None
+        Covariance of the coefficients of each level.
     bandwidth_ : float or None
         For ``"wang-wang"``, the bandwidth given or chosen, None where nothing was censored.
     follow_up_ : tuple of float
@@ -205,6 +210,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
     crossing_levels_: Floats | None
     standard_errors_: Floats | None
     confidence_intervals_: Floats | None
+    covariance_: Floats | None
     time_transform_: TimeTransform
     # A curve needs two levels: where fewer of the requested ones are identified, these are levels
     # of the path that led to them, and the intercept and the coefficients there.
@@ -250,6 +256,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         y: Any,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         censoring_time: ArrayLike | None = None,
     ) -> Self:
         """Fit to features and possibly censored times.
@@ -263,6 +270,10 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
             Times and whether the event was observed; a plain array means that all were.
         sample_weight : array-like of shape (n,), optional
             A weight counts a row as that many equal rows; replications draw rows, not copies.
+        groups : array-like of shape (n,), optional
+            Rows of the same group may depend on each other, such as visits of one patient.
+            Replications then draw or leave out whole groups; coefficients do not depend on it.
+            Needs ``n_bootstrap``.
         censoring_time : array-like of shape (n,), optional
             For ``method="powell"`` and ``"fitzenberger"``: the time at which each row would have
             been censored, also if its event was observed; infinite if it could not be censored.
@@ -273,11 +284,13 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         self
         """
         self._check_parameters()
+        self._check_groups(groups)
         taus, left = check_quantiles(self.quantiles), self.censoring == "left"
         data = FitData.read(
             X,
             y,
             sample_weight,
+            groups,
             censoring_time=self._usable(censoring_time),
             read_features=lambda values: dense(check_features(self, values, reset=True)),
             left=left,
@@ -294,6 +307,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
             Target(transform.forward(data.target.time), data.target.event),
             np.where(np.isfinite(limit), transform.forward(limit), np.inf),
             data.weight,
+            data.groups,
         )
         fitter = PathFitter.of(
             rows,
@@ -318,7 +332,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
                 "X must have columns whose spread is not negligible beside that of the times, got "
                 "coefficients that overflow: rescale the columns or the times."
             )
-        errors, intervals = self._precision(fitter, path, seeds)
+        errors, intervals, covariance = self._precision(fitter, path, seeds)
 
         self.quantiles_ = taus[len(taus) - n_reached :] if left else taus[:n_reached]
         # Contiguous as after loading, so that products round the same way.
@@ -334,6 +348,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         if self.method == "portnoy" and path.crossing_levels is not None:
             self.crossing_levels_ = _level(fitter.by_row(path.crossing_levels), mirror=left)
         self.standard_errors_, self.confidence_intervals_ = errors, intervals
+        self.covariance_ = covariance
         self.bandwidth_ = fitter.bandwidth if fitter.method == "wang-wang" else None
         self.time_transform_ = transform
         self.follow_up_, self.horizon_ = used.follow_up, used.horizon
@@ -348,27 +363,29 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         if self.n_bootstrap:
             kind = "imputation" if path.draws is not None else self.bootstrap
             self._note += f"; limits from {self.n_bootstrap} {kind} replications"
+            if rows.cluster is not None:
+                self._note += f" of {rows.n_independent:,} groups"
         return self
 
     def _precision(
         self, fitter: PathFitter, path: Path, seeds: list[np.random.SeedSequence]
-    ) -> tuple[Floats | None, Floats | None]:
-        """Return standard errors and limits of the terms, if replications are wanted."""
+    ) -> tuple[Floats | None, Floats | None, Floats | None]:
+        """Return standard errors, limits and covariances of the terms, if these are wanted."""
         if not seeds:
-            return None, None
+            return None, None, None
         design, inner = fitter.design, path.at(fitter.taus)
         if path.draws is not None:
             scale, tables = 1.0, fitter.draws_of(path.draws, path.taus)
         else:
-            scale = scale_of(self.bootstrap, len(fitter.rows.group), design.X.shape[1])
+            scale = scale_of(self.bootstrap, fitter.rows.n_independent, design.X.shape[1])
             tables = fitter.replications(self.bootstrap, seeds, inner, self.n_jobs)
         mirror = self.censoring == "left"
-        errors, limits = spread_of(
-            _outer(design.original(inner), mirror=mirror), _outer(tables, mirror=mirror), scale
-        )
+        tables = _outer(tables, mirror=mirror)
+        errors, limits = spread_of(_outer(design.original(inner), mirror=mirror), tables, scale)
         errors[:, 1 + design.left_out], limits[:, 1 + design.left_out] = np.nan, np.nan
         terms = slice(0 if self.fit_intercept else 1, None)
-        return errors[:, terms], limits[:, terms]
+        covariance = covariance_of(tables[..., terms], errors[:, terms])
+        return errors[:, terms], limits[:, terms], covariance
 
     def _warn_of_what_is_left_out(
         self, fitter: PathFitter, taus: Floats, n_reached: int, stopped_at: float | None
@@ -413,6 +430,21 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         check_integer("n_bootstrap", self.n_bootstrap, minimum=0)
         check_choice("bootstrap", self.bootstrap, _BOOTSTRAPS)
         check_n_jobs(self.n_jobs)
+
+    def _check_groups(self, groups: Any) -> None:
+        """Raise if groups are given where no replication would draw them."""
+        if groups is None:
+            return
+        if self.method == "data-augmentation":
+            raise ValueError(
+                "groups must be None for method='data-augmentation', whose limits come from drawn "
+                "times: use another method."
+            )
+        if self.n_bootstrap == 0:
+            raise ValueError(
+                "groups must be None without replications, which alone depend on them: set "
+                "n_bootstrap=200, or leave groups out."
+            )
 
     def _usable(self, censoring_time: Any) -> Any:
         """Return censoring times as given; ValueError if the method does not use them."""
@@ -518,8 +550,10 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
     def summary(self) -> CoefficientSummary:
         """Return coefficients, standard errors and limits of every level, to print or as a frame.
 
-        Precision is available if the fit had replications, ``n_bootstrap``. The limits treat levels
-        and terms one by one.
+        Precision is available if the fit had replications, ``n_bootstrap``. ``z`` is the
+        coefficient over its standard error and ``p`` Wald's two-sided p-value, as in R's
+        ``summary.crq``. Limits and tests treat levels and terms one by one; ``joint_test`` of the
+        summary tests several terms of each level together.
 
         Returns
         -------
@@ -549,6 +583,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
             coefficients,
             self.standard_errors_,
             self.confidence_intervals_,
+            self.covariance_,
         )
 
     # Saving

@@ -34,6 +34,8 @@ _SAME = 1e-6
 _FINE = 1e-3
 _ROWS_OF_FINE = 1_000
 _Z = NormalDist().inv_cdf(0.975)
+# Standard errors from the median at which replications are cut for their correlations.
+_FURTHEST = 3.0
 # A quartile distance is this many standard deviations of a normal distribution.
 _QUARTILE = NormalDist().inv_cdf(0.75)
 
@@ -169,7 +171,8 @@ class _Replication:
         if stopping.is_set():
             return table
         rng = np.random.default_rng(self.seed)
-        weight = rows.weighted(row_factors(self.kind, len(rows.group), rng))
+        factor = row_factors(self.kind, rows.n_independent, rng)
+        weight = rows.weighted(factor if rows.cluster is None else factor[rows.cluster])
         used = weight > 0
         X, event = design.X[used], rows.target.event[used]
         # Without the only rows that tell two columns apart, or without events, nothing is fitted.
@@ -222,7 +225,7 @@ def row_factors(kind: str, n_rows: int, rng: np.random.Generator) -> Floats:
 
 
 def scale_of(kind: str, n_rows: int, n_coefficients: int) -> float:
-    """Return the ratio of the spread of estimates to that of replications."""
+    """Return the ratio of the spread of estimates to that of replications of rows or groups."""
     if kind != "jackknife":
         return 1.0
     deleted = n_deleted(n_rows)
@@ -253,3 +256,28 @@ def spread_of(coefficients: Floats, replications: Floats, scale: float) -> tuple
         limits[level, :, 0] = coefficients[level] - reach * (middle - low)
         limits[level, :, 1] = coefficients[level] + reach * (high - middle)
     return (limits[..., 1] - limits[..., 0]) / (2.0 * _Z), limits
+
+
+def covariance_of(replications: Floats, errors: Floats) -> Floats:
+    """Return the covariance of each level's coefficients, of shape (k, p, p).
+
+    Correlations are those of the replications, with values cut at three of their own standard
+    errors around the median, so that a few extreme ones have little effect.
+    """
+    n_levels, n_terms = errors.shape
+    found = np.full((n_levels, n_terms, n_terms), np.nan)
+    for level, values in enumerate(replications.swapaxes(0, 1)):
+        reached = values[np.isfinite(values).all(axis=1)]
+        if not np.isfinite(errors[level]).any():
+            continue
+        low, middle, high = np.quantile(reached, (0.25, 0.5, 0.75), axis=0)
+        unit = (high - low) / (2.0 * _QUARTILE)
+        unit = np.where(unit > 0, unit, np.inf)
+        inside = np.clip((reached - middle) / unit, -_FURTHEST, _FURTHEST)
+        inside = inside - inside.mean(axis=0)
+        sizes = np.sqrt((inside**2).sum(axis=0))
+        sizes = np.where(sizes > 0, sizes, np.inf)
+        correlation = (inside.T @ inside) / np.outer(sizes, sizes)
+        np.fill_diagonal(correlation, 1.0)
+        found[level] = correlation * np.outer(errors[level], errors[level])
+    return found

@@ -8,10 +8,17 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
-from censquant import LinearQuantileRegressor
+from censquant import LinearQuantileRegressor, load_model
 from censquant.estimators.linear import CoefficientSummary, _fits
-from censquant.estimators.linear._fits import n_deleted, row_factors, scale_of, spread_of
+from censquant.estimators.linear._fits import (
+    covariance_of,
+    n_deleted,
+    row_factors,
+    scale_of,
+    spread_of,
+)
 
 
 def sample(seed, n=120):
@@ -277,3 +284,133 @@ def test_frames_without_pandas_say_how_to_install_it(ask, name, monkeypatch):
     message = f'{name} needs pandas: install it with pip install "censquant[pandas]".'
     with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
         ask(model)
+
+
+# Covariances, joint tests and groups
+
+
+def test_the_covariance_of_normal_replications_is_theirs():
+    truth = np.array([[1.0, 0.6], [0.6, 4.0]])
+    replications = np.random.default_rng(0).multivariate_normal([0, 0], truth, 40_000)[:, None]
+    errors, _ = spread_of(np.zeros((1, 2)), replications, 1.0)
+    found = covariance_of(replications, errors)
+    np.testing.assert_allclose(found[0], truth, atol=0.08)
+    # One replication in a hundred that went astray changes little.
+    replications[::100] = 1e6
+    errors, _ = spread_of(np.zeros((1, 2)), replications, 1.0)
+    np.testing.assert_allclose(covariance_of(replications, errors)[0], truth, atol=0.25)
+
+
+def test_levels_without_precision_have_no_covariance():
+    replications = np.full((4, 1, 2), np.nan)
+    errors, _ = spread_of(np.zeros((1, 2)), replications, 1.0)
+    assert np.isnan(covariance_of(replications, errors)).all()
+
+
+def test_the_diagonal_of_the_covariance_holds_the_squared_errors():
+    for settings in ({}, {"fit_intercept": False}, {"method": "peng-huang"}):
+        model = fitted(n_bootstrap=4, **settings)
+        diagonal = np.diagonal(model.covariance_, axis1=1, axis2=2)
+        np.testing.assert_allclose(diagonal, model.standard_errors_**2)
+    assert fitted().covariance_ is None
+
+
+def test_p_values_are_those_of_the_normal_law():
+    frame = fitted(n_bootstrap=6).summary().to_frame()
+    z = frame["coefficient"] / frame["standard_error"]
+    np.testing.assert_allclose(frame["z"], z)
+    np.testing.assert_allclose(frame["p"], 2 * norm.sf(np.abs(z)))
+
+
+def test_the_joint_test_has_a_row_a_level_and_is_the_square_of_z_for_one_term():
+    summary = fitted(n_bootstrap=6).summary()
+    test = summary.joint_test("x0")
+    np.testing.assert_allclose(test.statistics, summary.z[:, 1] ** 2)
+    np.testing.assert_allclose(test.p_values, summary.p_values[:, 1])
+    assert test.names == ("0.3", "0.5")
+    assert str(test).splitlines()[:2] == [
+        "Joint test of x0",
+        "quantile  chi-squared  df         p",
+    ]
+    assert test.to_frame().index.name == "quantile"
+    assert "<caption>Joint test of x0</caption>" in test._repr_html_()
+    both = summary.joint_test(["intercept", "x0"])
+    assert both.degrees_of_freedom.tolist() == [2, 2]
+    message = "joint_test needs the covariance of the coefficients, got a summary without: fit "
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        fitted().summary().joint_test("x0")
+
+
+def of_clusters(seed, n_clusters=30, size=4):
+    """Rows of clusters that share their feature and a part of their residual."""
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(n_clusters), size)
+    x = rng.normal(size=n_clusters)[cluster]
+    time = 5 + x + rng.normal(size=n_clusters)[cluster] + 0.4 * rng.normal(size=len(cluster))
+    end = rng.uniform(3, 12, len(cluster))
+    return x[:, None], (np.minimum(time, end), time <= end), cluster
+
+
+@pytest.mark.parametrize(
+    "bootstrap",
+    [
+        "weights",
+        pytest.param("jackknife", marks=pytest.mark.slow),
+        pytest.param("pairs", marks=pytest.mark.slow),
+    ],
+)
+def test_errors_of_groups_are_the_spread_over_repeated_clusters(bootstrap):
+    def fit(seed, groups, n_bootstrap):
+        X, y, cluster = of_clusters(seed)
+        model = LinearQuantileRegressor(
+            [0.5], n_bootstrap=n_bootstrap, bootstrap=bootstrap, step=0.05, random_state=0
+        )
+        return model.fit(X, y, groups=cluster if groups else None)
+
+    spread = np.std([fit(seed, False, 0).coef_[0, 0] for seed in range(40)])
+    by_group, by_row = (
+        np.mean([fit(seed, groups, 30).standard_errors_[0, 1] for seed in range(100, 104)])
+        for groups in (True, False)
+    )
+    assert 0.6 < by_group / spread < 1.6
+    assert by_row < 0.8 * by_group
+
+
+def test_groups_change_no_coefficient():
+    X, y, _ = of_clusters(0)
+    model = LinearQuantileRegressor([0.3, 0.5], n_bootstrap=10, random_state=0)
+    plain = model.fit(X, y)
+    expected = plain.standard_errors_, plain.coef_
+    model.fit(X, y, groups=np.arange(len(X)))
+    assert model.standard_errors_.shape == expected[0].shape
+    np.testing.assert_array_equal(model.coef_, expected[1])
+    assert model.summary().title.endswith("; limits from 10 jackknife replications of 120 groups")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {},
+            "groups must be None without replications, which alone depend on them: set "
+            "n_bootstrap=200, or leave groups out.",
+        ),
+        (
+            {"method": "data-augmentation", "n_bootstrap": 9},
+            "groups must be None for method='data-augmentation', whose limits come from drawn "
+            "times: use another method.",
+        ),
+    ],
+)
+def test_groups_that_would_change_nothing_are_refused(settings, message):
+    X, y, cluster = of_clusters(0)
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        LinearQuantileRegressor([0.5], **settings).fit(X, y, groups=cluster)
+
+
+def test_a_file_holds_covariances(tmp_path):
+    model = fitted(n_bootstrap=4)
+    model.save(tmp_path / "model")
+    twin = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(twin.covariance_, model.covariance_)
+    assert str(twin.summary().joint_test("x0")) == str(model.summary().joint_test("x0"))
