@@ -43,7 +43,9 @@ Train = Annotated[
 By = Annotated[
     str | None,
     typer.Option(
-        "--by", metavar="COLUMN", help="Column whose levels have scores of their own, such as sex."
+        "--by",
+        metavar="COLUMN",
+        help="Column of subgroups, such as sex, each of which has results of its own.",
     ),
 ]
 Groups = Annotated[

@@ -100,10 +100,6 @@ def report(
             rich_help_panel=_EFFECT,
         ),
     ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of subgroups.", rich_help_panel=_EFFECT),
-    ] = None,
     train: options.Train = None,
     target: options.TargetOptions,
     by: options.By = None,

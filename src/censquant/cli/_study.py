@@ -231,7 +231,7 @@ class FittedData:
 
     def groups(self, column: str | None) -> NDArray[Any] | None:
         """Return the groups that a column names, if it is given."""
-        return None if column is None else _read_groups(self.table, column)
+        return None if column is None else read_groups(self.table, column)
 
     def levels(self, column: str | None) -> Any:
         """Return a named column by which scores are told apart, if it is given."""
@@ -239,8 +239,7 @@ class FittedData:
             return None
         import pandas as pd
 
-        values = self.table.column(column, "by").to_pylist()
-        return pd.Series(values, name=column, dtype=object)
+        return pd.Series(group_names(self.table, column, "by"), name=column)
 
 
 def read_fitted(
