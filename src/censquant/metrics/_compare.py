@@ -36,7 +36,8 @@ _LINE = 79
 _FEWEST_ROWS = 5  # of a category with a column of its own
 _NINE_LEVELS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 
-Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+Folds = list[tuple[NDArray[np.intp] | None, NDArray[np.intp]]]
+"""Rows to fit to, None where the models are fitted, and rows to predict."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ def compare_models(
     if not models:
         raise ValueError("models must name at least one model, got none.")
     target, levels = read_target(y), check_quantiles(quantiles)
-    folds: Folds = []
+    folds: Folds = [(None, np.arange(len(target)))]
     if cv is not None:
         folds = _folds(target, groups, check_integer("cv", cv, minimum=2), random_state)
     elif X is not None and len(X) != len(target):
@@ -282,7 +283,7 @@ def compare_models(
     train = read_train(y_train, target)
     count = check_integer("n_resamples", n_resamples, minimum=2)
     censoring_p_value = dependence_p_value(None, X, target)
-    n_steps = len(models) * max(len(folds), 1)
+    n_steps = len(models) * len(folds)
     with Bar("comparison", n_steps, unit="fits") if verbose else nullcontext() as bar:
 
         def advance(name: str) -> None:
@@ -305,7 +306,7 @@ def compare_models(
         next(iter(models)),
         len(target),
         target.n_events,
-        len(folds),
+        0 if cv is None else len(folds),
         censoring_p_value,
     )
 
@@ -394,14 +395,14 @@ def _predict_folds(
     values, started = np.empty((len(target), len(levels))), clock.perf_counter()
     y = Surv.from_arrays(target.event, target.time)
     error = ""
-    for train, test in folds or [(None, slice(None))]:
+    for train, test in folds:
         if not error:
             try:
                 with warnings.catch_warnings():
                     # Warnings of every fold of every method would bury the table.
                     warnings.simplefilter("ignore")
                     if train is None:
-                        values[:] = _predict(estimator, X, values.shape, levels)
+                        values[test] = _predict(estimator, X, values.shape, levels)
                     else:
                         values[test] = _fit_and_predict(estimator, X, y, train, test, levels)
             except Exception as raised:  # whatever another library raises

@@ -45,18 +45,13 @@ from censquant.metrics._reading import (
     read_training,
 )
 from censquant.metrics._scorers import METRICS, Metric
+from censquant.metrics._verdict import SIGNIFICANT, SMALL_GAP, Gap, p_words, verdict_of
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
 from censquant.survival._cells import cells_of_events
 from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
-
-SMALL_GAP = 0.03
-"""Largest gap between a predicted and an observed share of events that does not matter.
-
-With very many rows every test of calibration rejects every model, so that the size decides.
-"""
 
 _CONFIDENCE = 0.95  # of the intervals
 # The line that the verdict takes the order from.
@@ -65,9 +60,6 @@ _RANKING = "concordance_restricted_mean"
 _BY_INTERVAL, _BY_PLAIN = (_RANKING, "log_score"), ("pit_deviation", "a_calibration_p_value")
 # Fewer rows of a level are not judged.
 _FEWEST_ROWS = 10
-# Below this many events a test of calibration finds little fault with any model.
-_FEW_EVENTS = 50
-_SIGNIFICANT = 0.05
 # What censoring that depends on the features does to the scores of the table, without a model of
 # the censoring and with one.
 _DOUBT = (
@@ -557,13 +549,13 @@ class _Judged:
                 ici = one.ici
                 said = [str(entry.message) for entry in caught]
                 if not np.isnan(ici):
-                    shown = _p_words(one.p_value)
+                    shown = p_words(one.p_value)
                     said.insert(
                         0,
                         f"mean error of the risk by {time:g}; about {one.ici_by_chance:.2g} where "
                         f"all risks are right ({shown})",
                     )
-                    if one.p_value < _SIGNIFICANT and ici >= SMALL_GAP:
+                    if one.p_value < SIGNIFICANT and ici >= SMALL_GAP:
                         words = (
                             f"Predicted risks by {time:g} are not calibrated ({shown}): they are "
                             f"off by {100 * ici:.1f} percentage points on average."
@@ -687,24 +679,6 @@ class _Line(NamedTuple):
         return EvaluationRow(name, np.nan, np.nan, np.nan, self.metric.better, note)
 
 
-class Gap(NamedTuple):
-    """The level at which predicted and observed shares of events differ most."""
-
-    level: float
-    observed: float
-
-    @property
-    def size(self) -> float:
-        """How far they are apart; NaN where follow-up reaches no level."""
-        return abs(self.observed - self.level)
-
-    @property
-    def words(self) -> str:
-        """What was observed at that level."""
-        predicted, observed = _share(self.level), _share(self.observed)
-        return f"by the {predicted} quantile, where they are furthest off, {observed} had the event"
-
-
 def _largest_gap(target: Target, curve: QuantileCurve, weight: Floats | None) -> Gap:
     """Return the level at which predicted and observed shares of events differ most."""
     y = target.time, target.event
@@ -743,70 +717,3 @@ def _identified_share(
     if weight is not None:
         return float(weight @ within.mean(axis=1) / weight.sum())
     return float(within.mean())
-
-
-def verdict_of(
-    order: EvaluationRow,
-    p_value: float,
-    gap: Gap,
-    error: tuple[str, ...],
-    n_events: int,
-    identified: float,
-    doubt: str = "",
-) -> dict[str, Any]:
-    """Return sentences on order, calibration and follow-up, and the parts of the first.
-
-    ``doubt`` says which scores may be biased.
-    """
-    ranking = _order(order)
-    is_calibrated = bool(p_value >= _SIGNIFICANT or gap.size < SMALL_GAP)
-    calibration = _calibrated(p_value, gap, error, n_events)
-    share = f"{100 * identified:.0f} % of the predicted quantiles lie within the follow-up of the"
-    return {
-        "verdict": f"{ranking}, {calibration}. {share} training data." + (doubt and f" {doubt}."),
-        "ranking": ranking,
-        "calibration": calibration,
-        "is_calibrated": is_calibrated,
-    }
-
-
-def _order(row: EvaluationRow) -> str:
-    """Return what the interval of the concordance index says."""
-    if np.isnan(row.value):
-        return "The ranking of the individuals could not be judged"
-    known = f"(concordance {row.value:.2f}, 95 % interval {row.lower:.2f} to {row.upper:.2f})"
-    if row.lower > 0.5:
-        return f"The individuals are ranked better than chance {known}"
-    if row.upper < 0.5:
-        return f"The individuals are ranked worse than chance {known}"
-    return f"The ranking of the individuals cannot be distinguished from chance {known}"
-
-
-def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int) -> str:
-    """Return what test and largest gap say of the calibration, and which way quantiles miss.
-
-    With very many events the test rejects every model, so that the size of the gap decides.
-    """
-    shown = _p_words(p_value)
-    if p_value >= _SIGNIFICANT:
-        text = f"and the predicted quantiles show no sign of miscalibration ({shown})"
-        if n_events < _FEW_EVENTS:
-            text += f", although the test has little power with {n_events} events"
-        return text
-    if gap.size < SMALL_GAP:
-        return (
-            f"and the predicted quantiles are close to calibrated: {gap.words}. An error of "
-            f"{100 * gap.size:.1f} percentage points is small, although {n_events:,} events are "
-            f"enough to detect it ({shown})"
-        )
-    way = f"they are {' and '.join(error)}" if error else "the shape of their distribution is wrong"
-    text = f"but the predicted quantiles are not calibrated ({shown}): {way}"
-    return text if np.isnan(gap.size) else f"{text}; {gap.words}"
-
-
-def _p_words(p_value: float) -> str:
-    return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
-
-
-def _share(level: float) -> str:
-    return f"{100 * level:.3g} %"

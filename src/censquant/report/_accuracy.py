@@ -18,7 +18,7 @@ from censquant.metrics import (
     pit_band,
     pit_curve,
 )
-from censquant.metrics._evaluate import SMALL_GAP
+from censquant.metrics._verdict import SMALL_GAP
 from censquant.report._numbers import NO_BREAK, p_text, percent, time_text
 from censquant.report._study import LEVELS, Settings, Study
 from censquant.survival import KaplanMeier, kaplan_meier
