@@ -68,7 +68,7 @@ test-wheel: | $(BIN)/python  ## build sdist and wheel, test the wheel in a clean
 	HATCH_BUILD_NO_HOOKS= $(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m zipfile --list dist/*.whl | grep -q "[.]nbc"
 	$(PYTHON) -m venv $(WHEEL)
-	$(WHEEL)/bin/python $(INSTALL) dist/*.whl pytest hypothesis
+	$(WHEEL)/bin/python $(INSTALL) dist/*.whl pandas pytest hypothesis
 	mkdir $(WHEEL)/sdist
 	tar -xzf dist/*.tar.gz -C $(WHEEL)/sdist --strip-components 1
 	cd $(WHEEL)/sdist && PYTHONPATH=tests ../bin/python -m pytest -p installed_only --quiet \

@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     # Own ones, in _extensions:
@@ -40,6 +41,8 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # docstrings state types and shapes
+# Contents beside a page name methods without their class.
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -54,6 +57,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "plot_gallery": "True",
+    # Values of last lines, but not those of drawing: "<matplotlib.legend.Legend object at ...>".
+    "capture_repr": ("_repr_html_",),
 }
 # Examples are pages too: what they print is shown, warnings included.
 warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
@@ -70,5 +75,7 @@ html_theme_options = {
 }
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+copybutton_exclude = ".linenos, .gp, .go"
 html_show_sourcelink = False
 html_math_renderer = "mathml"

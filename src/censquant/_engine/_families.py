@@ -28,6 +28,9 @@ The logarithm of a Weibull time has the minimum Gumbel distribution, its negativ
 LARGEST_EXPONENT = 30.0
 """Above it the exponential of a Gumbel distribution is continued as a line."""
 
+# Of an interval in units of the cumulative hazard, and the logarithm of its steepest derivative.
+_NARROWEST, _STEEPEST = 1e-14, 60.0
+
 
 @exact_part
 def standard_loss(u, event, family, largest):
@@ -50,6 +53,36 @@ def standard_loss(u, event, family, largest):
     if event:
         return value - u, derivative - 1.0
     return value, derivative
+
+
+@exact_part
+def standard_interval_loss(low, high, family, largest):
+    """Return minus the log-probability of (low, high], and its derivatives by both ends.
+
+    One of the ends may be infinite. ``largest`` is as in `standard_loss`.
+    """
+    if high == math.inf:
+        loss, hazard = standard_loss(low, False, family, largest)
+        return loss, hazard, 0.0
+    mirrored = NORMAL
+    if family != NORMAL:
+        mirrored = MIRRORED_GUMBEL if family == GUMBEL else GUMBEL
+    if low == -math.inf:
+        loss, hazard = standard_loss(-high, False, mirrored, largest)
+        return loss, 0.0, -hazard
+    # Survival functions are subtracted in the tail where they are small: of two numbers near 1
+    # the difference would have no digits.
+    turned = low + high < 0.0
+    if turned:
+        low, high, family = -high, -low, mirrored
+    near, by_near = standard_loss(low, False, family, largest)
+    far, by_far = standard_loss(high, False, family, largest)
+    loss = near - math.log(-math.expm1(-max(far - near, _NARROWEST)))
+    by_low = by_near * math.exp(min(loss - near, _STEEPEST))
+    by_high = -by_far * math.exp(min(loss - far, _STEEPEST))
+    if turned:
+        by_low, by_high = -by_high, -by_low
+    return loss, by_low, by_high
 
 
 @exact_part

@@ -497,7 +497,7 @@ def _() -> Any:
     return model.predict_quantiles(wanted, [0.1, 0.5], beyond="extrapolate").ravel()
 
 
-def _motorettes() -> AFTRegressor:
+def _motorettes() -> Any:
     data = rows("motorettes")
     kept = data["celsius"] > 150
     x = 1000.0 / (273.2 + data["celsius"][kept])

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from censquant._compile import exact, exact_part
-from censquant._engine._families import NORMAL, standard_loss
+from censquant._engine._families import NORMAL, standard_interval_loss, standard_loss
 from censquant._engine.training._parallel import side_by_side, stop_if_asked
 from censquant._storage._codec import require
 from censquant._trees._bins import assign_bins, edges_of, stride
 from censquant._typing import Floats
-from censquant.survival import kaplan_meier
+from censquant.survival import Target, kaplan_meier
+from censquant.survival._target import GeneralTarget
 from censquant.survival._transform import TimeTransform
+from censquant.survival._turnbull import coarse_levels
 
 N_BINS = 64
 NO_CUT = 255  # no bin lies beyond it, so all rows go to the first child
@@ -35,8 +37,11 @@ LOWEST_LOG_SCALE, HIGHEST_LOG_SCALE = -4.0, 2.0
 _FURTHEST = 4.0
 _HIGHEST_HAZARD = 6.0
 _FURTHEST_LOSS = 30.0
+_FURTHEST_END = 8.0  # of an interval, and how narrow it is at least
+_NARROWEST = 1e-6
 # Curvatures must be positive; of a censored row they may vanish.
 _LEAST_CURVATURE = (1e-3, 0.1)
+_LEAST_LATE_CURVATURE = 0.05  # of a location with an entry
 _ROOT_HALF = math.sqrt(0.5)
 _HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -53,16 +58,37 @@ _PATIENCE = 6  # checks without a better loss
 _LEAST_GAIN = 1e-5  # per row
 _FURTHEST_RESIDUAL = 6.0
 _HIGHEST_KNOWN = 0.995  # above it a Kaplan-Meier curve consists of a few rows
+_LOWEST_KNOWN = 0.002  # of Turnbull's estimate, at either end
+_FEWEST_KNOWN = 5  # of its cells between these
+_FEW_ROWS = 100.0  # with so many, residuals have half a normal distribution
 _SCALE_RATE = 0.5  # of the learning rate: a scale that is fitted too fast follows single rows
 
 
 class Rows(NamedTuple):
-    """Bins of features ``(n, p)``, transformed times, events and weights ``(n,)``."""
+    """Bins of features ``(n, p)``, transformed times, events and weights ``(n,)``.
+
+    Where events lie in (lower, z], or rows are given no event until their entry, all rows have both
+    of these, which may be -inf; else the two arrays are empty.
+    """
 
     codes: Any
     z: Any
     event: Any
     weight: Any
+    lower: Any
+    entry: Any
+
+    @classmethod
+    def of(cls, codes: NDArray[np.uint8], target: Target, weight: Floats) -> "Rows":
+        """Return rows of a target in model units."""
+        ends = np.empty((2, 0))
+        if isinstance(target, GeneralTarget):
+            ends = np.stack((target.lower, target.entry))
+        return cls(codes, target.time, target.event, weight, *ends)
+
+    def take(self, rows: NDArray[np.intp]) -> "Rows":
+        """Return some of the rows."""
+        return Rows(*(column[rows] if len(column) else column for column in self))
 
 
 class Trees(NamedTuple):
@@ -147,6 +173,82 @@ def write_derivatives(rows: Rows, state: Any, chosen: Any, part: int, slopes: An
         slopes[row, _CURVATURE] = rows.weight[row] * second
 
 
+@exact_part
+def write_general_derivatives(rows: Rows, state: Any, chosen: Any, part: int, slopes: Any) -> None:
+    """Write what `write_derivatives` does of rows with intervals or entries."""
+    for row in chosen:
+        inverse = math.exp(-state[LOG_SCALE, row])
+        location = state[LOCATION, row]
+        high = (rows.z[row] - location) * inverse
+        least = _LEAST_CURVATURE[part]
+        if rows.event[row] and rows.lower[row] == rows.z[row]:
+            near = min(max(high, -_FURTHEST), _FURTHEST)
+            first, second = -near, 1.0
+            if part == LOG_SCALE:
+                first, second = 1.0 - near * near, 2.0
+        else:
+            low, high = _bounded_ends(rows, row, location, inverse, _FURTHEST_END)
+            _, by_low, by_high = standard_interval_loss(low, high, NORMAL, 0.0)
+            low = max(low, -_FURTHEST_END)  # where it is infinite, its derivative is 0
+            high = min(high, _FURTHEST_END)
+            steep = by_low + by_high
+            turn = low * by_low + high * by_high
+            if part == LOCATION:
+                first = -min(max(steep, -_HIGHEST_HAZARD), _HIGHEST_HAZARD)
+                second = steep * steep - turn
+            else:
+                first = -min(max(turn, -_FURTHEST), _FURTHEST * _FURTHEST)
+                second = turn + turn * turn - low**3 * by_low - high**3 * by_high
+        if rows.entry[row] > -math.inf:
+            # No further than an event's distance: of one soon after its entry both nearly cancel.
+            near = min(max((rows.entry[row] - location) * inverse, -_FURTHEST_END), _FURTHEST)
+            hazard = _bounded_hazard(near)
+            bend = hazard * (hazard - near)
+            if part == LOCATION:
+                first += hazard
+                second -= bend
+                least = _LEAST_LATE_CURVATURE
+            else:
+                first += hazard * near
+                second -= near * (bend * near + hazard)
+        second = max(second, least)
+        if part == LOCATION:
+            first *= inverse
+            second *= inverse * inverse
+        slopes[row, _SLOPE] = rows.weight[row] * first
+        slopes[row, _CURVATURE] = rows.weight[row] * second
+
+
+@exact_part
+def _bounded_ends(
+    rows: Rows, row: int, location: float, inverse: float, furthest: float
+) -> tuple[float, float]:
+    """Return the ends of a row's interval in scales from its location; infinite ends stay."""
+    low, high = -math.inf, math.inf
+    if rows.lower[row] > -math.inf:
+        low = min(max((rows.lower[row] - location) * inverse, -furthest), furthest)
+    if rows.event[row]:
+        high = min(max((rows.z[row] - location) * inverse, -furthest), furthest)
+        high = max(high, low + _NARROWEST)
+    return low, high
+
+
+@exact_part
+def _general_loss(rows: Rows, row: int, location: float, log_scale: float) -> float:
+    """Return minus the log-likelihood of a row with an interval or an entry."""
+    inverse = math.exp(-log_scale)
+    low, high = _bounded_ends(rows, row, location, inverse, _FURTHEST_LOSS)
+    if rows.event[row] and rows.lower[row] == rows.z[row]:
+        loss = standard_loss(low, True, NORMAL, 0.0)[0] + log_scale
+    else:
+        loss = standard_interval_loss(low, high, NORMAL, 0.0)[0]
+    if rows.entry[row] > -math.inf:
+        start = (rows.entry[row] - location) * inverse
+        start = min(max(start, -_FURTHEST_LOSS), _FURTHEST_LOSS)
+        loss -= standard_loss(start, False, NORMAL, 0.0)[0]
+    return float(loss)
+
+
 @exact
 def total_loss(rows: Rows, state: Any, chosen: Any) -> float:
     """Return the sum of minus the log-likelihood of chosen rows.
@@ -156,6 +258,9 @@ def total_loss(rows: Rows, state: Any, chosen: Any) -> float:
     total = 0.0
     for row in chosen:
         log_scale = state[LOG_SCALE, row]
+        if len(rows.lower):
+            total += rows.weight[row] * _general_loss(rows, row, state[LOCATION, row], log_scale)
+            continue
         distance = (rows.z[row] - state[LOCATION, row]) * math.exp(-log_scale)
         near = min(max(distance, -_FURTHEST_LOSS), _FURTHEST_LOSS)
         loss, steepness = standard_loss(near, rows.event[row], NORMAL, 0.0)
@@ -365,7 +470,10 @@ def run_round(
     """Grow the trees of a round on ``train``, and add them to the ``state`` of all rows."""
     n_drawn = draw_rows(train, newton.share, seed, work.drawn)
     for part in range(len(trees.feature)):
-        write_derivatives(rows, state, work.drawn[:n_drawn], part, work.slopes)
+        if len(rows.lower):
+            write_general_derivatives(rows, state, work.drawn[:n_drawn], part, work.slopes)
+        else:
+            write_derivatives(rows, state, work.drawn[:n_drawn], part, work.slopes)
         for place in range(n_drawn):
             work.order[place] = work.drawn[place]
         tree = Trees(trees.feature[part], trees.cut[part], trees.value[part])
@@ -446,7 +554,7 @@ class _FoldRun:
         self.judged = judged[: max(1, rule.max_rows // 4)]
         used = np.union1d(train, self.judged)
         if len(used) < len(fold_of):
-            rows = Rows(*(column[used] for column in rows))
+            rows = rows.take(used)
             train = np.searchsorted(used, train)
         self._held_out = np.searchsorted(used, self.judged).astype(np.int32)
         self._rule, self._rows = rule, rows
@@ -499,8 +607,7 @@ class _FoldRun:
 def cross_fit_boosters(
     rule: BoostingRule,
     x: Floats,
-    z: Floats,
-    event: NDArray[np.bool_],
+    target: Target,
     weight: Floats,
     fold_of: NDArray[np.intp],
     seeds: Sequence[int],
@@ -509,11 +616,12 @@ def cross_fit_boosters(
 ) -> tuple[Boosters, Floats]:
     """Return one booster per fold, and its predictions for the fold's own rows, of shape (2, n).
 
-    All have the same number of rounds, at which the sum of their losses on the rows that they have
-    not seen is lowest. It may be 0. Predictions for rows that no booster is judged by are NaN.
+    The target is in model units. All have the same number of rounds, at which the sum of their
+    losses on the rows that they have not seen is lowest. It may be 0. Predictions for rows that no
+    booster is judged by are NaN.
     """
     edges = edges_of(x[:: stride(len(x), _ROWS_FOR_BINS)], N_BINS)
-    rows = Rows(assign_bins(x, edges), z, event, weight)
+    rows = Rows.of(assign_bins(x, edges), target, weight)
     runs = [_FoldRun(rule, rows, fold_of, fold, seed) for fold, seed in enumerate(seeds)]
     best, best_rounds, n_rounds = sum(run.loss() for run in runs), 0, 0
     held_out = np.full((2, len(x)), np.nan)
@@ -534,15 +642,19 @@ def cross_fit_boosters(
     return Boosters(edges, *(np.stack(part) for part in trees)), held_out
 
 
-def residual_quantiles(
-    residual: Floats, event: NDArray[np.bool_], weight: Floats, levels: Floats
-) -> Floats:
-    """Return quantiles of right-censored residuals, not decreasing in the level.
+def residual_quantiles(residuals: Target, weight: Floats, levels: Floats) -> Floats:
+    """Return quantiles of residuals, not decreasing in the level.
+
+    Those of intervals and entries are Turnbull's, drawn towards a normal distribution where rows
+    are few. Of right-censored ones:
 
     They are those of the Kaplan-Meier curve, linear between events, and above its end those of a
     normal distribution that joins it there, with the standard deviation that the censored normal
     likelihood gives to all residuals.
     """
+    if isinstance(residuals, GeneralTarget):
+        return _general_quantiles(residuals, weight, levels)
+    residual, event = residuals.time, residuals.event
     curve = kaplan_meier(residual, event, weight)
     seen = curve.n_events > 0
     reached, values = 1.0 - curve.survival[seen], curve.time[seen]
@@ -555,3 +667,18 @@ def residual_quantiles(
         distance = ndtri(levels[above]) - ndtri(end)
         quantiles[above] = np.interp(end, reached, values) + spread * distance
     return quantiles
+
+
+def _general_quantiles(residuals: GeneralTarget, weight: Floats, levels: Floats) -> Floats:
+    """Return quantiles of residuals with intervals or entries."""
+    normal = np.asarray(ndtri(levels))
+    ends, below = coarse_levels(residuals, weight)
+    kept = (below > _LOWEST_KNOWN) & (below < 1.0 - _LOWEST_KNOWN)
+    if np.count_nonzero(kept) < _FEWEST_KNOWN:
+        return normal
+    ends, below = ends[kept], below[kept]
+    own = np.interp(levels, below, ends)
+    for outside, edge in ((levels < below[0], 0), (levels > below[-1], -1)):
+        own = np.where(outside, ends[edge] + normal - ndtri(below[edge]), own)
+    share = weight.sum() / (weight.sum() + _FEW_ROWS)
+    return np.asarray(np.maximum.accumulate(share * own + (1.0 - share) * normal))

@@ -43,6 +43,8 @@ from censquant.export._graph import Value
 from censquant.export._graphs_curves import GridCurve
 from censquant.export._graphs_trees import boosters_graph
 from censquant.quantiles import QuantileCurve
+from censquant.survival import Target
+from censquant.survival._target import GeneralTarget
 from censquant.survival._transform import TimeTransform
 
 _DEEPEST = 10
@@ -82,6 +84,10 @@ class BoostedQuantileRegressor(TabularRegressor):
     *shape* need not be normal: it is the Kaplan-Meier curve of the residuals. The rows are cut into
     folds, one booster is trained without each of them, and the number of rounds and the residuals
     come from the rows that a booster has not seen. The boosters' mean predicts.
+
+    Events may lie between two times, and rows may have a delayed entry (see :class:`Surv`): the
+    likelihood is then that of the interval, given no event until the entry, and the shape is
+    Turnbull's estimate from such residuals.
 
     It assumes that features move and stretch one shape. Where they change the shape itself, as
     with several modes, :class:`CensoredQuantileForest` follows and this does not.
@@ -156,6 +162,7 @@ class BoostedQuantileRegressor(TabularRegressor):
     (2, 2)
     """
 
+    _accepts = ("right", "interval", "delayed_entry")
     _cross_fits_itself = True
     n_iter_: int
     _transform: TimeTransform
@@ -221,22 +228,22 @@ class BoostedQuantileRegressor(TabularRegressor):
 
     def _fit_rows(self, rows: FitData, rng: np.random.Generator) -> None:
         fold_of = self._folds(rows, rng)
-        residual, _, seen = self._train(rows, fold_of, rng)
-        self._residual_quantiles = self._quantiles_of(residual, rows, seen)
+        residuals, _, seen = self._train(rows, fold_of, rng)
+        self._residual_quantiles = self._quantiles_of(residuals, rows, seen)
 
     def _cross_fit_rows(
         self, rows: FitData, folds: Folds, rng: np.random.Generator, levels: Floats
     ) -> Iterator[HeldOut]:
         folds = _comparable(folds, rows)
-        residual, state, seen = self._train(rows, folds, rng)
-        self._residual_quantiles = self._quantiles_of(residual, rows, seen)
+        residuals, state, seen = self._train(rows, folds, rng)
+        self._residual_quantiles = self._quantiles_of(residuals, rows, seen)
         for fold in range(int(folds.max()) + 1):
             own = np.flatnonzero(folds == fold)
             # The shape of the residuals must not come from the rows that are predicted.
             others = seen & (folds != fold)
             shape = self._residual_quantiles
             if rows.target.event[others].any():
-                shape = self._quantiles_of(residual, rows, others)
+                shape = self._quantiles_of(residuals, rows, others)
             said = state[:, own]
             if not seen[own].all():
                 said = self._boosters.alone(fold).predict(rows.x[own])
@@ -246,26 +253,34 @@ class BoostedQuantileRegressor(TabularRegressor):
 
     def _train(
         self, rows: FitData, fold_of: Folds, rng: np.random.Generator
-    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    ) -> tuple[Target, Floats, NDArray[np.bool_]]:
         """Train boosters; return residuals and states of rows that each has not seen.
 
         Last comes which rows have them: with many rows, not all that a fold holds out.
         """
-        time, left = self.time_transform_.inverse(rows.timeline.time), self.censoring == "left"
-        kind = "log-tobit" if time.min() > 0.0 else "tobit"
+        left, near = self.censoring == "left", rows.target
+        # Nothing keeps a law of linear time from lying below 0 where rows have entries.
+        kind = "log-tobit"
+        if isinstance(near, GeneralTarget):
+            near = near.middle
+        elif self.time_transform_.inverse(rows.timeline.time).min() <= 0.0:
+            kind = "tobit"
         self._transform = TimeTransform.fit(
-            time, rows.target.event, kind, mirror=left, sample_weight=rows.weight
-        )
+            near.time, near.event, kind, mirror=left, sample_weight=rows.weight
+        ).reaching(rows.target)
+
         # Another unit of time rounds differently in the last bits, which would decide between two
         # equally good splits: in single precision the times are the same in every unit.
-        z = self._transform.forward(time).astype(np.float32).astype(np.float64)
+        def in_units(time: Floats) -> Floats:
+            return self._transform.forward(time).astype(np.float32).astype(np.float64)
+
+        target, z = rows.target.mapped(in_units), in_units(near.time)
         self._bounds = (float(z.min()) - _ROOM, float(z.max()) + _ROOM)
         seeds = rng.integers(2**63, size=fold_of.max() + 1).tolist()
         self._boosters, state = cross_fit_boosters(
             self._rule(),
             rows.x,
-            z,
-            rows.target.event,
+            target,
             rows.weight,
             fold_of,
             seeds,
@@ -273,13 +288,12 @@ class BoostedQuantileRegressor(TabularRegressor):
             self._stopping,
         )
         self.n_iter_ = self._boosters.feature.shape[1]
-        return (z - state[0]) * np.exp(-state[1]), state, ~np.isnan(state[0])
+        residuals = target.mapped(lambda ends: (ends - state[0]) * np.exp(-state[1]))
+        return residuals, state, ~np.isnan(state[0])
 
-    def _quantiles_of(self, residual: Floats, rows: FitData, some: NDArray[np.bool_]) -> Floats:
+    def _quantiles_of(self, residuals: Target, rows: FitData, some: NDArray[np.bool_]) -> Floats:
         """Return quantiles of the residuals of some rows at the levels of curves."""
-        return residual_quantiles(
-            residual[some], rows.target.event[some], rows.weight[some], self._curve_levels()
-        )
+        return residual_quantiles(residuals.take(some), rows.weight[some], self._curve_levels())
 
     def _folds(self, rows: FitData, rng: np.random.Generator) -> Folds:
         """Return the fold of each row."""

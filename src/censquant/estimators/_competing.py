@@ -167,7 +167,7 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
     _grid: Floats
     _late_hazards: Floats  # a row for each kind
     _unstored_parameters = ("random_state",)  # by a model file
-    _accepts = ("right", "competing")
+    _accepts = ("right", "delayed_entry", "competing")
 
     def __init__(self, estimator: Any = None, *, random_state: Any = None) -> None:
         self.estimator = estimator
@@ -201,7 +201,8 @@ class CompetingRisksRegressor(BaseQuantileRegressor):
         y : structured array, (time, event) tuple, DataFrame or dict
             Times, and of which kind the event was: 0 where none was seen and else whole numbers
             from 1 on; or names of kinds, with ``"censored"`` or a missing value where no event was
-            seen.
+            seen. Rows may have been under observation from a later time than 0 on (see
+            :class:`Surv`), where the estimator takes such rows.
         sample_weight : array-like of shape (n,), optional
             Whole numbers count a row so many times; other weights scale its contribution.
         groups : array-like of shape (n,), optional

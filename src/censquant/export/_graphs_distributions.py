@@ -12,6 +12,7 @@ import numpy as np
 from censquant._engine._families import STANDARD
 from censquant._engine.losses._likelihoods import LARGEST_LOG, SMALLEST_SCALE
 from censquant._engine.objectives._likelihoods import (
+    LEAST_LEFT,
     AsymmetricLaplaceLikelihood,
     LocationScaleLikelihood,
     ParameterBounds,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # Halvings of an interval of log-odds: the last is shorter than rounding.
 _HALVINGS = 60
+_FARTHEST_PLACE = 40.0  # in a standard distribution: what lies beyond has no probability
 
 
 class UnitDistribution(Protocol):
@@ -55,7 +57,8 @@ def _location_scale(
 
 @distribution_graph.register
 def _shape(objective: ShapeLikelihood, outputs: Sequence[Value]) -> UnitDistribution:
-    return _Bent(mean_of(outputs), objective.base, objective.n_outputs, objective.cap)
+    bent = _Bent(mean_of(outputs), objective.base, objective.n_outputs, objective.cap)
+    return bent if objective.floor == -np.inf else _Above(bent, objective.floor)
 
 
 @distribution_graph.register
@@ -160,6 +163,14 @@ class _Bent:
         left, right = self.values.columns(segment), self.values.columns(segment + 1)
         return (left + (right - left) * share).minimum(self.cap)
 
+    def bent_at(self, u: Value) -> Value:
+        """Return the values at places ``(n, k)`` that differ from row to row."""
+        graph, knots = self.values.graph, self._knots
+        segment = count_in_rows(graph.repeated(knots[1:-1], u), u)
+        left, right = self.values.take_along(segment), self.values.take_along(segment + 1)
+        share = (u - graph.lookup(knots, segment)) / graph.lookup(np.diff(knots), segment)
+        return (left + (right - left) * share).minimum(self.cap)
+
     def _straightened(self, times: Value) -> Value:
         graph, knots = self.values.graph, self._knots
         if len(knots) > 2:
@@ -170,6 +181,42 @@ class _Bent:
         left, right = self.values.take_along(segment), self.values.take_along(segment + 1)
         share = (times - left) / (right - left)
         return graph.lookup(knots, segment) + share * graph.lookup(np.diff(knots), segment)
+
+
+@dataclass(frozen=True, eq=False)
+class _Above:
+    """A bent distribution given a value above a floor."""
+
+    own: _Bent
+    floor: float
+
+    def quantile(self, levels: Floats) -> Value:
+        return self.inverse_survival(1.0 - levels)
+
+    def inverse_survival(self, probabilities: Floats) -> Value:
+        values = self.own.values
+        graph, standard = values.graph, STANDARD[self.own.base]
+        wanted = self._left(values) * probabilities
+        far = wanted * 0.0 + _FARTHEST_PLACE
+
+        def halve(number: Value, low: Value, high: Value) -> list[Value]:
+            middle = (low + high) * 0.5
+            early = standard.survival_graph(middle) >= wanted
+            return [early.where(middle, low), early.where(high, middle)]
+
+        low, high = graph.loop(_HALVINGS, [-far, far], halve)
+        return self.own.bent_at((low + high) * 0.5).maximum(self.floor)
+
+    def cdf(self, times: Value) -> Value:
+        return 1.0 - self.survival(times)
+
+    def survival(self, times: Value) -> Value:
+        return (self.own.survival(times) / self._left(times)).minimum(1.0)
+
+    def _left(self, like: Value) -> Value:
+        """Return the probability above the floor, of shape (n, 1)."""
+        floor = like.graph.repeated(np.array([self.floor]), like)
+        return self.own.survival(floor).maximum(LEAST_LEFT)
 
 
 @dataclass(frozen=True, eq=False)

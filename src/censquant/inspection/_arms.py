@@ -283,6 +283,12 @@ class Question:
             return cls(what, given, _curve_times(model, rows))
         if not given.size or not np.isfinite(given).all() or given[0] <= 0:
             raise ValueError(f"at must be positive times for what={what!r}, got {at!r}.")
+        end = _follow_up_end(model, rows)
+        if end is not None and given[-1] > end:
+            raise ValueError(
+                f"at must not lie past the end of follow-up, {end:g}, got {given[-1]:g}: no row "
+                "was observed for so long."
+            )
         return cls(what, given, np.empty(0))
 
     def of(self, model: Any, rows: Arms) -> Floats:
@@ -322,13 +328,17 @@ def _common_horizon(rows: Arms) -> float:
     return min(ends) if ends else default_horizon(time)
 
 
+def _follow_up_end(model: Any, rows: Arms) -> float | None:
+    """Return the last time of the rows, or of those of the fit if that is known."""
+    return float(rows.data.target.time.max()) if rows.has_target else follow_up_end(model)
+
+
 def _curve_times(model: Any, rows: Arms) -> Floats:
     """Return times of the mean curve, up to the last that follow-up supports for half of the rows.
 
     The same times are used for refits.
     """
-    time = rows.data.target.time if rows.has_target else np.empty(0)
-    end = float(time.max()) if rows.has_target else follow_up_end(model)
+    end = _follow_up_end(model, rows)
     if end is None:
         raise ValueError(
             "y must be given for quantiles of a model that does not know the end of its follow-up, "
@@ -343,7 +353,7 @@ def _curve_times(model: Any, rows: Arms) -> Floats:
     levels = np.linspace(0.0, 1.0, _CURVE_TIMES // 2 + 1)
     times = levels * end
     if rows.has_target:
-        times = np.union1d(times, np.minimum(np.quantile(time, levels), end))
+        times = np.union1d(times, np.minimum(np.quantile(rows.data.target.time, levels), end))
     return times[times > 0]
 
 
@@ -496,8 +506,11 @@ class Refits:
         if self.refit is not None:
             return _FittedBy(model, self.refit)
         template = clone(adapt(model))
-        names = template.get_params()
-        silent = {name: 0 for name in names if name.rpartition("__")[2] == "verbose"}
+        silent = {
+            name: type(value)(0)
+            for name, value in template.get_params().items()
+            if name.rpartition("__")[2] == "verbose" and isinstance(value, int)
+        }
         return template.set_params(**silent)
 
 

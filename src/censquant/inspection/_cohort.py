@@ -175,10 +175,11 @@ class CohortTable:
 def cohort_table(X: Any, y: Any = None, *, by: Any = None, unit: str = "") -> CohortTable:
     """Describe a cohort: what reports of studies call Table 1.
 
-    Numbers have their median and quartiles. Text, categories, truth values and whole numbers with
-    at most five different values have counts and per cent of the known values. Follow-up is read
-    off the reverse Kaplan-Meier curve, in which events are censored, and the time to the event off
-    the Kaplan-Meier curve. ``NR`` means that a quartile is not reached.
+    Numbers have their median and quartiles (IQR). Text, categories, truth values and whole numbers
+    with at most five different values have counts and per cent of the known values. Follow-up is
+    read off the reverse Kaplan-Meier curve, in which events are censored, and the time to the event
+    off the Kaplan-Meier curve. ``NR`` means that a quartile is not reached. Infinite numbers count
+    as missing.
 
     With groups, ``smd`` is the largest standardised difference between two of them: the difference
     of the means divided by the root of the mean of the two variances, for levels in the
@@ -358,12 +359,17 @@ def _column_rows(
 ) -> list[CohortRow]:
     """Return the lines of one column."""
     numbers = table.numbers(place)
+    if numbers is not None:
+        numbers = np.where(np.isfinite(numbers), numbers, np.nan)
     if numbers is not None and not _is_graded(numbers):
         return [_number_row(name, numbers, groups, fewest)]
     texts = np.array(table.texts(place), dtype=object)
+    kind: Any = getattr(table.column(place), "dtype", None)
+    ordered = kind.categories if getattr(kind, "ordered", False) else ()
+    ranks = {str(one): rank for rank, one in enumerate(ordered)}
     is_flag = numbers is not None and set(np.unique(numbers[~np.isnan(numbers)])) <= {0.0, 1.0}
     is_flag = is_flag or {*texts} - {_MISSING} <= {"True", "False"}
-    return _level_rows(name, texts, groups, fewest, is_flag=is_flag)
+    return _level_rows(name, texts, groups, fewest, ranks, is_flag=is_flag)
 
 
 def _is_graded(numbers: Floats) -> bool:
@@ -389,6 +395,7 @@ def _level_rows(
     texts: NDArray[Any],
     groups: Sequence[NDArray[np.intp]],
     fewest: int,
+    ranks: dict[str, int],
     *,
     is_flag: bool,
 ) -> list[CohortRow]:
@@ -403,7 +410,10 @@ def _level_rows(
         order = np.argsort(-counts, kind="stable")
     else:
         names = levels.tolist()
-        order = np.array(sorted(range(len(names)), key=lambda k: _by_number(names[k])), np.intp)
+        order = np.array(
+            sorted(range(len(names)), key=lambda k: (ranks.get(names[k], 0), _by_number(names[k]))),
+            dtype=np.intp,
+        )
     often = (counts[order] >= fewest) | is_flag
     listed = [str(levels[k]) for k in order[often][:_MOST_LEVELS]]
     found: list[tuple[str, NDArray[np.bool_]]] = [(level, texts == level) for level in listed]

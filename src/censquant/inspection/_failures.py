@@ -25,6 +25,7 @@ _SHORT = 64
 # Ages are cut into classes of at least so many observed failures, and at most so many classes.
 _CLASS_FAILURES, _MOST_CLASSES = 10, 20
 _MOST_GROUPS = 100
+_NOTHING = 1e-14  # above the rounding of a transform
 # Half a failure more than was seen, so that a class without any has a limit (Jeffreys).
 _UNSEEN = 0.5
 # Points of a standard normal variable, over which the uncertain risk is averaged. The trapezoidal
@@ -253,8 +254,8 @@ def expected_failures(
     distribution of mean 1, whose variance is :math:`\sum_c E_c^2 / D_c` divided by
     :math:`(\sum_c E_c)^2`. Here :math:`E_c` is the number of failures that the fleet is expected to
     have at the ages of class :math:`c`, and :math:`D_c` the number of failures of ``y_train`` at
-    these ages. A group also has the uncertainty of its own level, one divided by the number of its
-    past failures.
+    these ages, plus one half. A group also has a variance for its own level, one divided by the
+    number of its past failures.
 
     No limits contain what hits many units at once (a bad batch, a hot summer), or a model that is
     wrong in its form: check the calibration with `censquant.metrics.evaluate`.
@@ -436,8 +437,13 @@ def _counts(risk: Floats) -> Floats:
         found[:, 1:] = found[:, 1:] * (1.0 - one) + found[:, :-1] * one
         found[:, :1] *= 1.0 - one
     while len(found) > 1:
-        width = found.shape[1]
-        transformed = np.fft.rfft(found, 2 * width, axis=1)
-        joined = np.fft.irfft(transformed[0::2] * transformed[1::2], 2 * width, axis=1)
+        # Numbers that no block reaches need not be carried on: most risks are small.
+        width = int(np.flatnonzero((found > _NOTHING).any(axis=0))[-1]) + 1
+        length = 1 << (2 * width - 2).bit_length()
+        transformed = np.fft.rfft(found[:, :width], length, axis=1)
+        joined = np.fft.irfft(transformed[0::2] * transformed[1::2], length, axis=1)
         found = np.maximum(joined[:, : 2 * width - 1], 0.0)
-    return np.asarray(found[0, : len(risk) + 1])
+    chances = np.zeros(len(risk) + 1)
+    n_known = min(len(chances), found.shape[1])
+    chances[:n_known] = found[0, :n_known]
+    return chances

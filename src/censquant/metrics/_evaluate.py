@@ -34,6 +34,7 @@ from censquant.metrics._dependence import (
     is_dependent,
 )
 from censquant.metrics._distortion import fit_distortion
+from censquant.metrics._incidence import brier_score_of_kind, log_score_incidence
 from censquant.metrics._intervals import Scored, interval_of, resampled, scored
 from censquant.metrics._log_score import log_losses
 from censquant.metrics._reading import (
@@ -49,6 +50,8 @@ from censquant.metrics._verdict import SIGNIFICANT, SMALL_GAP, Gap, p_words, ver
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
+from censquant.survival._aalen_johansen import aalen_johansen_of
+from censquant.survival._causes import Causes, read_causes
 from censquant.survival._cells import cells_of_events
 from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
@@ -275,7 +278,8 @@ def evaluate(
         Features of the test rows. None where quantiles are given; nothing is then tested.
     y_test : target in any form, of n rows
         Times and events of the test rows. Both targets are read as left-censored where the model
-        has ``censoring="left"``.
+        has ``censoring="left"``. With kinds of events for a `CompetingRisksRegressor`: all scores
+        are then those of the first event of any kind, besides those of the incidence of each kind.
     taus : array-like of shape (k,), inside (0, 1), optional
         Levels to judge, increasing, at least two. By default those that the model was fitted to
         (where that is one, those that its curves go through), or 0.05, 0.1, ..., 0.95 where it
@@ -331,9 +335,13 @@ def evaluate(
     >>> result.censoring_p_value > 0.05
     True
     """
+    model, features = final_model(model_or_quantiles, X_test)
+    causes = None
+    if hasattr(model, "predict_cumulative_incidence") and hasattr(model, "kinds_"):
+        causes = read_causes(y_train, model.kinds_), read_causes(y_test, model.kinds_)
+        y_train, y_test = (each.of_any_kind for each in causes)
     train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
-    model, features = final_model(model_or_quantiles, X_test)
     given, levels, identified_to = _predict(model, features, taus)
     target, predicted, grid, weight = read_quantile_rows(
         y_test, given, levels, sample_weight, at_least=2
@@ -367,6 +375,7 @@ def evaluate(
         lower,
         times,
         _risks(model, features, curve, times),
+        causes,
     )
     # One seed for all scores, so that they share their draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
@@ -425,6 +434,7 @@ class _Judged:
     lower: float
     times: tuple[float, ...]  # by which risks are judged
     risks: Floats  # by these times
+    causes: tuple[Causes, Causes] | None  # of training and test rows, of events of several kinds
     is_part: bool = False
 
     @property
@@ -451,6 +461,7 @@ class _Judged:
             weight=part(self.weight),
             group=None if group is None else np.unique(group, return_inverse=True)[1],
             risks=self.risks[rows],
+            causes=None if self.causes is None else (self.causes[0], self.causes[1].take(rows)),
             is_part=True,
         )
 
@@ -482,6 +493,11 @@ class _Judged:
             _Line.read(metric, self.y, predictions[metric.takes], options, weight)
             for metric in offered
         ]
+        if self.causes is not None:
+            is_biased = is_dependent(censoring_p_value)
+            table += _lines_of_kinds(
+                self.model, self.features, *self.causes, times, is_biased, weight
+            )
         found = [line.scored for line in table if line.scored is not None]
         draws = (
             resampled(found, len(target), n_resamples, seed, bar, group=self.group).T
@@ -577,6 +593,43 @@ class _Judged:
         rows = tuple(EvaluationRow(name, *(np.nan,) * 3, better, why) for name, better in names)
         verdict = f"{why[0].upper()}{why[1:]}."
         return Evaluation(rows, np.nan, verdict, n_rows, n_events, is_calibrated=False)
+
+
+def _lines_of_kinds(
+    model: Any,
+    features: Any,
+    train: Causes,
+    target: Causes,
+    times: Floats,
+    is_biased: bool,
+    weight: Floats | None,
+) -> list["_Line"]:
+    """Return the scores of the incidences of several kinds of events."""
+    cells = cells_of_events(train.target)
+    y, kinds = (target.target.time, target.code), np.arange(1, len(target.kinds) + 1)
+    shares = aalen_johansen_of(train)
+    lines = []
+    options: dict[str, Any] = {"kinds": kinds}
+
+    def line(function: Any, at: Floats, name: str, note: str) -> None:
+        incidence = model.predict_cumulative_incidence(features, at, beyond="extrapolate")
+        common = np.broadcast_to(shares(at), incidence.shape)
+        whole = function(y, common, at, sample_weight=weight, **options)
+        note += f"; Aalen-Johansen scores {whole:.4g}"
+        weighs = function is brier_score_of_kind
+        metric = Metric(
+            function, "survival", "lower", note=note, row=name, for_equal_censoring=weighs
+        )
+        metric = _with_censoring(metric, is_biased, False)
+        lines.append(_Line.read(metric, y, (incidence, at), options, weight))
+
+    line(log_score_incidence, cells, "log_score_incidence", "when events come, and of which kind")
+    options["y_train"] = (train.target.time, train.code)
+    for place, kind in enumerate(target.kinds.tolist()):
+        options["place"] = place
+        name = f"integrated_brier_score_incidence[{kind}]"
+        line(brier_score_of_kind, times, name, f"probability that {kind!r} comes first")
+    return lines
 
 
 def _kaplan_meier_words(target: Target, train: Target, weight: Floats | None) -> str:

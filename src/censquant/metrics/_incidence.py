@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant._validation import check_integer, check_number
+from censquant.metrics._counts import Counted, counted_by, mean_of_rows
 from censquant.metrics._reading import known_censoring, warn_truncated
 from censquant.survival._aalen_johansen import aalen_johansen_of
 from censquant.survival._causes import Causes, read_causes
@@ -154,29 +155,70 @@ def brier_score_incidence(
 
 
 def _brier(scored: _Scored, y_train: object) -> Floats:
-    causes, times = scored.causes, scored.times
-    target, train = causes.target, causes.target
-    if y_train is not None:
-        train = read_causes(y_train, causes.kinds).target
-    plain = None if y_train is None else (train.time, train.event)
-    chance = known_censoring(plain, target, scored.weight)
-    at_times, at_own = chance(times), chance(target.time)
-    early = np.divide(1.0, at_own, out=np.zeros_like(at_own), where=target.event & (at_own > 0))
-    late = np.divide(1.0, at_times, out=np.zeros_like(at_times), where=at_times > 0)
-    gone = target.time[:, None] <= times
-    counts = np.where(gone, early[:, None], late) * scored.weight[:, None]
-    score = np.empty((len(causes.kinds), times.size))
-    for place in range(len(causes.kinds)):
-        had = gone & (causes.code == place + 1)[:, None]
-        score[place] = (counts * (scored.incidence[:, place] - had) ** 2).sum(axis=0)
-    score /= scored.weight.sum()
-    known = at_times > 0
+    counts, known = _counts(scored, y_train)
     if not known.all():
         warn_truncated(
             f"{int((~known).sum())} of {known.size} times are left without a Brier score: the "
             "censoring curve of y_train is zero or unknown there."
         )
-    return np.where(known, score, np.nan)
+    counts *= scored.weight[:, None] / scored.weight.sum()
+    squares = [_squares(scored, place) for place in range(len(scored.causes.kinds))]
+    return np.where(known, [(counts * each).sum(axis=0) for each in squares], np.nan)
+
+
+def _counts(scored: _Scored, y_train: object) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return for how many rows each stands at each time, and at which times that is known."""
+    causes, times = scored.causes, scored.times
+    plain = None
+    if y_train is not None:
+        train = read_causes(y_train, causes.kinds).target
+        plain = (train.time, train.event)
+    target = causes.target
+    chance = known_censoring(plain, target, scored.weight)
+    at_times, at_own = chance(times), chance(target.time)
+    early = np.divide(1.0, at_own, out=np.zeros_like(at_own), where=target.event & (at_own > 0))
+    late = np.divide(1.0, at_times, out=np.zeros_like(at_times), where=at_times > 0)
+    return np.where(target.time[:, None] <= times, early[:, None], late), at_times > 0
+
+
+def _squares(scored: _Scored, place: int) -> Floats:
+    """Return squared errors (n, T) of the incidence of a kind."""
+    target = scored.causes.target
+    had = (target.time[:, None] <= scored.times) & (target.kind == place + 1)[:, None]
+    return np.asarray((scored.incidence[:, place] - had) ** 2)
+
+
+def _of_kind(
+    y: object,
+    incidence: ArrayLike,
+    times: ArrayLike,
+    *,
+    kinds: ArrayLike,
+    place: int,
+    y_train: object,
+) -> Counted:
+    """Read the arguments of `brier_score_of_kind`."""
+    scored = _Scored.read(y, incidence, times, kinds, None)
+    counts, known = _counts(scored, y_train)
+    grid = scored.times[known]
+    if grid.size < 2:
+        raise ValueError("times must hold two times or more at which the censoring is known.")
+    losses = np.trapezoid((counts * _squares(scored, place))[:, known], grid, axis=1)
+    return mean_of_rows(losses / (grid[-1] - grid[0]), scored.weight)
+
+
+@counted_by(_of_kind)
+def brier_score_of_kind(
+    y: object,
+    incidence: ArrayLike,
+    times: ArrayLike,
+    *,
+    kinds: ArrayLike,
+    place: int,
+    y_train: object,
+) -> float:
+    """Integrated Brier score of the incidence of one kind, a line of `evaluate`."""
+    return _of_kind(y, incidence, times, kinds=kinds, place=place, y_train=y_train).score()
 
 
 def integrated_brier_score_incidence(
@@ -224,6 +266,38 @@ def integrated_brier_score_incidence(
     return np.asarray(area / (grid[-1] - grid[0]))
 
 
+def _log(
+    y: object,
+    incidence: ArrayLike,
+    times: ArrayLike,
+    *,
+    kinds: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Counted:
+    """Read the arguments of `log_score_incidence`."""
+    scored = _Scored.read(y, incidence, times, kinds, sample_weight)
+    causes, grid = scored.causes, scored.times
+    time, code = causes.target.time, causes.code
+    rows, n_kinds = np.arange(len(time)), len(causes.kinds)
+    start = min(0.0, float(time.min()), float(grid[0]))
+    edges = np.concatenate(([start], grid))
+    values = np.concatenate((np.zeros((len(time), n_kinds, 1)), scored.incidence), axis=2)
+    # An event at the start of time lies in the first cell, which begins before it.
+    cell = np.clip(np.searchsorted(edges, time) - 1, 0, grid.size)
+    seen = (code > 0) & (cell < grid.size)
+    inside = np.minimum(cell, grid.size - 1)
+    own = np.maximum(code - 1, 0)
+    chance_of_event = values[rows, own, inside + 1] - values[rows, own, inside]
+    total = values.sum(axis=1)
+    width = edges[inside + 1] - edges[inside]
+    way = np.divide(time - edges[inside], width, out=np.ones_like(time), where=width > 0)
+    way = np.clip(way, 0.0, 1.0)
+    lived = 1.0 - (total[rows, inside] * (1.0 - way) + total[rows, inside + 1] * way)
+    chance = np.maximum(np.where(seen, chance_of_event, lived), SMALLEST_CELL_CHANCE)
+    return mean_of_rows(-np.log(np.minimum(chance, 1.0)), scored.weight)
+
+
+@counted_by(_log)
 def log_score_incidence(
     y: object,
     incidence: ArrayLike,
@@ -270,27 +344,7 @@ def log_score_incidence(
     >>> round(float(np.exp(-2 * log_score_incidence(y, incidence, times=[1.0, 3.0]))), 3)
     0.125
     """
-    scored = _Scored.read(y, incidence, times, kinds, sample_weight)
-    causes, grid = scored.causes, scored.times
-    time, code = causes.target.time, causes.code
-    rows, n_kinds = np.arange(len(time)), len(causes.kinds)
-    start = min(0.0, float(time.min()), float(grid[0]))
-    edges = np.concatenate(([start], grid))
-    values = np.concatenate((np.zeros((len(time), n_kinds, 1)), scored.incidence), axis=2)
-    # An event at the start of time lies in the first cell, which begins before it.
-    cell = np.clip(np.searchsorted(edges, time) - 1, 0, grid.size)
-    seen = (code > 0) & (cell < grid.size)
-    inside = np.minimum(cell, grid.size - 1)
-    own = np.maximum(code - 1, 0)
-    chance_of_event = values[rows, own, inside + 1] - values[rows, own, inside]
-    total = values.sum(axis=1)
-    width = edges[inside + 1] - edges[inside]
-    way = np.divide(time - edges[inside], width, out=np.ones_like(time), where=width > 0)
-    way = np.clip(way, 0.0, 1.0)
-    lived = 1.0 - (total[rows, inside] * (1.0 - way) + total[rows, inside + 1] * way)
-    chance = np.maximum(np.where(seen, chance_of_event, lived), SMALLEST_CELL_CHANCE)
-    losses = -np.log(np.minimum(chance, 1.0))
-    return float(scored.weight @ losses / scored.weight.sum())
+    return _log(y, incidence, times, kinds=kinds, sample_weight=sample_weight).score()
 
 
 def calibration_incidence(

@@ -9,9 +9,21 @@ READABLE = ("right", "interval", "delayed_entry", "competing")
 not under observation from the start, ``"competing"`` an event of one of several kinds.
 """
 
+_BOTH = (
+    "AFTRegressor",
+    "ShapeNN",
+    "LogNormalNN",
+    "WeibullNN",
+    "BoostedQuantileRegressor",
+)
 TAKEN_BY: dict[str, tuple[str, ...]] = {
-    "interval": ("AFTRegressor",),
-    "delayed_entry": ("AFTRegressor", "CensoredQuantileForest", "CoxQuantileRegressor"),
+    "interval": _BOTH,
+    "delayed_entry": (
+        *_BOTH,
+        "CensoredQuantileForest",
+        "CompetingRisksRegressor",
+        "CoxQuantileRegressor",
+    ),
     "competing": ("CompetingRisksRegressor",),
 }
 """Public names that take such rows, for messages.

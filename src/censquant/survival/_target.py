@@ -55,6 +55,10 @@ class Target:
         """The target as any estimator's ``fit`` takes it: a plain one as a tuple."""
         return self.time, self.event
 
+    def mapped(self, forward: Callable[[Floats], Floats]) -> "Target":
+        """Return the rows with their times under an increasing map."""
+        return Target(forward(self.time), self.event)
+
     @property
     def n_events(self) -> int:
         """Number of rows whose event was observed."""
@@ -158,6 +162,15 @@ class GeneralTarget(Target):
     def plain(self) -> Target | None:
         """The same rows as a plain target; None if it could not hold what is known of them."""
         return None if self.needs else Target(self.time, self.event)
+
+    @property
+    def middle(self) -> Target:
+        """Plain rows near these, with events in the middle of their intervals: for units of time.
+
+        Predictions that were learned from them would be wrong.
+        """
+        middle = 0.5 * (np.maximum(self.lower, 0.0) + self.time)
+        return Target(np.where(self.interval, middle, self.time), self.event)
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:

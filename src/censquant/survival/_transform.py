@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from censquant._typing import Floats
 from censquant.survival._columns import quoted, read_weights
-from censquant.survival._target import read_columns
+from censquant.survival._target import GeneralTarget, Target, read_columns
 
 if TYPE_CHECKING:
     from censquant.export._graph import Value
@@ -120,6 +120,14 @@ class TimeTransform:
                 values, target.event, weights, center, scale, mirror=mirror
             )
         return cls(log=log, floor=floor, center=center, scale=scale, mirror=mirror)
+
+    def reaching(self, target: Target) -> "TimeTransform":
+        """Transform that tells all ends of intervals and entries of a target apart."""
+        if not self.log or not isinstance(target, GeneralTarget):
+            return self
+        ends = np.concatenate((target.time, target.lower, target.entry))
+        smallest = float(ends[ends > 0].min(initial=np.inf))
+        return replace(self, floor=min(self.floor, max(smallest / 2, _SMALLEST)))
 
     def forward(self, time: ArrayLike) -> Floats:
         """Values of times in model units."""

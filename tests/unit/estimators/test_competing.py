@@ -260,6 +260,23 @@ def test_a_right_model_scores_better_than_a_wrong_one():
     assert np.isfinite(model.score(held[0][only], (time[300:][only], code[300:][only])))
 
 
+def test_rows_that_enter_late_are_at_risk_after_their_entry_only(unseen):
+    X, time, code = rows_of(6_000, censoring=3.0, shape=1.5)
+    entry = np.random.default_rng(5).uniform(0.0, 0.8, len(X))
+    seen = time > entry
+    y = Surv.from_arrays(event=code[seen], time=time[seen], entry=entry[seen])
+    model = CompetingRisksRegressor(AFTRegressor()).fit(X[seen], y)
+    times = np.array([0.3, 0.6, 1.0])
+    true = truth(unseen, times, 1.5)
+    found = model.predict_cumulative_incidence(unseen, times, beyond="extrapolate")
+    assert np.abs(found - true).mean() < 0.02
+    ignored = CompetingRisksRegressor(AFTRegressor()).fit(X[seen], (time[seen], code[seen]))
+    late = ignored.predict_cumulative_incidence(unseen, times, beyond="extrapolate")
+    assert np.abs(late - true).mean() > 0.05
+    with pytest.raises(ValueError, match="got one with delayed entry"):
+        CompetingRisksRegressor(LinearQuantileRegressor()).fit(X[seen], y)
+
+
 @pytest.mark.parametrize("names", [True, False])
 def test_files_hold_everything(names, tmp_path, unseen):
     X, time, code = rows_of()

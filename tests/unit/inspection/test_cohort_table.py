@@ -107,6 +107,20 @@ def test_a_difference_of_levels_does_not_depend_on_which_is_left_out():
     assert cohort_table(pd.DataFrame({"x": levels}), by=levels).rows[0].smd != 0
 
 
+def test_ordered_categories_keep_their_order_and_numbers_that_of_numbers():
+    order = ["low", "mid", "high"]
+    stage = pd.Categorical(["mid", "low", "high", "low"] * 5, categories=order, ordered=True)
+    room = pd.Series(["10", "9", "100", None] * 5)
+    table = cohort_table(pd.DataFrame({"stage": stage, "room": room}))
+    assert [row.level for row in table.rows] == ["low", "mid", "high", "9", "10", "100"]
+
+
+def test_infinite_numbers_count_as_missing():
+    row = cohort_table(pd.DataFrame({"x": [np.inf, 1.0, 2.5, np.nan]})).rows[0]
+    assert row.numbers == ((1.375, 1.75, 2.125),)
+    assert row.missing == 2
+
+
 def test_groups_by_the_event_have_observed_times_and_no_curves(women):
     X, y = women
     table = cohort_table(X[["age"]], y, by="event")

@@ -14,6 +14,7 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 from censquant import (
     BaseQuantileRegressor,
     CoxQuantileRegressor,
+    LogNormalNN,
     adapt,
     make_quantile_pipeline,
 )
@@ -472,7 +473,7 @@ def test_a_short_follow_up_is_warned_of():
         ({"what": "quantile", "at": 2.0}, "at must be levels inside .0, 1. for what='quantile'"),
         ({"method": "ipw"}, "method must be one of"),
         ({"method": "doubly_robust", "what": "median"}, "use method='bootstrap' for quantiles"),
-        ({"method": "doubly_robust", "at": 1e6}, "at must not lie past the follow-up of the rows"),
+        ({"at": 1e6}, r"at must not lie past the end of follow-up, \d+.*, got 1e\+06: no row was"),
         ({"method": "doubly_robust", "feature": 1}, "feature must have few values, and at least"),
         ({"by": 0}, "by must be another column than feature, got 'x0' for both"),
         ({"by": [1, 2]}, "by must be a column or have one label for each of the 400 rows"),
@@ -485,6 +486,14 @@ def test_a_short_follow_up_is_warned_of():
 def test_wrong_arguments_are_refused_by_one_sentence(cox, data, options, message):
     with pytest.raises(ValueError, match=message):
         contrast(cox, *data, **{**DRUG, **options})
+
+
+def test_the_robust_horizon_ends_with_the_follow_up_of_either_value(data):
+    X, (time, event) = data
+    last = min(time[X[:, 0] == value].max() for value in (0, 1))
+    at = (last + time.max()) / 2
+    with pytest.raises(ValueError, match="at must not lie past the follow-up of the rows with x0"):
+        contrast(CoxQuantileRegressor(), X, (time, event), **ROBUST, at=at)
 
 
 def test_unknown_categories_left_censoring_and_missing_targets_are_refused(data):
@@ -532,4 +541,10 @@ def test_a_bar_counts_refits(cox, data, capsys):
     contrast(cox, *data, **DRUG, at=2.0, n_resamples=3, verbose=1)
     assert "3/3" in capsys.readouterr().err
     contrast(cox, *data, **ROBUST, at=2.0, verbose=1)
-    assert "contrast" in capsys.readouterr().err
+    assert "10/10" in capsys.readouterr().err
+
+
+def test_refits_show_no_bars_of_their_own(cox, data, capsys):
+    model = LogNormalNN(max_epochs=1, verbose=1, random_state=0)
+    contrast(model, *data, **ROBUST, at=2.0)
+    assert capsys.readouterr().err == ""

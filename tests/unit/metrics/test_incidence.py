@@ -156,3 +156,29 @@ def test_other_arguments_are_refused():
         calibration_incidence(Y, np.zeros(3), 1.0)
     with pytest.raises(ValueError, match=r"^n_groups must be at most the 3 rows of y, got 5"):
         calibration_incidence(Y, np.zeros((3, 2)), 1.0)
+
+
+def test_evaluation_of_competing_risks_scores_any_event_and_each_kind():
+    from censquant import AFTRegressor, CompetingRisksRegressor
+    from censquant.metrics import evaluate
+
+    rates, (time, code) = drawn(400)
+    X, names = np.log(rates), np.array(["censored", "relapse", "death"])
+    y = (time, names[code])
+    train, test = slice(0, 200), slice(200, 400)
+    model = CompetingRisksRegressor(AFTRegressor())
+    model.fit(X[train], (time[train], y[1][train]))
+    held = (time[test], y[1][test])
+    found = evaluate(model, (time[train], y[1][train]), X[test], held, n_resamples=20)
+    rows = {row.metric: row for row in found.rows}
+    of_kinds = [name for name in rows if "incidence" in name]
+    assert of_kinds == [
+        "log_score_incidence",
+        "integrated_brier_score_incidence[death]",
+        "integrated_brier_score_incidence[relapse]",
+    ]
+    for name in of_kinds:
+        row = rows[name]
+        assert row.lower < row.value < row.upper
+        assert row.value < float(row.note.rsplit(" ", 1)[1]), name
+    assert found.n_events == int((code[test] > 0).sum())

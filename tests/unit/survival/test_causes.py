@@ -1,8 +1,12 @@
 """Targets with events of several kinds: by codes, by names, in every form."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from censquant.survival._causes import read_causes
 
@@ -102,6 +106,32 @@ def test_rows_to_score_may_lack_a_known_kind():
 def test_other_targets_are_refused_with_the_remedy(y, kinds, error, message):
     with pytest.raises(error, match=message):
         read_causes(y, kinds)
+
+
+ODD = st.one_of(
+    st.integers(-2, 4),
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.booleans(),
+    st.none(),
+    st.text(max_size=3),
+    st.sampled_from(["death", "relapse", "censored"]),
+)
+
+
+@given(st.lists(st.tuples(st.one_of(st.floats(), st.integers(0, 9)), ODD), max_size=6), ODD)
+def test_whatever_is_given_is_read_or_refused_in_our_words(rows, kind):
+    time, event = [row[0] for row in rows], [row[1] for row in rows]
+    for y in ((time, event), {"time": time, "event": event}, event, kind):
+        refusal = ""
+        try:
+            causes = read_causes(y)
+        except (ValueError, TypeError) as error:
+            refusal = str(error)
+        if refusal:
+            assert re.search("event|^y |y to be passed|time", refusal), refusal
+        else:
+            assert causes.code.max(initial=0) <= len(causes.kinds)
+            assert (causes.target.event == (causes.code > 0)).all()
 
 
 def test_a_structured_array_without_a_field_of_kinds_is_refused():

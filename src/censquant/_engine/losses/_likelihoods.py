@@ -12,7 +12,12 @@ import math
 import numpy as np
 
 from censquant._compile import exact, exact_part
-from censquant._engine._families import LARGEST_EXPONENT, standard_level, standard_loss
+from censquant._engine._families import (
+    LARGEST_EXPONENT,
+    standard_interval_loss,
+    standard_level,
+    standard_loss,
+)
 
 SMALLEST_SCALE = 1e-6
 """Added to every scale, so that no row can be given all of the likelihood."""
@@ -60,6 +65,44 @@ def location_scale(output, time, event, weight, family, gradient):
         share = weight[i] / n
         gradient[i, 0] = -by_u / scale * share
         gradient[i, 1] = by_scale * slope * share
+        total += loss * share
+    return total
+
+
+@exact
+def location_scale_rows(output, time, event, lower, entry, weight, family, gradient):
+    r"""Negative log-likelihood as of `location_scale`, of rows whose events lie in (lower, time].
+
+    An event between two times counts :math:`-\log\{F_0(b) - F_0(a)\}`, and each row is given that
+    it has no event until its entry: :math:`+\log S_0`. Both ``lower`` and ``entry`` may be -inf.
+    """
+    n = len(time)
+    total = 0.0
+    for i in range(n):
+        softplus, slope = _softplus(float(output[i, 1]))
+        scale = softplus + SMALLEST_SCALE
+        location = float(output[i, 0])
+        u = (float(time[i]) - location) / scale
+        if event[i] and lower[i] < time[i]:
+            low = (float(lower[i]) - location) / scale
+            loss, by_low, by_u = standard_interval_loss(low, u, family, LARGEST_EXPONENT)
+            by_location = by_u + by_low
+            by_scale = by_u * u + (by_low * low if low > -math.inf else 0.0)
+        else:
+            loss, by_u = standard_loss(u, event[i], family, LARGEST_EXPONENT)
+            by_location, by_scale = by_u, by_u * u
+            if event[i]:
+                loss += math.log(scale)
+                by_scale -= 1.0
+        if entry[i] > -math.inf:
+            u = (float(entry[i]) - location) / scale
+            before, hazard = standard_loss(u, False, family, LARGEST_EXPONENT)
+            loss -= before
+            by_location -= hazard
+            by_scale -= hazard * u
+        share = weight[i] / n
+        gradient[i, 0] = -by_location / scale * share
+        gradient[i, 1] = -by_scale / scale * slope * share
         total += loss * share
     return total
 

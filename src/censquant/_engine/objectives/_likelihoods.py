@@ -23,8 +23,16 @@ from censquant._engine.losses._likelihoods import (
     limit_rows,
     location_scale,
     location_scale_levels,
+    location_scale_rows,
 )
-from censquant._engine.losses._shape import ShapeTerms, shape_log_likelihood, shape_loss
+from censquant._engine.losses._shape import (
+    ShapeRows,
+    ShapeTerms,
+    shape_log_likelihood,
+    shape_loss,
+    shape_rows_log_likelihood,
+    shape_rows_loss,
+)
 from censquant._engine.networks._network import FloatArray
 from censquant._engine.training._rows import Rows
 from censquant._typing import Floats
@@ -33,6 +41,8 @@ from censquant.survival._transform import TimeTransform
 
 _PRECISION = 1e-13  # of log-odds, relative to their size: levels are more exact than that
 _MOST_STEPS = 200  # bisection alone needs fewer
+LEAST_LEFT = 1e-300
+"""Probability that is at least taken to lie above a floor."""
 
 
 class FormulaDistribution:
@@ -274,6 +284,7 @@ class ShapeDistribution(FormulaDistribution):
     values: Floats  # (n, k): quantiles of each individual at evenly spaced levels, at least two
     base: str = "normal"
     cap: float = np.inf  # larger quantiles are moved down to it
+    floor: float = -np.inf  # the distributions are those given a time after it
 
     @property
     def _standard(self) -> Standard:
@@ -300,25 +311,62 @@ class ShapeDistribution(FormulaDistribution):
         shape_log_likelihood(self.values, time, event, self._knots, self._standard.code, out)
         return out
 
+    def rows_log_likelihood(
+        self, time: Floats, event: NDArray[np.bool_], lower: Floats, entry: Floats
+    ) -> Floats:
+        """Return the log-likelihood of rows whose events lie in (lower, time], given their entry.
+
+        That of an interval is the logarithm of its probability.
+        """
+        out, knots = np.empty(len(self)), self._knots
+        rows = ShapeRows(time, event, lower, entry, float(self.floor))
+        terms = ShapeTerms(knots, knots, self._standard.code, 1.0, 0.0, np.inf, False)
+        shape_rows_log_likelihood(self.values, rows, terms, np.empty(len(knots)), out)
+        return out
+
     def _average(self, parts: Sequence[Self]) -> Self:
         return replace(self, values=np.mean([part.values for part in parts], axis=0))
 
     def quantile(self, p: Floats) -> Floats:
         """Return the times by which the event has happened with given probabilities."""
-        return self._bend(self._standard.quantile(p))
+        if self.floor == -np.inf:
+            return self._bend(self._standard.quantile(p))
+        below, above = self._around_floor
+        level = below + p * above
+        # Each half from its own end, where no digit is lost.
+        low = self._standard.quantile(np.minimum(level, 0.5))
+        high = self._standard.inverse_survival(np.minimum((1.0 - p) * above, 0.5))
+        return np.maximum(self._bend(np.where(level < 0.5, low, high)), self.floor)
 
     def inverse_survival(self, p: Floats) -> Floats:
         """Return the times after which the event happens with given probabilities."""
-        return self._bend(self._standard.inverse_survival(p))
+        if self.floor == -np.inf:
+            return self._bend(self._standard.inverse_survival(p))
+        return self.quantile(1.0 - p)
 
     def cdf(self, t: Floats) -> Floats:
         """Return the probabilities that the event has happened by given times."""
-        return np.where(t >= self.cap, 1.0, self._standard.cdf(self._straighten(t)))
+        own = self._standard.cdf(self._straighten(t))
+        if self.floor > -np.inf:
+            below, above = self._around_floor
+            late = 1.0 - self._standard.survival(self._straighten(t)) / above
+            own = np.clip(np.where(below < 0.5, (own - below) / above, late), 0.0, 1.0)
+        return np.where(t >= self.cap, 1.0, own)
 
     def survival(self, t: Floats) -> Floats:
         """Return the probabilities of no event until given times."""
+        own = self._standard.survival(self._straighten(t))
+        if self.floor > -np.inf:
+            own = np.minimum(own / self._around_floor[1], 1.0)
         # What was moved down to the cap lies at it and not below.
-        return np.where(t > self.cap, 0.0, self._standard.survival(self._straighten(t)))
+        return np.where(t > self.cap, 0.0, own)
+
+    @cached_property
+    def _around_floor(self) -> tuple[Floats, Floats]:
+        """Probabilities below and above the floor, which are divided out, of shape (n, 1)."""
+        place = self._straighten(np.array([self.floor]))
+        above = np.maximum(self._standard.survival(place), LEAST_LEFT)
+        return self._standard.cdf(place), above
 
     def _bend(self, u: Floats) -> Floats:
         """Return the values at places (1, k) or (n, k) of the standard distribution."""
@@ -486,8 +534,12 @@ class LocationScaleLikelihood(Likelihood):
         raise NotImplementedError
 
     def _loss(self, values: FloatArray, batch: Rows, out: FloatArray) -> float:
+        code = STANDARD[self.base].code
+        if batch.lower is not None:
+            ends = (batch.time, batch.event, batch.lower, batch.entry)
+            return float(location_scale_rows(values, *ends, batch.weight, code, out))
         rows = (batch.time, batch.event, batch.weight)
-        return float(location_scale(values, *rows, STANDARD[self.base].code, out))
+        return float(location_scale(values, *rows, code, out))
 
     def _fill_levels(self, values: FloatArray, batch: Rows, levels: Floats, slopes: Floats) -> None:
         location_scale_levels(values, batch.time, STANDARD[self.base].code, levels, slopes)
@@ -595,6 +647,9 @@ class ShapeLikelihood:
     limit: float = 1e30
     bounded: bool = False
     cap: float = np.inf  # largest value that is predicted
+    # The smallest value that is possible, where rows are not plain: the likelihood and predictions
+    # are those given a later one
+    floor: float = -np.inf
 
     @cached_property
     def _terms(self) -> ShapeTerms:
@@ -618,17 +673,23 @@ class ShapeLikelihood:
 
     def gradient(self, output: FloatArray, batch: Rows, out: FloatArray) -> float:
         """Return the mean loss and write its gradient."""
-        return float(shape_loss(output, batch.time, batch.event, batch.weight, self._terms, out))
+        return self._loss(output, batch, self._terms, out)
 
     def validation_loss(self, output: FloatArray, rows: Rows) -> float:
         """Return the mean negative log-likelihood, a proper score under censoring."""
         terms = self._terms._replace(likelihood_weight=1.0, check_weight=0.0)
-        out = np.empty_like(output)
-        return float(shape_loss(output, rows.time, rows.event, rows.weight, terms, out))
+        return self._loss(output, rows, terms, np.empty_like(output))
+
+    def _loss(self, output: FloatArray, rows: Rows, terms: ShapeTerms, out: FloatArray) -> float:
+        if rows.lower is None:
+            return float(shape_loss(output, rows.time, rows.event, rows.weight, terms, out))
+        ends = ShapeRows(rows.time, rows.event, rows.lower, rows.entry, float(self.floor))
+        return float(shape_rows_loss(output, ends, rows.weight, terms, out))
 
     def distribution(self, output: FloatArray) -> ShapeDistribution:
         """Return the predicted distributions in model units."""
-        return ShapeDistribution(np.asarray(output, dtype=np.float64), self.base, self.cap)
+        values = np.asarray(output, dtype=np.float64)
+        return ShapeDistribution(values, self.base, self.cap, self.floor)
 
     def quantiles(self, output: FloatArray, taus: FloatArray) -> Floats:
         """Return the quantiles at any levels."""

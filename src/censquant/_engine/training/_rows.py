@@ -28,6 +28,10 @@ class Rows:
         F(c given x), the level at which a row was censored, where a method knows it; else -1.
     limit : float32 array of shape (n,), optional
         Censoring times, of events too, where all are known.
+    lower, entry : float32 arrays of shape (n,), optional
+        Where rows are not plain: the last time without an event, which equals ``time`` where that
+        is known exactly and where a row is censored, and the time since which a row was under
+        observation. Both may be -inf.
 
     Examples
     --------
@@ -46,6 +50,8 @@ class Rows:
     weight: NDArray[np.float32]
     level: NDArray[np.float32]
     limit: NDArray[np.float32] | None = None
+    lower: NDArray[np.float32] | None = None
+    entry: NDArray[np.float32] | None = None
 
     @classmethod
     def from_arrays(
@@ -57,6 +63,8 @@ class Rows:
         weight: NDArray[Any] | None = None,
         level: NDArray[Any] | None = None,
         limit: NDArray[Any] | None = None,
+        lower: NDArray[Any] | None = None,
+        entry: NDArray[Any] | None = None,
     ) -> "Rows":
         """Convert to the types that the kernels are compiled for."""
         n = len(x)
@@ -67,6 +75,8 @@ class Rows:
             weight=np.ones(n, np.float32) if weight is None else weight.astype(np.float32),
             level=np.full(n, -1, np.float32) if level is None else level.astype(np.float32),
             limit=None if limit is None else limit.astype(np.float32),
+            lower=None if lower is None else lower.astype(np.float32),
+            entry=None if entry is None else entry.astype(np.float32),
         )
 
     def __len__(self) -> int:
@@ -86,6 +96,8 @@ class Rows:
             weight=self.weight.take(index),
             level=self.level.take(index),
             limit=None if self.limit is None else self.limit.take(index),
+            lower=None if self.lower is None else self.lower.take(index),
+            entry=None if self.entry is None else self.entry.take(index),
         )
 
     def batches(self, rng: np.random.Generator, size: int) -> Iterator["Rows"]:

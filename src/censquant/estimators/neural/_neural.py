@@ -57,7 +57,7 @@ from censquant.export._graphs_trees import followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Target
-from censquant.survival._target import require_events
+from censquant.survival._target import GeneralTarget, require_events
 from censquant.survival._transform import TimeTransform
 
 if TYPE_CHECKING:
@@ -230,6 +230,7 @@ n_features_in_, feature_names_in_
             censoring_time=censoring_time,
             read_features=lambda X: dense(self._check_features(X, reset=True)),
             left=self.censoring == "left",
+            accepts=self._accepts,
         )
         if self._stands_alone:
             data.warn_of_leaks(feature_names(self))
@@ -250,7 +251,7 @@ n_features_in_, feature_names_in_
             plan = replace(plan, objective=known_objective(plan.inner_levels))
             limit = np.clip(forward(limit), -_NEVER, _NEVER)
         some = features[order[:SHOWN_ROWS]]
-        targets = targets_only(forward(rows.target.time), rows.target.event, rows.weight, limit)
+        targets = targets_only(rows.target.mapped(forward), rows.weight, limit)
         del rows, limit  # a training of many rows needs the memory
         scaled = scaled_rows(features, order, scale, targets)
         del order, targets
@@ -373,7 +374,8 @@ n_features_in_, feature_names_in_
     ) -> FitPlan:
         """Return what is known before the training, from all rows or some that stand for them."""
         taus, left = check_quantiles(self.quantiles), self.censoring == "left"
-        transform = self._fit_transform(target, weight, mirror=left)
+        near = target.middle if isinstance(target, GeneralTarget) else target
+        transform = self._fit_transform(near, weight, mirror=left).reaching(target)
         objective = self._make_objective(tuple(transform.levels(taus).tolist()), target, transform)
         times = FitData(None, target, weight, np.arange(len(target)), left=left)
         return FitPlan(

@@ -19,7 +19,9 @@ from censquant._engine.training._rows import RowSource
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_number
 from censquant.estimators.neural._neural import NeuralRegressor
+from censquant.estimators.neural._trained_model import FitPlan
 from censquant.survival import Target
+from censquant.survival._target import GeneralTarget
 from censquant.survival._transform import TimeTransform
 
 Likelihood = TypeVar("Likelihood", NormalLikelihood, GumbelLikelihood, AsymmetricLaplaceLikelihood)
@@ -103,6 +105,21 @@ n_features_in_, feature_names_in_
         )
         return transform if self.time_transform else replace(transform, center=0.0, scale=1.0)
 
+    def _plan(self, target: Target, *others: Any) -> FitPlan:
+        if isinstance(target, GeneralTarget):
+            wrong = [
+                f"{name} must be {needed!r} where rows have intervals or entries, got {given!r}: "
+                "these rows have a likelihood only."
+                for name, needed, given in (
+                    ("loss", "likelihood", self.loss),
+                    ("calibration_penalty", 0.0, float(self.calibration_penalty)),
+                )
+                if given != needed
+            ]
+            if wrong:
+                raise ValueError(wrong[0])
+        return super()._plan(target, *others)
+
     def _bounded(
         self, likelihood: Likelihood, target: Target | None, transform: TimeTransform
     ) -> Likelihood:
@@ -132,6 +149,9 @@ class LogNormalNN(ParametricRegressor):
     rows far out in the tail pull as they should. Quantiles at any level are exact. Where times are
     not log-normal, upper quantiles can be wrong by orders of magnitude: the tail follows the
     family, not the data.
+
+    Events may lie between two times, and rows may have a delayed entry (see :class:`Surv`): the
+    likelihood is then that of the interval, given no event until the entry.
 
     Parameters
     ----------
@@ -167,6 +187,7 @@ n_features_in_, feature_names_in_
     """
 
     _of_log_time = True
+    _accepts = ("right", "interval", "delayed_entry")
 
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform
@@ -182,6 +203,9 @@ class WeibullNN(ParametricRegressor):
 
     Fitted by the censored likelihood; quantiles at any level are exact. Scale and shape both depend
     on the features, so hazards need not be proportional.
+
+    Events may lie between two times, and rows may have a delayed entry (see :class:`Surv`): the
+    likelihood is then that of the interval, given no event until the entry.
 
     Parameters
     ----------
@@ -217,6 +241,7 @@ n_features_in_, feature_names_in_
     """
 
     _of_log_time = True
+    _accepts = ("right", "interval", "delayed_entry")
 
     def _make_objective(
         self, taus: tuple[float, ...], target: Target | None, transform: TimeTransform

@@ -25,14 +25,26 @@ from censquant._engine.objectives._likelihoods import ShapeLikelihood, shape_kno
 from censquant._engine.training._loop import Objective, TrainingConfig, WarmupCosine
 from censquant._engine.training._rows import RowSource
 from censquant._rows._features import dense
+from censquant._storage._codec import Entry, Fields, Reader, Writer
 from censquant._typing import Floats
-from censquant._validation import check_choice, check_integer, check_number, check_sizes
+from censquant._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    check_sizes,
+)
 from censquant.estimators._reading import Answers, MeanReader
 from censquant.estimators.neural._cqrnn import far_times
 from censquant.estimators.neural._neural import NeuralRegressor
-from censquant.estimators.neural._trained_model import TrainedModel, ensemble_distribution
+from censquant.estimators.neural._trained_model import (
+    FitPlan,
+    TrainedModel,
+    ensemble_distribution,
+)
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.survival import Target, read_target
+from censquant.survival._target import GeneralTarget
 from censquant.survival._transform import LARGEST_LOG, TimeTransform
 
 _TAILS = ("family", "bounded")
@@ -40,6 +52,10 @@ _N_KNOTS = 19
 # Quantiles further beyond the last time, in standard deviations, are moved back to there.
 _FARTHEST = 3.0
 _FAR_TIME = "1.2max"
+# Only in files of models that were fitted to rows with intervals or entries.
+_OF_GENERAL_ROWS: Fields = {
+    "above_origin": Entry(check_flag, "_above_origin", optional=True, is_new=True)
+}
 _FIRST_OUTPUTS = 0.3  # on the usual initial weights: training starts near the family
 
 
@@ -53,6 +69,10 @@ class ShapeNN(NeuralRegressor):
     near the family's: few rows are fitted like a parametric model, many as flexibly as by CQRNN.
     Quantiles cannot cross, and any level is answered by a formula. Censoring is assumed independent
     of the event time given the features.
+
+    Events may lie between two times, and rows may have a delayed entry (see :class:`Surv`): the
+    likelihood is then that of the interval, given no event until the entry. Of such rows the
+    distribution is one given a positive time, whatever the family.
 
     Beyond the follow-up the family decides, or with ``tail="bounded"`` nothing: quantiles that no
     data hold then gather at 1.2 times the longest time.
@@ -159,6 +179,13 @@ n_features_in_, feature_names_in_
         family = FAMILIES[self.family]
         return family.mirrored if self._left_censored else family.base
 
+    _accepts = ("right", "interval", "delayed_entry")
+    _above_origin = False  # whether predictions are those given a positive time
+
+    def _plan(self, target: Target, *others: Any) -> FitPlan:
+        self._above_origin = isinstance(target, GeneralTarget)
+        return super()._plan(target, *others)
+
     def _fit_transform(
         self, target: Target, weight: NDArray[np.float64], *, mirror: bool
     ) -> TimeTransform:
@@ -191,6 +218,8 @@ n_features_in_, feature_names_in_
         if self.tail == "bounded" and target is not None:
             _, limit = far_times(_FAR_TIME, target, transform)
             likelihood = replace(likelihood, limit=limit, bounded=True)
+        if self._above_origin and not transform.log:
+            likelihood = replace(likelihood, floor=float(transform.forward(0.0)))
         return likelihood
 
     def _make_network(
@@ -213,7 +242,8 @@ n_features_in_, feature_names_in_
     @classmethod
     def _mean_reader(cls, models: Sequence[Any], levels: Floats) -> MeanReader:
         members = [member for model in models for member in model.models_]
-        if len({str(_likeness(member)) for member in members}) > 1:
+        conditioned = any(model._above_origin for model in models)
+        if conditioned or len({str(_likeness(member)) for member in members}) > 1:
             return super()._mean_reader(models, levels)
         return ShapeReader.of(members, len(models), levels)
 
@@ -237,12 +267,26 @@ n_features_in_, feature_names_in_
             event before its time.
         """
         features = dense(self._read_features(X))
-        target = read_target(y, n_samples=len(features))
-        transform = self.time_transform_
-        values = ensemble_distribution(self.models_, features).log_likelihood(
-            transform.forward(target.time), target.event
-        )
-        return np.asarray(values + np.where(target.event, transform.log_slope(target.time), 0.0))
+        target = read_target(y, n_samples=len(features), accepts=self._accepts)
+        transform, known = self.time_transform_, target.event
+        rows = target.mapped(transform.forward)
+        law = ensemble_distribution(self.models_, features)
+        if isinstance(rows, GeneralTarget) or self._above_origin:
+            rows = GeneralTarget.of(rows)
+            known = rows.exact
+            values = law.rows_log_likelihood(rows.time, rows.event, rows.lower, rows.entry)
+        else:
+            values = law.log_likelihood(rows.time, rows.event)
+        return np.asarray(values + np.where(known, transform.log_slope(target.time), 0.0))
+
+    def _store(self, writer: Writer) -> None:
+        super()._store(writer)
+        if self._above_origin:
+            writer.add(_OF_GENERAL_ROWS, self)
+
+    def _restore(self, reader: Reader) -> None:
+        reader.fill(self, _OF_GENERAL_ROWS)
+        super()._restore(reader)
 
 
 def _likeness(member: TrainedModel) -> tuple[Any, ...]:

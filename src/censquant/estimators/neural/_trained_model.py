@@ -16,6 +16,8 @@ from censquant._rows._fit_data import order_by_content
 from censquant._typing import Floats
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._distribution_curve import DistributionCurve
+from censquant.survival import Target
+from censquant.survival._target import GeneralTarget
 from censquant.survival._transform import TimeTransform
 
 # A spread below this share of the values' size is rounding: the feature is constant.
@@ -143,15 +145,15 @@ def scaled_rows(
     return replace(targets, x=x)
 
 
-def targets_only(
-    time: Floats,
-    event: NDArray[np.bool_],
-    weight: Floats,
-    limit: Floats | None = None,
-) -> Rows:
-    """Return rows without features."""
-    nothing = np.zeros((len(time), 0), np.float32)
-    return Rows.from_arrays(nothing, time=time, event=event, weight=weight, limit=limit)
+def targets_only(target: Target, weight: Floats, limit: Floats | None = None) -> Rows:
+    """Return rows without features, of a target in model units."""
+    nothing = np.zeros((len(target), 0), np.float32)
+    ends = {}
+    if isinstance(target, GeneralTarget):
+        ends = {"lower": target.lower, "entry": target.entry}
+    return Rows.from_arrays(
+        nothing, time=target.time, event=target.event, weight=weight, limit=limit, **ends
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from censquant.estimators.neural._trained_model import (
     targets_only,
 )
 from censquant.estimators.neural._training import holdout
+from censquant.survival import Target
 
 finite = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 whole = st.integers(-(10**6), 10**6).map(float)
@@ -101,7 +102,10 @@ def test_the_order_of_scaled_rows_outlives_the_rounding_of_another_unit():
     shuffled = rng.permutation(300)
     plain, other = (
         scaled_rows(
-            features, i.copy(), FeatureScale(), targets_only(time[i], event[i], np.ones(300))
+            features,
+            i.copy(),
+            FeatureScale(),
+            targets_only(Target(time[i], event[i]), np.ones(300)),
         )
         for features, i in ((x, np.arange(300)), (noisy, shuffled))
     )

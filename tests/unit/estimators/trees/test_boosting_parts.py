@@ -26,8 +26,12 @@ from censquant._trees._boosting import (
     residual_quantiles,
     total_loss,
     write_derivatives,
+    write_general_derivatives,
 )
+from censquant.survival import Target
+from censquant.survival._target import GeneralTarget
 
+INF = np.inf
 RNG = np.random.default_rng(0)
 RULE = BoostingRule(
     depth=3,
@@ -43,14 +47,72 @@ RULE = BoostingRule(
 
 def one_row(z, event, location, log_scale, weight=1.0):
     codes = np.zeros((1, 1), np.uint8)
-    rows = Rows(codes, np.array([z]), np.array([event]), np.array([weight]))
+    rows = Rows.of(codes, Target(np.array([z]), np.array([event])), np.array([weight]))
     return rows, np.array([[location], [log_scale]]), np.zeros(1, np.int32)
 
 
-def derivatives(row, part):
+def one_general_row(lower, upper, entry, location, log_scale):
+    ends = [np.array([end]) for end in (lower, upper, entry)]
+    target = GeneralTarget.of_rows(*ends, (ends[1] < INF).astype(np.int64))
+    rows = Rows.of(np.zeros((1, 1), np.uint8), target, np.ones(1))
+    return rows, np.array([[location], [log_scale]]), np.zeros(1, np.int32)
+
+
+def derivatives(row, part, write=write_derivatives):
     slopes = np.empty((1, 2))
-    write_derivatives(*row, part, slopes)
+    write(*row, part, slopes)
     return slopes[0]
+
+
+GENERAL = [
+    *product([(-1.0, 0.4), (0.2, 0.3), (0.6, INF), (-INF, 0.3), (-1.5, 2.5), (0.5, 0.5)], [-INF]),
+    *product([(0.2, 0.3), (0.6, INF), (-0.8, 0.3), (0.5, 0.5)], [-1.2, -0.9]),
+]
+
+
+@pytest.mark.parametrize(("ends", "entry"), GENERAL)
+def test_derivatives_of_general_rows_are_those_of_the_loss(ends, entry):
+    step = 1e-4
+    for log_scale, part in product((-0.5, 0.0, 0.8), (0, 1)):
+        shifted = []
+        for sign in (-1, 0, 1):
+            place = [0.1, log_scale]
+            place[part] += sign * step
+            shifted.append(total_loss(*one_general_row(*ends, entry, *place)))
+        first = (shifted[2] - shifted[0]) / (2 * step)
+        second = (shifted[2] - 2 * shifted[1] + shifted[0]) / step**2
+        row = one_general_row(*ends, entry, 0.1, log_scale)
+        slope, curvature = derivatives(row, part, write_general_derivatives)
+        assert slope == pytest.approx(first, rel=1e-5, abs=1e-6)
+        if ends[0] < ends[1]:
+            least = 0.1 if part else (0.05 if entry > -INF else 1e-3) * np.exp(-2 * log_scale)
+            assert curvature == pytest.approx(max(second, least), rel=1e-3)
+
+
+def test_the_loss_of_general_rows_is_minus_their_log_likelihood():
+    law = norm(0.1, np.exp(0.4))
+    for (low, high), entry in GENERAL:
+        inside = law.cdf(high) - law.cdf(low) if low < high else law.pdf(low)
+        expected = -np.log(inside) + law.logsf(entry)
+        assert total_loss(*one_general_row(low, high, entry, 0.1, 0.4)) == pytest.approx(expected)
+
+
+def test_no_general_row_pulls_without_bounds():
+    for ends, entry, part in product(
+        [(-1e9, 1e9), (1e8, 1e9), (1e9, INF), (-INF, -1e9), (1e9, 1e9), (-9e8, -8e8)],
+        (-INF, -1e9),
+        (0, 1),
+    ):
+        row = one_general_row(*ends, entry, 0.0, 0.0)
+        assert np.isfinite(total_loss(*row))
+        slope, curvature = derivatives(row, part, write_general_derivatives)
+        assert abs(slope) <= 48.0
+        assert 0.0 < curvature <= 5_000.0
+
+
+def test_an_event_soon_after_a_far_entry_says_little():
+    slope, _ = derivatives(one_general_row(9.0, 9.0, 8.9, 0.0, 0.0), 0, write_general_derivatives)
+    assert abs(slope) < 0.5
 
 
 def test_derivatives_are_those_of_the_loss():
@@ -182,7 +244,7 @@ def folds(n, k=3):
 def test_boosters_find_location_and_scale():
     x, z, event, weight, location, log_scale = table()
     boosters, held_out = cross_fit_boosters(
-        RULE, x, z, event, weight, folds(len(z)), [1, 2, 3], n_jobs=None
+        RULE, x, Target(z, event), weight, folds(len(z)), [1, 2, 3], n_jobs=None
     )
     for found in (held_out, boosters.predict(x)):
         assert np.sqrt(np.mean((found[0] - location) ** 2)) < 0.15
@@ -192,7 +254,9 @@ def test_boosters_find_location_and_scale():
 def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
     x, z, event, weight, *_ = table(400)
     fold_of = folds(400)
-    boosters, held_out = cross_fit_boosters(RULE, x, z, event, weight, fold_of, [1, 2, 3], None)
+    boosters, held_out = cross_fit_boosters(
+        RULE, x, Target(z, event), weight, fold_of, [1, 2, 3], None
+    )
     for fold in range(3):
         alone = type(boosters)(
             boosters.edges,
@@ -202,7 +266,7 @@ def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
         np.testing.assert_allclose(alone.predict(x[own]), held_out[:, own], atol=1e-12)
     # Other times in a fold change nothing of its own booster but the common number of rounds.
     moved = np.where(fold_of == 0, z + 0.01, z)
-    others, _ = cross_fit_boosters(RULE, x, moved, event, weight, fold_of, [1, 2, 3], None)
+    others, _ = cross_fit_boosters(RULE, x, Target(moved, event), weight, fold_of, [1, 2, 3], None)
     rounds = min(boosters.value.shape[1], others.value.shape[1])
     assert rounds > 0
     np.testing.assert_array_equal(boosters.value[0, :rounds], others.value[0, :rounds])
@@ -212,7 +276,9 @@ def test_what_is_held_out_is_said_by_the_booster_that_has_not_seen_it():
 def test_a_booster_is_trained_and_judged_on_no_more_rows_than_it_may_be():
     x, z, event, weight, location, _ = table(3_000)
     fold_of, rule = folds(3_000), replace(RULE, max_rows=800)
-    boosters, held_out = cross_fit_boosters(rule, x, z, event, weight, fold_of, [1, 2, 3], None)
+    boosters, held_out = cross_fit_boosters(
+        rule, x, Target(z, event), weight, fold_of, [1, 2, 3], None
+    )
     judged = ~np.isnan(held_out[0])
     assert [judged[fold_of == fold].sum() for fold in range(3)] == [200, 200, 200]
     assert np.sqrt(np.mean((held_out[0] - location)[judged] ** 2)) < 0.25
@@ -226,7 +292,7 @@ def test_a_booster_is_trained_and_judged_on_no_more_rows_than_it_may_be():
     assert len(spare) > 100
     moved = z.copy()
     moved[spare] += 100.0
-    again, _ = cross_fit_boosters(rule, x, moved, event, weight, fold_of, [1, 2, 3], None)
+    again, _ = cross_fit_boosters(rule, x, Target(moved, event), weight, fold_of, [1, 2, 3], None)
     np.testing.assert_array_equal(again.value, boosters.value)
 
 
@@ -234,7 +300,7 @@ def test_noise_is_not_learned():
     rng = np.random.default_rng(3)
     x, z = rng.normal(size=(300, 5)), rng.normal(size=300)
     boosters, held_out = cross_fit_boosters(
-        RULE, x, z, np.ones(300, bool), np.ones(300), folds(300), [1, 2, 3], None
+        RULE, x, Target(z, np.ones(300, bool)), np.ones(300), folds(300), [1, 2, 3], None
     )
     assert boosters.value.shape[1] <= 20
     assert np.abs(held_out).max() < 0.6
@@ -243,7 +309,9 @@ def test_noise_is_not_learned():
 def test_without_a_scale_all_scales_are_one():
     x, z, event, weight, *_ = table(300)
     rule = BoostingRule(**{**vars(RULE), "fit_scale": False})
-    boosters, held_out = cross_fit_boosters(rule, x, z, event, weight, folds(300), [1, 2, 3], None)
+    boosters, held_out = cross_fit_boosters(
+        rule, x, Target(z, event), weight, folds(300), [1, 2, 3], None
+    )
     assert boosters.value.shape[2] == 1
     assert not held_out[1].any()
 
@@ -252,7 +320,9 @@ def test_residual_quantiles_are_those_of_the_law_behind_censored_rows():
     rng = np.random.default_rng(0)
     value, end = rng.gumbel(size=20_000), rng.normal(1.5, 1.0, 20_000)
     levels = np.array([0.05, 0.25, 0.5, 0.75])
-    found = residual_quantiles(np.minimum(value, end), value <= end, np.ones(20_000), levels)
+    found = residual_quantiles(
+        Target(np.minimum(value, end), value <= end), np.ones(20_000), levels
+    )
     np.testing.assert_allclose(found, -np.log(-np.log(levels)), atol=0.05)
 
 
@@ -260,7 +330,9 @@ def test_above_the_end_of_the_curve_residuals_are_normal():
     rng = np.random.default_rng(0)
     value = rng.normal(size=20_000)
     levels = np.array([0.3, 0.6, 0.7, 0.9, 0.99, 0.999])
-    found = residual_quantiles(np.minimum(value, 0.2), value <= 0.2, np.ones(20_000), levels)
+    found = residual_quantiles(
+        Target(np.minimum(value, 0.2), value <= 0.2), np.ones(20_000), levels
+    )
     np.testing.assert_allclose(found, norm.ppf(levels), atol=0.05)
     assert (np.diff(found) > 0).all()
 
@@ -270,9 +342,27 @@ def test_whole_weights_of_residuals_are_repeated_rows():
     residual, event = rng.normal(size=50), rng.random(50) < 0.7
     weight, levels = rng.integers(1, 4, 50), np.array([0.1, 0.5, 0.9, 0.99])
     np.testing.assert_allclose(
-        residual_quantiles(residual, event, weight.astype(float), levels),
+        residual_quantiles(Target(residual, event), weight.astype(float), levels),
         residual_quantiles(
-            np.repeat(residual, weight), np.repeat(event, weight), np.ones(weight.sum()), levels
+            Target(np.repeat(residual, weight), np.repeat(event, weight)),
+            np.ones(weight.sum()),
+            levels,
         ),
         rtol=1e-9,
     )
+
+
+def test_residuals_of_general_rows_are_those_of_the_law_behind_them():
+    rng = np.random.default_rng(4)
+    value, entry = rng.gumbel(size=30_000), rng.normal(-0.5, 1.0, 30_000)
+    seen = value > entry
+    value, entry = value[seen], entry[seen]
+    lower = np.maximum(np.floor(2 * value) / 2, entry)
+    upper = np.where(value < 2.0, np.floor(2 * value) / 2 + 0.5, INF)
+    lower = np.where(np.isinf(upper), np.maximum(2.0, entry), lower)
+    exact = (rng.random(len(value)) < 0.3) & np.isfinite(upper)
+    lower, upper = np.where(exact, value, lower), np.where(exact, value, upper)
+    rows = GeneralTarget.of_rows(lower, upper, entry, np.isfinite(upper).astype(np.int64))
+    levels = np.array([0.1, 0.25, 0.5, 0.75])
+    found = residual_quantiles(rows, np.ones(len(value)), levels)
+    np.testing.assert_allclose(found, -np.log(-np.log(levels)), atol=0.05)
