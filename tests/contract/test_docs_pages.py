@@ -48,6 +48,7 @@ SHOWN = (
     "contrasts",
     "image-data",
     "index",
+    "intervals-and-entry",
     "metrics",
     "own-data",
     "own-network",

@@ -54,6 +54,16 @@ REQUIREMENTS = {
 }
 DIFFERENCES = (
     (
+        "Portnoy's and Peng and Huang's quantile regression by default",
+        "quantreg's crq: a coarser grid of levels, and rows counted differently at the first level",
+        "A finer grid. On equal grids the coefficients are equal up to these conventions.",
+    ),
+    (
+        "Turnbull's estimate",
+        "R: stops earlier, so that its seventh digit is not final",
+        "Iterated until the likelihood is flat.",
+    ),
+    (
         "Median where the curve equals 0.5 exactly",
         "R and SAS: middle of the times at which it does",
         "The first of these times, as in lifelines: the smallest time by which half had the event.",
@@ -178,7 +188,9 @@ class Document:
             verdict=self.verdict,
             headings=headings,
             scope=SCOPE,
-            identity=_page_table("identity", "Environment", ("", "value"), self.identity.items()),
+            identity=_page_table(
+                "identity", "Environment", ("part", "version"), self.identity.items()
+            ),
             requirements=self._requirements(),
             sections=[(section.key, section.title, self._table(section)) for section in SECTIONS],
             differences=_page_table(
@@ -203,21 +215,10 @@ class Document:
         return _page_table("requirements", "What was checked", columns, rows)
 
     def _table(self, section: Section) -> PageTable:
-        columns = [
-            "check",
-            "requirement",
-            "what",
-            "source",
-            "expected",
-            "obtained",
-            "digits",
-            "result",
-        ]
+        columns = ("check", "result", "what", "expected", "obtained", "digits", "source", "for")
         rows = [_cells(result) for result in self.of(section)]
-        if all(math.isnan(row[6].value) for row in rows if not isinstance(row[6].value, str)):
-            columns.remove("digits")
-            rows = [(*row[:6], *row[7:]) for row in rows]
-        return PageTable(section.key, section.title, tuple(columns), tuple(rows))
+        caption = "What was expected and what was obtained; digits that agree, and the requirement"
+        return PageTable(section.key, caption, columns, tuple(rows))
 
 
 def checks() -> list[Check]:
@@ -321,12 +322,12 @@ def _bare(result: Result) -> bool:
 
 def _cells(result: Result) -> tuple[Cell, ...]:
     check, digits = result.check, result.digits
-    texts = (check.key, check.requirement, check.title, check.source, expected_text(check))
     shown = "" if math.isnan(digits) else f"{math.floor(digits)}"
+    before = (check.key, result.verdict, check.title, expected_text(check), obtained_text(result))
     return (
-        *(Cell(text, text) for text in (*texts, obtained_text(result))),
+        *(Cell(text, text) for text in before),
         Cell(shown, digits),
-        Cell(result.verdict, result.verdict),
+        *(Cell(text, text) for text in (check.source, check.requirement)),
     )
 
 

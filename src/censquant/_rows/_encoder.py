@@ -10,9 +10,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from censquant._frames import is_frame
 from censquant._leaks import FEWEST_ROWS, Outcome, are_row_numbers
 from censquant._rows._columns import Categories, Column, Numbers, Table, UnusableColumnError
-from censquant._rows._features import close_name, listed, non_finite, warn_of_leaks
+from censquant._rows._features import (
+    close_name,
+    listed,
+    non_finite,
+    text_columns,
+    warn_of_leaks,
+)
 from censquant._rows._fit_data import copies_of
 from censquant._storage._codec import Array, check_arrays
 from censquant._storage._parts import Part, expect
@@ -46,6 +53,13 @@ _UNKNOWN = {
     "replaced by the median of the fit, categories count as unknown levels.",
     "levels": "X has levels in the columns {} that the fit did not have: they are predicted as if "
     "they were none of the known levels.",
+}
+
+
+_REFUSED = {
+    "missing": "X must be without missing values in the columns {}: impute them or drop the rows.",
+    "levels": "X must have levels of the fit in the columns {}, got others: drop these rows, or "
+    "fit to rows that have them.",
 }
 
 
@@ -99,6 +113,7 @@ class CategoryRule:
     levels: tuple[str, ...]  # those with a column of their own, sorted
     has_rare: bool = False  # whether the fit had other levels
     has_missing: bool = False  # whether values were missing in the fit: they are a level too
+    has_reference: bool = False  # whether the first level has no column, however many there are
     as_category = True
 
     def names(self, name: str) -> list[str]:
@@ -114,7 +129,7 @@ class CategoryRule:
     @property
     def _n_implied(self) -> int:
         """Number of levels without a column, because the other columns say it already."""
-        return 1 if len(self.levels) + self.has_rare <= 2 else 0
+        return 1 if self.has_reference or len(self.levels) + self.has_rare <= 2 else 0
 
     @property
     def unknown_target(self) -> int:
@@ -292,8 +307,11 @@ class FrameEncoder:
         widths = [0 if rule is None else len(rule.names("")) for rule in self.rules]
         return np.cumsum([0, *widths])
 
-    def transform(self, X: Any, *, warn: bool = True) -> Floats:
-        """Return the table as finite numbers."""
+    def transform(self, X: Any, *, warn: bool = True, refuse: bool = False) -> Floats:
+        """Return the table as finite numbers.
+
+        ``refuse`` raises where others warn: missing values and levels that the fit did not have.
+        """
         table = Table(X)
         if table.n_columns != len(self.rules):
             raise ValueError(
@@ -317,6 +335,8 @@ class FrameEncoder:
 
         used = [place for place, rule in enumerate(self.rules) if rule is not None]
         _for_each(used, write, self.names)
+        for kind, names in unknown.items() if refuse else ():
+            raise ValueError(_REFUSED[kind].format(listed(names)))
         for kind, names in unknown.items() if warn else ():
             warn_user(_UNKNOWN[kind].format(listed(names)), ExtrapolationWarning)
         return out
@@ -348,6 +368,38 @@ def known_numbers(X: Any) -> Floats:
             parts.append(np.zeros((table.n_rows, len(rule.names("")))))
             rule.write(column, parts[-1])
     return np.hstack(parts)
+
+
+def reference_encoder(X: Any) -> FrameEncoder | None:
+    """Return an encoder of columns of text by their differences from the first level.
+
+    Numbers stay as they are, and all levels have a column. It is None for tables of numbers, and
+    where a column can be neither, which is left to those who refuse it by name.
+    """
+    if not is_frame(X) or not hasattr(X, "dtypes") or not text_columns(X):
+        return None
+    table = Table(X)
+    names, rules = table.names(), list[Rule]()
+    for place, name in enumerate(names):
+        try:
+            column = table.column(place, as_category=None)
+        except UnusableColumnError:
+            return None
+        if isinstance(column, Numbers):
+            rules.append(NumberRule(0.0))
+            continue
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+        levels = sorted(level for level, n in zip(column.levels, counts, strict=True) if n)
+        if len(levels) > MOST_LEVELS:
+            raise ValueError(
+                f"X must have at most {MOST_LEVELS} levels in a column of text, got {len(levels)} "
+                f"in {name!r}: drop the column, or merge levels."
+            )
+        has_missing = bool((column.codes < 0).any())
+        if len(levels) + has_missing < 2:
+            return None
+        rules.append(CategoryRule(tuple(levels), False, has_missing, has_reference=True))
+    return FrameEncoder(tuple(names), tuple(rules))
 
 
 def _fitted_rule(column: Column, weight: Floats | None) -> Rule | None:
@@ -577,6 +629,7 @@ def encoder_part(encoder: FrameEncoder) -> Part:
             "levels": list(rule.levels),
             "rare": rule.has_rare,
             "missing": rule.has_missing,
+            **({"reference": True} if rule.has_reference else {}),
         }
         for place, rule in enumerate(encoder.rules)
         if isinstance(rule, CategoryRule)
@@ -628,7 +681,7 @@ def _kind(rule: Rule | None) -> int:
 
 
 def _restored_category(entry: Any) -> CategoryRule:
-    if set(expect("categories", entry, dict)) != {"levels", "rare", "missing"}:
+    if set(expect("categories", entry, dict)) - {"reference"} != {"levels", "rare", "missing"}:
         raise ModelFileError("does not describe a category by its levels.")
     levels = [expect("level", level, str) for level in expect("levels", entry["levels"], list)]
     if len(levels) > MOST_LEVELS or any(a >= b for a, b in pairwise(levels)):
@@ -639,6 +692,7 @@ def _restored_category(entry: Any) -> CategoryRule:
         tuple(levels),
         expect("rare", entry["rare"], bool),
         expect("missing", entry["missing"], bool),
+        expect("reference", entry.get("reference", False), bool),
     )
     if not rule.names(""):
         raise ModelFileError("has a category without levels.")

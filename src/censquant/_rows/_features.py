@@ -166,10 +166,8 @@ def listed(names: Sequence[Any]) -> str:
 
 def _refuse_text(X: Any) -> None:
     """Raise if a column of a data frame or of an array holds anything but numbers."""
-    # Objects may be numbers all the same: those are left to the conversion.
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        kinds = zip(X.columns, X.dtypes, strict=True)
-        wrong = [name for name, kind in kinds if _is_text(kind) or _holds_text(X, name, kind)]
+        wrong = text_columns(X)
     elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS":
         wrong = [
             f"x{place}"
@@ -183,6 +181,13 @@ def _refuse_text(X: Any) -> None:
             f"X must hold numbers, got other values in the columns {listed(wrong)}: encode them, "
             "for example by make_quantile_pipeline with scikit-learn's OneHotEncoder."
         )
+
+
+def text_columns(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame that hold anything but numbers."""
+    # Objects may be numbers all the same: those are left to the conversion.
+    kinds = zip(X.columns, X.dtypes, strict=True)
+    return [name for name, kind in kinds if _is_text(kind) or _holds_text(X, name, kind)]
 
 
 def _refuse_masked(X: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._storage._codec import Array, Fields, Object, Reader, refuse_arrays, require
+from censquant._storage._codec import Array, Fields, Object, Reader, Writer, refuse_arrays, require
 from censquant._trees._bins import assign_bins, edges_of, stride
 from censquant._trees._follow_up_kernels import (
     MOST_ROWS_PER_TREE,
@@ -37,7 +37,9 @@ from censquant._trees._follow_up_kernels import (
 from censquant._typing import Floats
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._curve import reach_until
+from censquant.survival import Target
 from censquant.survival._kaplan_meier import LAST_FOLLOWED_SHARE
+from censquant.survival._target import GeneralTarget
 from censquant.survival._transform import TimeTransform
 
 # What trees split by; see `_follow_up_kernels`.
@@ -413,6 +415,31 @@ class ReachRule:
         return np.maximum(reach, level) if lowest else np.minimum(reach, level)
 
 
+def fit_entries(
+    x: NDArray[Any], target: Target, weight: NDArray[Any], rng: np.random.Generator
+) -> FollowUp | None:
+    """Return the model of when rows came under observation; None if all did at the start.
+
+    It is that of follow-up with time running backwards: the time by which 3 % of similar rows had
+    entered.
+    """
+    if not isinstance(target, GeneralTarget) or not target.late.any():
+        return None
+    start = -np.maximum(target.entry, 0.0)
+    return FollowUp.fit(x, start, np.zeros(len(target), dtype=np.bool_), weight, rng)
+
+
+def begun(
+    entered: FollowUp | None, curve: QuantileCurve, features: NDArray[Any], *, empirical: bool
+) -> QuantileCurve:
+    """Return curves that know from when on the data speak for them."""
+    if entered is None:
+        return curve
+    return curve.with_start(
+        lambda _: np.maximum(-entered.limit(features), 0.0), empirical=empirical
+    )
+
+
 def _must(name: str, holds: Any, rule: str) -> None:
     require(holds, f"holds a model of follow-up whose array {name!r} does not {rule}")
 
@@ -505,11 +532,28 @@ FEATURES: Fields = {
     ),
 }
 """What every estimator stores of features, and of follow-up if rows were censored."""
+_ENTERED: Fields = {
+    "entered": Object(
+        _FIELDS,
+        _restored,
+        "_entered",
+        says="shares of the training rows already under observation, in groups",
+    ),
+}
+
+
+def store_features(estimator: Any, writer: Writer) -> None:
+    """Add the fields `FEATURES` of an estimator, and those of entries if rows came late."""
+    writer.add(FEATURES, estimator)
+    if estimator._entered is not None:
+        writer.add(_ENTERED, estimator)
 
 
 def restore_features(estimator: Any, reader: Reader) -> None:
     """Give an estimator the fields `FEATURES`."""
-    shape = getattr(estimator, "_input_shape", (estimator.n_features_in_,))
+    shape = getattr(estimator, "_input_shape", None)
+    if shape is None:
+        shape = (len(estimator._column_names()),)
     reader.sizes["input"] = shape
     reader.fill(estimator, FEATURES)
     if estimator._feature_range is None and len(shape) == 1:
@@ -517,3 +561,7 @@ def restore_features(estimator: Any, reader: Reader) -> None:
     follow_up = estimator._follow_up
     fits = follow_up is None or follow_up.n_features == math.prod(shape)
     require(fits, "holds a model of follow-up of other features")
+    if any(name.startswith("entered.") for name in reader.part.arrays):
+        reader.fill(estimator, _ENTERED)
+        fits = estimator._entered.n_features == math.prod(shape)
+        require(fits, "holds a model of entries of other features")

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from censquant._engine.objectives._likelihoods import LocationScaleDistribution
 from censquant._engine.training._parallel import side_by_side
-from censquant._rows._features import check_is_fitted, dense, feature_names
+from censquant._rows._features import check_is_fitted, dense
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Array, Entry, Fields, Reader, Writer, require
 from censquant._typing import Floats
@@ -173,8 +173,8 @@ class AFTRegressor(EffectRegressor):
     exp(coef) is the factor by which one unit multiplies times, with 95 % limits
     <BLANKLINE>
                      coef std. error      z         p exp(coef)     lower     upper
-    intercept       7.765     0.2374   32.7 1.38e-234      2356      1480      3753
-    age          0.003232   0.004357  0.742     0.458     1.003    0.9947     1.012
+    intercept       7.765     0.2374  32.70 1.38e-234      2356      1480      3753
+    age          0.003232   0.004357   0.74     0.458     1.003    0.9947     1.012
     pnodes        -0.0472   0.005162  -9.14  5.96e-20    0.9539    0.9443    0.9636
     log(scale)    -0.2904     0.0494  -5.88  4.16e-09     0.748    0.6789     0.824
     """
@@ -339,10 +339,11 @@ class AFTRegressor(EffectRegressor):
         Name: pnodes, dtype: float64
         """
         check_is_fitted(self, "quantiles_")
-        terms = ["intercept", *feature_names(self)]
+        terms, columns = ["intercept", *self._column_names()], ["", *self._term_columns()]
         values = [self.intercept_, *self.coef_.tolist()]
         if self._family.has_scale:
             terms, values = [*terms, "log(scale)"], [*values, float(np.log(self.scale_))]
+            columns = [*columns, ""]
         penalised = f", penalty {self.penalty_:g}" if self.penalty_ > 0 else ""
         lines = [
             f"AFTRegressor, distribution {self.distribution}{penalised}: {self._n_rows:,} rows, "
@@ -353,7 +354,7 @@ class AFTRegressor(EffectRegressor):
             lines[-1] += ", with 95 % limits"
         lines += robust_note(self._n_independent, [self._n_rows])
         return CoefficientSummary.of_estimates(
-            "\n".join(lines), terms, np.array(values), self.covariance_
+            "\n".join(lines), terms, np.array(values), self.covariance_, columns
         )
 
     def log_likelihood(self, X: Any, y: Any) -> Floats:

@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -25,6 +25,7 @@ from censquant.estimators._reading import (
     Beyond,
     CurveReader,
     MeanReader,
+    add_note_of_start,
     functions_of_time,
     identified,
     map_blocks,
@@ -91,6 +92,8 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
     _predict_risk_score = False
 
     _accepts: tuple[str, ...] = ("right",)  # kinds of rows that fit takes, of READABLE
+    _is_empirical = False  # whether its law knows of no events where none were seen
+    _entered: Any = None  # when rows like a given one came under observation
     _reads_features = False  # whether a subclass has _read_features and _curve_of
     _feature_range: Floats | None = None  # smallest and largest value of each feature in the fit
     # False inside an ensemble, which has one model of follow-up, and warnings of its own, for all.
@@ -422,28 +425,27 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
             Never negative. After the end of follow-up it rests on an exponential tail.
         """
         levels, fitted = self._levels(quantiles), getattr(self, "quantiles_", None)
-        spent = read_elapsed(elapsed, _num_samples(X), self)
+        n_rows = _num_samples(X)
+        spent = np.broadcast_to(read_elapsed(elapsed, n_rows, self), (n_rows,))
         far, notes = bool(note_of_levels(levels, fitted)), list[str]()
 
-        def of(rows: slice) -> Floats:
-            return spent[rows] if spent.ndim else spent
-
         def values(curve: QuantileCurve, rows: slice) -> Floats:
-            low = float(of(rows).min())
+            low = float(spent[rows].min())
             if low < curve.lower:
                 raise ValueError(f"elapsed must be at least {curve.lower:g}, got {low:g}.")
             if far:  # but not for an individual who has passed the lowest fitted level
                 notes.extend(note_of_levels(conditional(curve, rows), fitted))
-            return curve.remaining(of(rows), levels)
+            return curve.remaining(spent[rows], levels)
 
         def conditional(curve: QuantileCurve, rows: slice) -> Floats:
-            return curve.conditional_levels(of(rows), levels)
+            return curve.conditional_levels(spent[rows], levels)
 
         def limits(curve: QuantileCurve, rows: slice) -> Floats:
-            return np.maximum(curve.limit() - of(rows), 0.0)[:, None]
+            return np.maximum(curve.limit() - spent[rows], 0.0)[:, None]
 
         check_choice("beyond", beyond, BEYOND)
-        remaining = self._read(X, values, conditional, beyond, limits=limits, notes=notes)
+        options: Any = {"limits": limits, "notes": notes, "elapsed": lambda rows: spent[rows]}
+        remaining = self._read(X, values, conditional, beyond, **options)
         return labelled(remaining, levels.tolist(), X, output)
 
     def predict_restricted_mean(self, X: Any, horizon: float | None = None) -> Floats:
@@ -485,6 +487,10 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         extrapolation, whatever the model. Below it the data *could* speak: an overfitted curve can
         still be wrong there, and censoring that depends on the event time given the features is
         not detected. With ``censoring="left"`` it is the lowest level.
+
+        Where rows came under observation late, ``predict_curve(X).known_from`` is the time by which
+        3 % of similar rows had entered. If more than 2 % of the events come before it by the model,
+        no level is identified but given no event until then (:meth:`predict_remaining`): this is 0.
 
         Parameters
         ----------
@@ -578,6 +584,7 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         def read(curve: QuantileCurve, rows: slice) -> Floats:
             if not curve.is_whole:  # one quantile is all there is to rank by
                 return curve.values[:, 0]
+            add_note_of_start(curve, notes)
             mean = curve.restricted_mean(horizon)
             # E max(T, h) = E T + h - E min(T, h)
             return curve.restricted_mean(np.inf) + horizon - mean if self._left_censored else mean
@@ -593,16 +600,17 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         *,
         limits: CurveReader = lambda curve, rows: curve.limit()[:, None],
         notes: list[str] | None = None,
+        elapsed: Callable[[slice], ArrayLike] | None = None,
         stacklevel: int = 3,
     ) -> NDArray[Any]:
         """Return values read off the curves, with what is not identified treated as asked for.
 
         ``levels`` returns the levels of the values, in common or for each row; ``limits`` the
-        values at the limit of support.
+        values at the limit of support; ``elapsed`` until when rows are known to have no event.
         """
         notes = [] if notes is None else notes
         note = f"{EXTRAPOLATES} {getattr(self, 'tail_rule_', '')}".rstrip()
-        read = identified(values, levels, limits, beyond, note, notes)
+        read = identified(values, levels, limits, beyond, note, notes, elapsed)
         found = self._map_curves(X, read, notes)
         if beyond != "extrapolate":
             warn_of(notes, stacklevel=stacklevel)

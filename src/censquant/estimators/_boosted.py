@@ -163,6 +163,7 @@ class BoostedQuantileRegressor(TabularRegressor):
     """
 
     _accepts = ("right", "interval", "delayed_entry")
+    _is_empirical = True  # its residuals begin where rows were seen
     _cross_fits_itself = True
     n_iter_: int
     _transform: TimeTransform

@@ -658,7 +658,7 @@ def _late_hazard(
 
     Rows were followed after the last event without another. If the model expects more than one
     there, as it does where a kind of event ends long before follow-up does, its hazard counts for
-    one event in all, and before for no fewer events than were seen.
+    one event in all. As many of the others as were seen before, and not expected, are moved there.
     """
     used = np.flatnonzero(weight > 0)
     last = float(target.time[used][target.kind[used] == kind].max())
@@ -679,8 +679,9 @@ def _late_hazard(
     one = float(weight[some].sum() / weight[used].sum())  # event, of all rows
     if after <= one or before <= 0.0:
         return plain
-    seen = one * float(weight[target.kind == kind].sum())
-    return LateHazard(last, end, max(1.0, seen / before), one / after)
+    lacking = one * float(weight[target.kind == kind].sum()) - before
+    moved = min(max(lacking, 0.0), after - one)
+    return LateHazard(last, end, 1.0 + moved / before, one / after)
 
 
 def _grid_of(event_times: Floats, last: float) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from censquant._engine.training._parallel import side_by_side
-from censquant._rows._features import check_is_fitted, dense, feature_names
+from censquant._rows._features import check_is_fitted, dense
 from censquant._rows._fit_data import MOST_TIMES, FitData, spread
 from censquant._storage._codec import (
     Array,
@@ -23,6 +23,7 @@ from censquant._storage._codec import (
 )
 from censquant._typing import Floats
 from censquant._validation import check_choice, check_integer, check_number
+from censquant.estimators._coded import places_of
 from censquant.estimators._cox_likelihood import (
     PartialLikelihood,
     RidgeFit,
@@ -367,6 +368,7 @@ class CoxQuantileRegressor(EffectRegressor):
     random_state: Any = None
 
     _accepts = ("right", "delayed_entry")
+    _is_empirical = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -528,7 +530,11 @@ class CoxQuantileRegressor(EffectRegressor):
             lines.append("coefficients are drawn to 0: fit with penalty=0 for errors and tests")
         lines += robust_note(self._n_independent, self._counts)
         return CoefficientSummary.of_estimates(
-            "\n".join([title, *lines]), feature_names(self), self.coef_, self.covariance_
+            "\n".join([title, *lines]),
+            self._column_names(),
+            self.coef_,
+            self.covariance_,
+            self._term_columns(),
         )
 
     def test_proportional_hazards(
@@ -555,7 +561,7 @@ class CoxQuantileRegressor(EffectRegressor):
         Returns
         -------
         tests : ChiSquaredTests
-            One row per feature, and ``all`` features.
+            One row per column of ``X``, and ``all`` of them.
 
         Examples
         --------
@@ -591,11 +597,12 @@ class CoxQuantileRegressor(EffectRegressor):
                 "X, y and sample_weight must be the rows of the fit, whose coefficients are the "
                 "most likely ones, got others."
             )
+        terms = places_of(self._term_columns())
         statistics, df = proportionality_tests(
-            sets, _scaled(sets.times, sets, time_scale), [[k] for k in range(z.shape[1])]
+            sets, _scaled(sets.times, sets, time_scale), list(terms.values())
         )
         title = f"Test of proportional hazards along {_TIME_SCALES[time_scale]}"
-        names = (*feature_names(self), "all")
+        names = (*terms, "all")
         return ChiSquaredTests(title, "term", names, statistics, df)
 
     # Predicting

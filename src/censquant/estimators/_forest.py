@@ -166,6 +166,7 @@ class CensoredQuantileForest(TabularRegressor):
     """
 
     _accepts = ("right", "delayed_entry")
+    _is_empirical = True
     _cross_fits_itself = True
     _units: FeatureUnits
     _leaves: Leaves

@@ -30,6 +30,7 @@ EXTRAPOLATES = (
     "Some predictions lie beyond what the data can speak for, where the model extrapolates: see "
     "identified_level, or choose what to return there by beyond=."
 )
+_LATE = "Some predictions count from the start, of which the data say nothing: "
 _FAR_LEVEL = 0.5  # of the first fitted level
 # A block's values stay in the processor's cache, and its temporary arrays together stay below what
 # malloc gives back to the system when they are freed: fetching that memory again for every block
@@ -131,20 +132,31 @@ def identified(
     beyond: str,
     note: str,
     notes: list[str],
+    elapsed: Callable[[slice], ArrayLike] | None = None,
 ) -> CurveReader:
     """Return a reader of values that treats those at levels that are not identified as wanted.
 
     ``levels`` reads the levels of the values, in common or for each row; ``limits`` the values at
-    the limit of support. ``note`` joins ``notes`` where ``beyond`` is ``"warn"``.
+    the limit of support. ``note`` joins ``notes`` where ``beyond`` is ``"warn"``. All is asked
+    given no event until an ``elapsed`` time of the rows, by default from the start on.
     """
 
     def read(curve: QuantileCurve, rows: slice) -> NDArray[Any]:
+        if elapsed is not None:
+            curve = curve.given(elapsed(rows))
         found = values(curve, rows)
         if beyond == "extrapolate":
             return found
         if beyond == "warn":
+            late = curve.starts_late
+            if late.any():
+                add_note_of_start(curve, notes)
+                on_time = np.flatnonzero(~late)
+                asked = np.broadcast_to(levels(curve, rows), found.shape)
+                if len(on_time) and not curve.take(on_time).identifies_all(asked[on_time]):
+                    notes.append(note)
             # One individual is enough, and a reach costs as much as half a prediction.
-            if note not in notes and not curve.identifies_all(levels(curve, rows)):
+            elif note not in notes and not curve.identifies_all(levels(curve, rows)):
                 notes.append(note)
             return found
         replacement: Any = np.nan
@@ -155,6 +167,20 @@ def identified(
         return np.where(curve.is_identified(levels(curve, rows)), found, replacement)
 
     return read
+
+
+def add_note_of_start(curve: QuantileCurve, notes: list[str]) -> None:
+    """Say from when on the data speak for rows that they do not know from the start, if any."""
+    late = curve.starts_late
+    if not late.any() or any(each.startswith(_LATE) for each in notes):
+        return
+    known, share = curve.known_from[late].max(), curve.unseen_share[late].max()
+    notes.append(
+        f"{_LATE}rows like these came under observation late, and by the model up to "
+        f"{100.0 * share:.0f} % of the events come before that. Ask given no event until "
+        f"{known:.3g}, as predict_remaining(X, elapsed={known:.3g}) does, or choose what to "
+        "return by beyond=."
+    )
 
 
 def functions_of_time(

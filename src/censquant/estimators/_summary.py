@@ -13,16 +13,23 @@ from censquant._frames import pandas_for
 from censquant._typing import Floats
 from censquant.survival._comparisons import normal_deviate
 
-# Heading and width in text, digits, and the name in frames.
-_COEFFICIENT = ("coefficient", 13, 5, "coefficient")
-_ERROR = ("std. error", 13, 5, "standard_error")
-_LIMITS = (("lower 95 %", 13, 5, "lower"), ("upper 95 %", 13, 5, "upper"))
-_TESTS = (("z", 7, 3, "z"), ("p", 10, 3, "p"))
-_SHORT = (("coef", 11, 4, "coefficient"), ("std. error", 11, 4, "standard_error"))
-_FACTORS = (
-    ("exp(coef)", 10, 4, "exp_coefficient"),
-    ("lower", 10, 4, "exp_lower"),
-    ("upper", 10, 4, "exp_upper"),
+# Heading and width in text, format, and the name in frames.
+_Shown = tuple[str, int, str, str]
+_COEFFICIENT: _Shown = ("coefficient", 13, ".5g", "coefficient")
+_ERROR: _Shown = ("std. error", 13, ".5g", "standard_error")
+_LIMITS: tuple[_Shown, ...] = (
+    ("lower 95 %", 13, ".5g", "lower"),
+    ("upper 95 %", 13, ".5g", "upper"),
+)
+_TESTS: tuple[_Shown, ...] = (("z", 7, ".2f", "z"), ("p", 10, ".3g", "p"))
+_SHORT: tuple[_Shown, ...] = (
+    ("coef", 11, ".4g", "coefficient"),
+    ("std. error", 11, ".4g", "standard_error"),
+)
+_FACTORS: tuple[_Shown, ...] = (
+    ("exp(coef)", 10, ".4g", "exp_coefficient"),
+    ("lower", 10, ".4g", "exp_lower"),
+    ("upper", 10, ".4g", "exp_upper"),
 )
 _CHI_SQUARED = ("chi-squared", "df", "p")
 # Directions of a covariance below this share of the largest are rounding.
@@ -227,7 +234,7 @@ class CoefficientSummary:
         names = [name for name in self.columns if name]
         return [name for name in dict.fromkeys(names) if names.count(name) > 1]
 
-    def _table(self) -> tuple[list[tuple[str, int, int, str]], NDArray[np.float64]]:
+    def _table(self) -> tuple[list[_Shown], NDArray[np.float64]]:
         """Return what the columns of text are, and their numbers, (n_levels, n_terms, k)."""
         beta, z, p = self.coefficients, self.z, self.p_values
         if self.standard_errors is None or self.limits is None or z is None or p is None:
@@ -265,7 +272,11 @@ class CoefficientSummary:
             lines += ["", *([title] if title else []), f"{'':{left}}{headings}"]
             for term, row in zip(self.terms, table.tolist(), strict=True):
                 cells = _cells(row, shown)
-                lines.append(f"{term:{left}}" + "".join(map(str.rjust, cells, widths)))
+                # A number that is too long for its column still stands apart from the one before.
+                padded = (
+                    f" {cell:>{width - 1}}" for cell, width in zip(cells, widths, strict=True)
+                )
+                lines.append(f"{term:{left}}" + "".join(padded))
         for test in self._joint_tests():
             lines += ["", str(test)]
         return "\n".join(lines)
@@ -348,6 +359,6 @@ def html_table(title: str, headings: Sequence[str], rows: Any) -> str:
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cells(row: list[float], shown: list[tuple[str, int, int, str]]) -> list[str]:
+def _cells(row: list[float], shown: list[_Shown]) -> list[str]:
     """Return the numbers of a row as text."""
-    return [f"{number:.{digits}g}" for number, (*_, digits, _) in zip(row, shown, strict=True)]
+    return [f"{number:{how}}" for number, (*_, how, _) in zip(row, shown, strict=True)]

@@ -11,21 +11,29 @@ from censquant._rows._features import (
     check_features,
     check_is_fitted,
     dense,
-    feature_names,
     feature_range,
     refuse_overflow,
     warn_of_constant_features,
 )
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Reader, Writer
-from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
+from censquant._trees._follow_up import (
+    FollowUp,
+    ReachRule,
+    begun,
+    fit_entries,
+    followed,
+    restore_features,
+    store_features,
+)
 from censquant._typing import Floats
 from censquant._validation import check_choice, seed_sequence
 from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._coded import CodedFeatures
 from censquant.estimators._reading import Answers, Ends
 from censquant.export._graph import Value
 from censquant.export._graphs_curves import GraphCurve, GridCurve
-from censquant.export._graphs_trees import followed_graph, reach_graph
+from censquant.export._graphs_trees import begun_graph, followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES, check_quantiles
 from censquant.survival._target import require_events
@@ -140,15 +148,16 @@ class TabularRegressor(BaseQuantileRegressor):
             y,
             sample_weight,
             groups,
-            read_features=lambda X: dense(check_features(self, X, reset=True)),
+            read_features=self._fit_features,
             left=left,
             accepts=self._accepts,
         ).arranged()
-        own_seed, follow_up_seed = seed_sequence(self.random_state).spawn(2)
+        seed = seed_sequence(self.random_state)
+        own_seed, follow_up_seed = seed.spawn(2)
         self._describe(rows, taus)
         if self._stands_alone:
-            warn_of_constant_features(feature_range(rows.x), feature_names(self))
-            rows.warn_of_leaks(feature_names(self))
+            warn_of_constant_features(feature_range(rows.x), self._column_names())
+            rows.warn_of_leaks(self._column_names())
         self._fit_rows(rows, np.random.default_rng(own_seed))
         if self._stands_alone and not rows.target.event.all():
             self._follow_up = FollowUp.fit(
@@ -158,6 +167,9 @@ class TabularRegressor(BaseQuantileRegressor):
                 rows.weight,
                 np.random.default_rng(follow_up_seed),
             )
+        if self._stands_alone:
+            entry_rng = np.random.default_rng(seed.spawn(1)[0])
+            self._entered = fit_entries(rows.x, rows.target, rows.weight, entry_rng)
         return self
 
     def _fit_folds(self, rows: FitData, folds: Folds, levels: Floats) -> Iterator[HeldOut]:
@@ -172,6 +184,10 @@ class TabularRegressor(BaseQuantileRegressor):
         rng = np.random.default_rng(seed_sequence(self.random_state).spawn(2)[0])
         return self._cross_fit_rows(rows, folds, rng, levels)
 
+    def _fit_features(self, X: Any) -> NDArray[Any]:
+        """Return the features of a fit as finite numbers."""
+        return dense(check_features(self, X, reset=True))
+
     def _describe(self, rows: FitData, taus: Floats) -> None:
         """Keep what predictions need to know of the rows of the fit."""
         require_events(rows.target)
@@ -181,7 +197,7 @@ class TabularRegressor(BaseQuantileRegressor):
         self.horizon_ = rows.horizon
         self.unique_times_ = rows.event_times(stands_alone=self._stands_alone)
         self._feature_range = feature_range(rows.x)
-        self._follow_up = None
+        self._follow_up = self._entered = None
 
     # Predicting
 
@@ -199,14 +215,15 @@ class TabularRegressor(BaseQuantileRegressor):
 
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         curve = self._model_curve(features)
-        refuse_overflow(curve.values, features, feature_names(self))
+        refuse_overflow(curve.values, features, self._column_names())
         left = self.time_transform_.mirror
         if left and self._fits_reversed_times:
             # The quantile of -T at 1 - tau is minus the quantile of T at tau.
             curve = QuantileCurve.from_predictions(
                 -curve.values[:, ::-1], 1.0 - curve.taus[::-1], self._lowest_time()
             )
-        return self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
+        curve = self._limited(curve).with_reach(ReachRule(self, features), lowest=left)
+        return begun(self._entered, curve, features, empirical=self._is_empirical)
 
     def _curve_of_graph(self, x: Value) -> tuple[GraphCurve, Value]:
         curve, left = self._model_graph(x), self.time_transform_.mirror
@@ -216,7 +233,8 @@ class TabularRegressor(BaseQuantileRegressor):
             )
         curve = self._limited(curve)
         followed = followed_graph(self._follow_up, x, self.time_transform_, self.follow_up_)
-        return curve, reach_graph(curve, followed, lowest=left)
+        reach = reach_graph(curve, followed, lowest=left)
+        return curve, begun_graph(self._entered, x, curve, reach, empirical=self._is_empirical)
 
     def _followed(self, features: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return how long individuals were followed, and the level reached by then."""
@@ -226,7 +244,7 @@ class TabularRegressor(BaseQuantileRegressor):
 
     def _store(self, writer: Writer) -> None:
         """Add what a file holds of the fitted model; extended by subclasses."""
-        writer.add(FEATURES, self)
+        store_features(self, writer)
 
     def _restore(self, reader: Reader) -> None:
         """Take what :meth:`_store` added, checked; extended by subclasses."""
@@ -234,7 +252,7 @@ class TabularRegressor(BaseQuantileRegressor):
         restore_features(self, reader)
 
 
-class EffectRegressor(TabularRegressor):
+class EffectRegressor(CodedFeatures, TabularRegressor):
     """A tabular estimator whose coefficients are of interest themselves, with standard errors."""
 
     def fit(
@@ -249,6 +267,8 @@ class EffectRegressor(TabularRegressor):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
+            Columns of text and categories of a frame become one coefficient for each level but
+            the first in alphabetical order; missing values are a level.
         y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
             Times and whether the event was observed; a plain array means that all were.
         sample_weight : array-like of shape (n,), optional
@@ -264,6 +284,14 @@ class EffectRegressor(TabularRegressor):
         self
         """
         return self._fit_table(X, y, sample_weight, groups)
+
+    def _store(self, writer: Writer) -> None:
+        self._store_encoder(writer)
+        super()._store(writer)
+
+    def _restore(self, reader: Reader) -> None:
+        self._restore_encoder(reader)
+        super()._restore(reader)
 
 
 def group_places(groups: NDArray[Any] | None) -> NDArray[np.intp] | None:

@@ -19,6 +19,7 @@ from censquant._trees._forest import (
 from censquant._typing import Floats
 from censquant.export._graph import TreeArrays, Value, count_in_rows, count_in_table, known_length
 from censquant.export._graphs_curves import GraphCurve, graph_reach
+from censquant.quantiles._curve import LARGEST_UNSEEN_SHARE
 from censquant.survival._transform import TimeTransform
 
 
@@ -35,14 +36,33 @@ def followed_graph(
         ends = (end, 0.0) if left else (end, 1.0)
         limit, level = (graph.repeated(np.array([value]), x) for value in ends)
         return limit, level
-    # Bins are counted by edges that a value exceeds.
-    codes = count_in_table(follow_up.edges, x.columns(follow_up.columns), strictly=True).as_float()
-    known = graph.row_limits(follow_up.limits)
-    limits = graph.lookup(known, _leaves(follow_up.by_censoring, codes)).sort()[0]
-    limit = limits.columns([1])
+    codes, limit = _limits(follow_up, x)
     level = _level_at(follow_up, _leaves(follow_up.by_events, codes), limit)
     time = transform.graph_inverse(limit)
     return (time.maximum(end), 1.0 - level) if left else (time.minimum(end), level)
+
+
+def _limits(follow_up: FollowUp, x: Value) -> tuple[Value, Value]:
+    """Return the bins of the features, and what ``FollowUp.limit`` does, of shape (n, 1)."""
+    # Bins are counted by edges that a value exceeds.
+    codes = count_in_table(follow_up.edges, x.columns(follow_up.columns), strictly=True).as_float()
+    known = x.graph.row_limits(follow_up.limits)
+    limits = x.graph.lookup(known, _leaves(follow_up.by_censoring, codes)).sort()[0]
+    return codes, limits.columns([1])
+
+
+def begun_graph(
+    entered: FollowUp | None, x: Value, curve: GraphCurve, reach: Value, *, empirical: bool
+) -> Value:
+    """Return the reach (n, 1) of curves, 0 where the data begin late."""
+    if entered is None:
+        return reach
+    start = (-_limits(entered, x)[1]).maximum(0.0)
+    share = curve.levels_of(start)
+    if empirical:
+        after = curve.levels_of(start * 2.0) - share
+        share = share.maximum(after / (1.0 - share).maximum(1e-300))
+    return (share <= LARGEST_UNSEEN_SHARE).where(reach, (start <= 0.0).where(reach, 0.0))
 
 
 def reach_graph(curve: GraphCurve, followed: tuple[Value, Value], *, lowest: bool) -> Value:

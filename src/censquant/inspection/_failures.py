@@ -136,7 +136,7 @@ class ExpectedFailures:
         """
         age, ahead = read_ages(elapsed, len(curve)), np.asarray(horizons, dtype=np.float64)
         risk = curve.risk_within(age, ahead)
-        known = curve.is_identified(curve.cdf(age[:, None] + ahead))
+        known = curve.given(age).is_identified(curve.cdf(age[:, None] + ahead))
         past = None if y_train is None else Past.of(read_past(y_train), groups_train)
         levels = np.array([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0, service_level])
         parts: list[tuple[str, Any]] = [(ALL, slice(None))]

@@ -154,6 +154,7 @@ class RowPredictor:
         if elapsed is None:
             values, levels, reach = curve.at(self.levels), self.levels[None, :], curve.reach
         else:
+            curve = curve.given(elapsed)
             values = curve.remaining(elapsed, self.levels)
             levels = curve.conditional_levels(elapsed, self.levels)
             reach = _conditional_reach(curve, elapsed)

@@ -51,7 +51,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
 from censquant.survival._aalen_johansen import aalen_johansen_of
-from censquant.survival._causes import Causes, read_causes
+from censquant.survival._causes import Causes, read_known_causes
 from censquant.survival._cells import cells_of_events
 from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
@@ -336,10 +336,12 @@ def evaluate(
     True
     """
     model, features = final_model(model_or_quantiles, X_test)
-    causes = None
-    if hasattr(model, "predict_cumulative_incidence") and hasattr(model, "kinds_"):
-        causes = read_causes(y_train, model.kinds_), read_causes(y_test, model.kinds_)
-        y_train, y_test = (each.of_any_kind for each in causes)
+    # Of a model of competing risks: scores of any event, and of each kind if both targets know it.
+    causes = [read_known_causes(y, model) for y in (y_train, y_test)]
+    y_train, y_test = (
+        y if found is None else found.of_any_kind
+        for y, found in zip((y_train, y_test), causes, strict=True)
+    )
     train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
     given, levels, identified_to = _predict(model, features, taus)
@@ -375,7 +377,7 @@ def evaluate(
         lower,
         times,
         _risks(model, features, curve, times),
-        causes,
+        (causes[0], causes[1]),
     )
     # One seed for all scores, so that they share their draws.
     seed = int(seed_sequence(random_state).generate_state(1)[0])
@@ -434,7 +436,8 @@ class _Judged:
     lower: float
     times: tuple[float, ...]  # by which risks are judged
     risks: Floats  # by these times
-    causes: tuple[Causes, Causes] | None  # of training and test rows, of events of several kinds
+    # Of training and test rows, where the model and the rows know kinds of events
+    causes: tuple[Causes | None, Causes | None]
     is_part: bool = False
 
     @property
@@ -461,7 +464,7 @@ class _Judged:
             weight=part(self.weight),
             group=None if group is None else np.unique(group, return_inverse=True)[1],
             risks=self.risks[rows],
-            causes=None if self.causes is None else (self.causes[0], self.causes[1].take(rows)),
+            causes=(self.causes[0], None if self.causes[1] is None else self.causes[1].take(rows)),
             is_part=True,
         )
 
@@ -493,10 +496,11 @@ class _Judged:
             _Line.read(metric, self.y, predictions[metric.takes], options, weight)
             for metric in offered
         ]
-        if self.causes is not None:
+        of_train, of_test = self.causes
+        if of_train is not None and of_test is not None:
             is_biased = is_dependent(censoring_p_value)
             table += _lines_of_kinds(
-                self.model, self.features, *self.causes, times, is_biased, weight
+                self.model, self.features, of_train, of_test, times, is_biased, weight
             )
         found = [line.scored for line in table if line.scored is not None]
         draws = (

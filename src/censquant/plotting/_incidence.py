@@ -107,7 +107,9 @@ def plot_incidence(
             at, edges[place], edges[place + 1], step=step, color=color, alpha=0.55, linewidth=0
         )
     if model is not None and observed is not None:
-        known = np.concatenate(([0.0], observed.time[observed.time <= at[-1]]))
+        known = at
+        if times is None:
+            known = np.concatenate(([0.0], observed.time[observed.time <= at[-1]]))
         for edge in np.cumsum(observed(known), axis=0):
             (line,) = ax.step(known, edge, where="post", color="0.15", linewidth=1.2)
             marks["Aalen-Johansen"] = line

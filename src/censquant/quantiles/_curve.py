@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 
 # A level differs from the reach by more than the rounding of its own computation.
 _LEVEL_ROUNDING = 1e-12
+# Two computations of one time may differ by this share.
+_SAME_TIME = 1e-9
+LARGEST_UNSEEN_SHARE = 0.02
+"""Share of events before the data begin up to which levels count from the start nevertheless.
+
+Each level is then wrong by about as much at most.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +56,9 @@ class QuantileCurve:
     level: `cdf` is NaN at every time other than its value.
 
     A curve also has a `reach`: the highest level of each row that the data identify, 1 by default
-    (`with_reach`).
+    (`with_reach`). Where rows came under observation late, it has `known_from` (`with_start`): no
+    data say what happens before, and where the curve puts more than 2 % of the events there, no
+    level counted from the start is identified. What is asked given no event until then is.
 
     Parameters
     ----------
@@ -178,9 +187,14 @@ class QuantileCurve:
         array([[2.]])
         """
         chosen = self._rows(rows)
-        if not reach or "_reach" not in vars(self):
+        if not reach:
             return chosen
-        return chosen.with_reach(self.reach[rows], lowest=self.reach_is_lowest)
+        if "_reach" in vars(self):
+            chosen = chosen.with_reach(self._own_reach[rows], lowest=self.reach_is_lowest)
+        if "_known_from" in vars(self):
+            empirical = vars(self)["_is_empirical"]
+            chosen = chosen.with_start(self.known_from[rows], empirical=empirical)
+        return chosen
 
     def _rows(self, rows: Any) -> QuantileCurve:
         """Return some of the rows without their reach."""
@@ -506,9 +520,74 @@ class QuantileCurve:
             raise ValueError(f"reach must have shape ({len(self)},), got {levels.shape}.")
         return levels
 
+    def with_start(
+        self, known_from: ArrayLike | Callable[[Any], ArrayLike], *, empirical: bool = False
+    ) -> Self:
+        """Return the same curve with the time of each row before which no data were seen.
+
+        A rule is evaluated once, when the time is first needed. An ``empirical`` curve knows of no
+        events where none were seen: as many are taken to come before that time as in as long a time
+        after it.
+        """
+        known = known_from if callable(known_from) else self._checked(known_from)
+        return self._with(_known_from=known, _is_empirical=empirical)
+
+    def given(self, elapsed: ArrayLike) -> Self:
+        """Return the curve for questions about rows without an event until an elapsed time.
+
+        Nothing is asked of the time before, so that `known_from` does not matter where it is not
+        later.
+        """
+        if "_known_from" not in vars(self):
+            return self
+        now = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), (len(self),))
+        asked = now * (1.0 + _SAME_TIME) < self.known_from
+        start = np.where(asked, self.known_from, self.lower)
+        return self.with_start(start, empirical=vars(self)["_is_empirical"])
+
+    @property
+    def known_from(self) -> Floats:
+        """Time of each row before which no data were seen, `lower` by default."""
+        known = vars(self).get("_known_from")
+        if known is None:
+            return np.full(len(self), self.lower)
+        if callable(known):
+            known = self._checked(known(self))
+            vars(self)["_known_from"] = known
+        times: Floats = known
+        return times
+
+    @property
+    def starts_late(self) -> NDArray[np.bool_]:
+        """Rows of which no level counted from the start is identified, shape (n_samples,)."""
+        # A curve of one level does not know its share, which is no reason to trust it.
+        return np.asarray(~(self.unseen_share <= LARGEST_UNSEEN_SHARE))
+
+    @property
+    def unseen_share(self) -> Floats:
+        """Share of the events of each row before `known_from`, shape (n_samples,)."""
+        start = self.known_from
+        if (start <= self.lower).all():
+            return np.zeros(len(self))
+        before = self.cdf(start)
+        if vars(self).get("_is_empirical", False):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                after = (self.cdf(2.0 * start) - before) / (1.0 - before)
+            before = np.maximum(before, np.where(before < 1.0, after, 1.0))
+        return np.where(start <= self.lower, 0.0, before)
+
     @property
     def reach(self) -> Floats:
-        """Highest level of each row that the data identify, shape (n_samples,); 1 by default."""
+        """Highest level of each row that the data identify, shape (n_samples,); 1 by default.
+
+        0 where the data begin late (`starts_late`).
+        """
+        own = self._own_reach
+        return np.where(self.starts_late, 0.0, own) if "_known_from" in vars(self) else own
+
+    @property
+    def _own_reach(self) -> Floats:
+        """Highest level up to which rows were followed."""
         known = vars(self).get("_reach")
         if known is None:
             return np.ones(len(self))
@@ -528,7 +607,10 @@ class QuantileCurve:
         wanted, reach = np.atleast_1d(np.asarray(levels, dtype=np.float64)), self.reach[:, None]
         if self.reach_is_lowest:
             return np.asarray(wanted >= reach - _LEVEL_ROUNDING)
-        return np.asarray(wanted <= reach + _LEVEL_ROUNDING)
+        known = wanted <= reach + _LEVEL_ROUNDING
+        if "_known_from" in vars(self):
+            known &= ~self.starts_late[:, None]  # not even that nothing happens early
+        return np.asarray(known)
 
     def identifies_all(self, levels: ArrayLike) -> bool:
         """Whether the data identify all levels of all rows."""
@@ -536,6 +618,8 @@ class QuantileCurve:
         # For each row the level farthest out stands for all of them.
         if self.reach_is_lowest:
             return bool((wanted.min(axis=-1) >= self.reach - _LEVEL_ROUNDING).all())
+        if "_known_from" in vars(self) and self.starts_late.any():
+            return False
         return bool((wanted.max(axis=-1) <= self.reach + _LEVEL_ROUNDING).all())
 
     def conditional_levels(self, elapsed: ArrayLike, levels: ArrayLike) -> Floats:
@@ -545,7 +629,10 @@ class QuantileCurve:
 
     def __getstate__(self) -> dict[str, Any]:
         # A rule need not survive pickling; the values it gives do.
-        return {**vars(self), **({"_reach": self.reach} if "_reach" in vars(self) else {})}
+        known = {"_reach": self._own_reach} if "_reach" in vars(self) else {}
+        if "_known_from" in vars(self):
+            known["_known_from"] = self.known_from
+        return {**vars(self), **known}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

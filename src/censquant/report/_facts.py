@@ -23,6 +23,7 @@ from censquant.inspection import (
 )
 from censquant.inspection._cohort import describe_cohort
 from censquant.metrics import CalibrationAt, Evaluation, evaluate
+from censquant.quantiles._competing_curve import CompetingCurve
 from censquant.report._accuracy import (
     FEWEST,
     SHOWN,
@@ -40,8 +41,9 @@ from censquant.report._accuracy import (
 )
 from censquant.report._fleet import CostRow, Fleet, cost_rows, fleet_of, replacement_for
 from censquant.report._numbers import round_times
-from censquant.report._study import RELIABILITY, Settings, Study, read_settings
+from censquant.report._study import RELIABILITY, Settings, Study, any_event, read_settings
 from censquant.survival import kaplan_meier, read_target
+from censquant.survival._aalen_johansen import aalen_johansen_of
 
 _N_TIMES = 6
 MOST_DESCRIBED = 100
@@ -74,6 +76,44 @@ class Cohort:
     median_survival: float  # by Kaplan-Meier; infinite if it is not reached
     characteristics: CohortTable  # of the features, without levels of fewer than ten rows
     table: tuple[SurvivalRow, ...]
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """Incidence of one kind of event by one time."""
+
+    kind: str
+    horizon: float
+    n_events: int  # of the kind, observed up to the time
+    # Mean predicted probability, and what one in ten individuals lie below and above
+    predicted: float
+    lowest: float
+    highest: float
+    # Aalen-Johansen estimate and its 95 % limits
+    observed: float
+    low: float
+    high: float
+
+
+def kind_rows(study: Study, settings: Settings) -> tuple[KindRow, ...]:
+    """Return predicted and observed incidences of the kinds of events, where there are several."""
+    causes, curve = study.causes, study.curve
+    if causes is None or not isinstance(curve, CompetingCurve):
+        return ()
+    asked = np.array(settings.horizons)
+    predicted, shares = curve.incidence(asked), aalen_johansen_of(causes)
+    observed, (low, high) = shares(asked), shares.limits(asked)
+    rows = []
+    for j, horizon in enumerate(settings.horizons):
+        for k, kind in enumerate(causes.kinds.tolist()):
+            seen = (causes.code == k + 1) & (causes.target.time <= horizon)
+            own = predicted[:, k, j]
+            ends = np.quantile(own, [0.1, 0.9]).tolist()
+            limits = (float(each[k, j]) for each in (observed, low, high))
+            rows.append(
+                KindRow(str(kind), horizon, int(seen.sum()), float(own.mean()), *ends, *limits)
+            )
+    return tuple(rows)
 
 
 def private_end(time: NDArray[np.float64]) -> float:
@@ -288,6 +328,8 @@ class ReportFacts:
         Of censquant.
     contrast : Contrast or None
         Effect that was asked for.
+    kinds : tuple of KindRow
+        Incidences by the horizons, where events are of several kinds.
 
     Examples
     --------
@@ -319,6 +361,7 @@ class ReportFacts:
     notes: tuple[str, ...]
     version: str = __version__
     contrast: Contrast | None = None
+    kinds: tuple[KindRow, ...] = ()
 
 
 def report_facts(
@@ -376,7 +419,7 @@ as_of, y_train, are_training_rows, by, groups, n_resamples, random_state, contra
     [365.0, 1095.0]
     """
     settings = read_settings(
-        read_target(y),
+        read_target(any_event(y, model)),
         preset=preset,
         title=title,
         unit=unit,
@@ -457,6 +500,7 @@ def facts_of(
             fleet_of(study, settings, replacement) if is_fleet else None,
             cost_rows(study, settings, replacement) if is_fleet else (),
             _notes(study, are_training_rows=are_training_rows),
+            kinds=kind_rows(study, settings),
         )
 
 

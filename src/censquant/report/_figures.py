@@ -16,6 +16,7 @@ from censquant.plotting import (
     plot_coverage,
     plot_fans,
     plot_importance,
+    plot_incidence,
     plot_reliability,
     plot_survival,
 )
@@ -176,6 +177,18 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
             plot_contrast(facts.contrast, unit=unit),
             "Difference with its interval for all rows and each subgroup; the table has the "
             "numbers.",
+        )
+    if facts.kinds:
+        drawn["kinds"] = (
+            plot_incidence(
+                study.causes,
+                model=study.model,
+                X=study.table.X,
+                times=np.linspace(0.0, end, _N_STEPS + 1),
+                unit=unit,
+            ),
+            "Mean predicted probability of each kind of event as stacked areas, with the observed "
+            "shares by Aalen and Johansen as lines; the table has the numbers.",
         )
     fans = _fans(study, facts, unit)
     if fans is not None:

@@ -19,6 +19,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
 from censquant.report._numbers import round_times
 from censquant.survival import Target, read_target
+from censquant.survival._causes import Causes, read_known_causes
 from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import default_horizon
 from censquant.survival._target import require_events
@@ -249,6 +250,12 @@ def _read_date(as_of: str | date | None, unit: str) -> date | None:
 LEVELS: Floats = np.array(CURVE_QUANTILES)
 
 
+def any_event(y: object, model: Any) -> object:
+    """Return a target with kinds of events, of a model that knows them, as one of any event."""
+    causes = read_known_causes(y, model)
+    return y if causes is None else causes.of_any_kind
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """What all numbers of a report are computed from; every row is predicted once."""
@@ -258,6 +265,7 @@ class Study:
     target: Target
     train: Target  # rows that say how individuals are censored
     curve: QuantileCurve  # as the model predicts them
+    causes: Causes | None = None  # where events are of several kinds
 
     @classmethod
     def of(cls, model: Any, X: Any, y: object, y_train: object) -> "Study":
@@ -269,16 +277,18 @@ class Study:
                 "events that come after their censored times."
             )
         table = FeatureTable.read(X, regressor)
+        causes = read_known_causes(y, regressor, n_samples=len(table))
+        y = y if causes is None else causes.of_any_kind
         target = read_target(y, n_samples=len(table))
         require_events(target)
-        train = target if y_train is None else read_target(y_train)
+        train = target if y_train is None else read_target(any_event(y_train, regressor))
         curve = regressor.predict_curve(table.X)
         if not curve.is_whole:
             raise ValueError(
                 "model must predict at least two quantiles, got a "
                 f"{type(regressor).__name__} with the level {curve.taus[0]:g} alone."
             )
-        return cls(regressor, table, target, train, curve)
+        return cls(regressor, table, target, train, curve, causes)
 
     def __len__(self) -> int:
         return len(self.target)
@@ -294,6 +304,7 @@ class Study:
             self.target.take(places),
             self.train,
             self.curve.take(places),
+            None if self.causes is None else self.causes.take(places),
         )
 
     @property
@@ -326,4 +337,4 @@ class Study:
         """Return quantiles of the time that is left at an age, NaN where the data cannot speak."""
         found = self.curve.remaining(age, levels)
         conditional = self.curve.conditional_levels(age, levels)
-        return np.where(self.curve.is_identified(conditional), found, np.nan)
+        return np.where(self.curve.given(age).is_identified(conditional), found, np.nan)

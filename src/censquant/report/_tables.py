@@ -105,6 +105,8 @@ def tables_of(facts: ReportFacts) -> dict[str, PageTable]:
         made.append(_effect(facts.contrast, facts))
         if facts.contrast.overlap:
             made.append(_overlap(facts.contrast))
+    if facts.kinds:
+        made.append(_kinds(facts))
     if facts.individuals:
         made += [_individuals(facts), _features(facts)]
     if facts.fleet is not None:
@@ -294,6 +296,21 @@ def _levels_of_column(facts: ReportFacts) -> PageTable:
         if one.n_rows >= FEWEST
     ]
     return _table("by-level", f"Scores by {facts.settings.by_name}", columns, rows)
+
+
+def _kinds(facts: ReportFacts) -> PageTable:
+    columns = (_in("by time", facts), "kind", "events", "mean predicted probability",
+               "one in ten below", "one in ten above", "observed", "95 % from", "to")  # fmt: skip
+    rows = [
+        (
+            _number(row.horizon),
+            _text(row.kind),
+            _count(row.n_events),
+            *map(_share, (row.predicted, row.lowest, row.highest, row.observed, row.low, row.high)),
+        )
+        for row in facts.kinds
+    ]
+    return _table("kinds", "Probability that an event of each kind comes first", columns, rows)
 
 
 def _effect(found: Contrast, facts: ReportFacts) -> PageTable:

@@ -27,8 +27,21 @@ def words_of(facts: ReportFacts) -> dict[str, list[str]]:
         "new_life": _new_life(facts),
         "costs": _costs(facts),
         "effect": _effect(facts),
+        "kinds": _kinds(facts),
         "assumptions": [] if facts.contrast is None else list(facts.contrast.assumptions),
     }
+
+
+def _kinds(facts: ReportFacts) -> list[str]:
+    if not facts.kinds:
+        return []
+    names = list(dict.fromkeys(row.kind for row in facts.kinds))
+    return [
+        f"The first event is of one of {len(names)} kinds: {', '.join(names)}. All other sections "
+        "are about the first event of any kind.",
+        "Observed shares are Aalen-Johansen estimates; probabilities of all kinds and of no event "
+        "sum to 100 %.",
+    ]
 
 
 def _effect(facts: ReportFacts) -> list[str]:

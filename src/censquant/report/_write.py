@@ -19,7 +19,14 @@ from censquant.inspection import Contrast
 from censquant.report._facts import ReportFacts, check_contrast, facts_of
 from censquant.report._figures import figures_of
 from censquant.report._numbers import UNKNOWN, percent
-from censquant.report._study import CLINICAL, RELIABILITY, Settings, Study, read_settings
+from censquant.report._study import (
+    CLINICAL,
+    RELIABILITY,
+    Settings,
+    Study,
+    any_event,
+    read_settings,
+)
 from censquant.report._tables import tables_of
 from censquant.report._what_if import WhatIf, what_ifs_of
 from censquant.report._words import words_of
@@ -36,6 +43,7 @@ _SECTIONS = {
         ("coverage", "Coverage of bounds and intervals"),
         ("identified", "What the data can say"),
         ("risks", "Risk by chosen times"),
+        ("kinds", "Kinds of events"),
         ("effect", "Effect of one feature"),
         ("importance", "Which features matter"),
         ("individuals", "Individuals"),
@@ -51,6 +59,7 @@ _SECTIONS = {
         ("what-if", "What if?"),
         ("cohort", "Observed lives"),
         ("risks", "Risk by chosen times"),
+        ("kinds", "Kinds of events"),
         ("effect", "Effect of one feature"),
         ("model", "Model"),
         ("discrimination", "Discrimination"),
@@ -118,9 +127,11 @@ def filled(template: str, *, package: str = "censquant.report", **content: Any) 
 
 
 def _sections_of(facts: ReportFacts) -> list[tuple[str, str]]:
-    """Return the sections of a page; that of an effect only where there is one."""
+    """Return the sections of a page; of an effect and of kinds of events where there are any."""
     given = _SECTIONS[facts.settings.preset]
-    return [(key, name) for key, name in given if key != "effect" or facts.contrast is not None]
+    lacking = {"effect"} if facts.contrast is None else set()
+    lacking |= set() if facts.kinds else {"kinds"}
+    return [(key, name) for key, name in given if key not in lacking]
 
 
 def _hashes(page: str, element: str) -> list[str]:
@@ -292,7 +303,7 @@ def write_report(
     limit = check_number("panel_limit", panel_limit, minimum=0.0)
     steps = _Steps(progress)
     settings = read_settings(
-        read_target(y),
+        read_target(any_event(y, model)),
         preset=preset,
         title=title,
         unit=unit,

@@ -88,7 +88,7 @@ class AalenJohansen:
 
         Returns
         -------
-        standard_error : ndarray of shape (n_kinds, *shape of ``t``)
+        standard_error : ndarray of shape (n_kinds,) and the shape of ``t``
         """
         at_risk, events = self.n_at_risk, self.n_events
         total = events.sum(axis=0)
@@ -118,7 +118,7 @@ class AalenJohansen:
 
         Returns
         -------
-        low, high : ndarray of shape (n_kinds, *shape of ``t``), in [0, 1]
+        low, high : ndarray of shape (n_kinds,) and the shape of ``t``, in [0, 1]
         """
         from scipy.special import ndtri
 
@@ -143,7 +143,7 @@ class AalenJohansen:
 
         Returns
         -------
-        times : ndarray of shape (n_kinds, *shape of ``levels``)
+        times : ndarray of shape (n_kinds,) and the shape of ``levels``
         """
         wanted = np.asarray(levels, dtype=np.float64)
         outside = ~((wanted > 0) & (wanted < 1))

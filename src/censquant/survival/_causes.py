@@ -71,10 +71,26 @@ def read_causes(
     """
     if y is None:
         read_target(y)  # which refuses it
+    if isinstance(y, Causes):
+        return y
     event, rebuilt = _split(y)
     code, labels = _coded(event, None if kinds is None else np.asarray(kinds))
     target = read_target(rebuilt(code > 0), n_samples=n_samples, accepts=accepts)
     return Causes(replace(GeneralTarget.of(target), kind=code), labels)
+
+
+def read_known_causes(y: object, model: Any, *, n_samples: int | None = None) -> Causes | None:
+    """Read a target by the kinds that a fitted model knows.
+
+    None where the model knows none, or where events are true or false: of any kind.
+    """
+    if not hasattr(model, "predict_cumulative_incidence") or not hasattr(model, "kinds_"):
+        return None
+    if isinstance(y, Causes):
+        return y
+    if y is None or isinstance(y, Target) or as_array(_split(y)[0], "event").dtype.kind == "b":
+        return None
+    return read_causes(y, model.kinds_, n_samples=n_samples)
 
 
 def _split(y: Any) -> tuple[Any, Callable[[NDArray[np.bool_]], Any]]:

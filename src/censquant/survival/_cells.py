@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from censquant._typing import Floats
-from censquant.survival._target import Target
+from censquant.survival._target import GeneralTarget, Target
 
 N_CELLS = 40
 SMALLEST_CELL_CHANCE = 1e-4
@@ -33,6 +33,7 @@ def cells_of_events(target: Target, weight: Floats | None = None, n_cells: int =
     left; the first begins and the last ends at infinity. There are fewer where events are few or
     tied.
     """
+    target = target.middle if isinstance(target, GeneralTarget) else target
     kept = target.event if weight is None else target.event & (weight > 0)
     order = np.argsort(target.time[kept])
     time = target.time[kept][order]
@@ -56,13 +57,18 @@ class ObservedSets:
     entry: Floats | None = None
 
     @classmethod
-    def of(cls, target: Target, ends: Floats, entry: Floats | None = None) -> "ObservedSets":
-        """Return the cell of each event, cut at its entry, and the time after each censoring."""
+    def of(cls, target: Target, ends: Floats) -> "ObservedSets":
+        """Return the cell of each event, cut at its entry, and the time after each censoring.
+
+        An event that lies between two times has no cell, but these.
+        """
         edges = np.concatenate(([-np.inf], ends, [np.inf]))
         cell: NDArray[np.intp] = np.searchsorted(ends, target.time)
-        lower = np.where(target.event, edges[cell], target.time)
-        upper = np.where(target.event, edges[cell + 1], np.inf)
-        return cls(lower if entry is None else np.maximum(lower, entry), upper, entry)
+        if not isinstance(target, GeneralTarget):
+            lower = np.where(target.event, edges[cell], target.time)
+            return cls(lower, np.where(target.event, edges[cell + 1], np.inf))
+        lower = np.maximum(np.where(target.exact, edges[cell], target.lower), target.entry)
+        return cls(lower, np.where(target.exact, edges[cell + 1], target.upper), target.entry)
 
     def __len__(self) -> int:
         return len(self.lower)

@@ -15,6 +15,8 @@ _BOTH = (
     "LogNormalNN",
     "WeibullNN",
     "BoostedQuantileRegressor",
+    "CensoredQuantileRegressor",
+    "PooledQuantileRegressor",
 )
 TAKEN_BY: dict[str, tuple[str, ...]] = {
     "interval": _BOTH,

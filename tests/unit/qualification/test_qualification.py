@@ -23,6 +23,7 @@ from censquant._qualification._checks import (
 )
 from censquant._qualification._document import REQUIREMENTS, SECTIONS, checks, validate, write
 from censquant._qualification._published import DATA, PUBLISHED, rows
+from censquant.survival import KaplanMeier
 
 ALL = checks()
 MAY_BE_EMPTY = ("ecog", "high")  # unknown, and never seen
@@ -101,6 +102,14 @@ def test_there_are_at_least_forty_published_values_each_with_a_source():
 def test_published_values_are_reproduced(each):
     result = run_check(each)
     assert result.passed, (result.reason, result.obtained)
+
+
+def test_a_standard_error_that_is_off_by_a_percent_is_found(monkeypatch):
+    right = KaplanMeier.standard_error
+    monkeypatch.setattr(KaplanMeier, "standard_error", lambda self, t: 1.01 * right(self, t))
+    failed = [each.key for each in PUBLISHED.checks if not run_check(each).passed]
+    assert {"KM-2", "KM-5", "KM-6", "KM-7"} <= set(failed)
+    assert "KM-1" not in failed
 
 
 @pytest.mark.parametrize("name", DATA)

@@ -1,5 +1,7 @@
 """The times at which a row may have had its event: cells, and the chance they are given."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -7,6 +9,7 @@ from scipy.stats import norm
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 from censquant.survival._cells import ObservedSets, cells_of_events
+from censquant.survival._target import GeneralTarget
 
 
 def made(seed, n=200):
@@ -54,7 +57,8 @@ def test_chances_are_those_of_the_distribution_row_by_row():
     values = np.sort(rng.exponential(10.0, (200, 3)), axis=1)
     curve = QuantileCurve(values, np.array([0.25, 0.5, 0.75]), 0.0)
     ends, entry = cells_of_events(target, n_cells=9), np.where(rng.random(200) < 0.5, 0.05, -np.inf)
-    given = ObservedSets.of(target, ends, entry).chances(curve.cdf)
+    late = replace(GeneralTarget.of(target), entry=entry)
+    given = ObservedSets.of(late, ends).chances(curve.cdf)
     for row, (time, event) in enumerate(zip(target.time, target.event, strict=True)):
         survival = lambda t, row=row: float(curve.take([row]).survival([t])[0, 0])  # noqa: E731
         begin = max([end for end in ends if end < time], default=-np.inf) if event else time

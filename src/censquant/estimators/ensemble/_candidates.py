@@ -17,10 +17,12 @@ from censquant._rows._cross_fit import FitResult, FitTask, Folds, cross_fit
 from censquant._rows._fit_data import FitData
 from censquant._typing import Floats
 from censquant.estimators._tabular import TabularRegressor
+from censquant.estimators.ensemble._imputation import StandIns
 from censquant.estimators.ensemble._mixture import LEVELS, Prediction, predict_mean
 from censquant.estimators.ensemble._weights import HeldOutScore
 from censquant.estimators.neural._neural import NeuralRegressor
 from censquant.exceptions import TrainingDivergedError
+from censquant.survival._target import GeneralTarget
 
 MOST_COMPARED = 50_000
 """Rows on which candidates are compared at most; those that are used learn from all rows.
@@ -78,6 +80,8 @@ class Candidate:
     log_likelihoods: Floats | None = None
     seconds: float = 0.0
     dropped: str | None = None  # why, if it was
+    # Of a candidate that is fitted to stand-ins for rows: the row of each.
+    source: NDArray[np.intp] | None = None
     _lock: Any = field(default_factory=threading.Lock)  # of arrays that two folds may begin
 
     def seed_of(self, place: int) -> int:
@@ -126,8 +130,10 @@ class Candidate:
 
     def fit_folds(self, repeat: int, rows: FitData, folds: Folds, model: Any) -> None:
         """Fit a model that cross-fits itself, and keep its predictions for held-out rows."""
+        n_rows = len(folds) if self.source is None else int(self.source.max()) + 1
         for own, values, end in model._fit_folds(rows, folds, LEVELS):
-            self._keep_prediction(len(folds), (repeat, own), Prediction(values, end))
+            places = own if self.source is None else self.source[own]
+            self._keep_prediction(n_rows, (repeat, places), Prediction(values, end))
 
     def predict(
         self,
@@ -142,12 +148,15 @@ class Candidate:
 
         They are written where they stay: those of all models at once would be there twice.
         """
+        if self.source is not None:  # a row is predicted once, whatever stands for it
+            places, first = np.unique(self.source[places], return_index=True)
+            rows = rows.take(first)
         for start in range(0, len(rows), _BLOCK_ROWS):
             stop_if_asked(stopping)
             block = slice(start, start + _BLOCK_ROWS)
             prediction = predict_mean([model], rows.x[block])
             self._keep_prediction(n_rows, (repeat, places[block]), prediction)
-        if hasattr(model, "log_likelihood"):
+        if hasattr(model, "log_likelihood") and not _is_general(rows):
             event = rows.target.event
             log_likelihood = model.log_likelihood(rows.x, (rows.target.time, event))
             with self._lock:
@@ -188,6 +197,7 @@ class CrossFit:
     n_jobs: int | None
     bar: Bar | None
     stopping: threading.Event | None = None  # of an ensemble around this one
+    stand_ins: StandIns | None = None  # for candidates that cannot take the rows as they are
     # Seconds per row of the last fit of an estimator, known by its identity.
     pace: dict[int, float] = field(default_factory=dict)
 
@@ -260,27 +270,33 @@ class CrossFit:
 
     def _task(self, candidate: Candidate, place: int | None) -> FitTask:
         """Return the fit of a round, without the rows that it holds out; None is of all rows."""
+        rows = self.rows
+        if candidate.source is not None and self.stand_ins is not None:
+            rows = self.stand_ins.rows
         if place is None:
             everything = np.empty(0, np.intp)
             seed = candidate.seed_of(self.n_folds * len(self.folds))
             ignored = partial(candidate.predict, 0, 0, everything)
             return FitTask(
-                candidate.estimator, seed, self.rows, everything, ignored, tolerated=_FAILURES
+                candidate.estimator, seed, rows, everything, ignored, tolerated=_FAILURES
             )
         repeat, fold = divmod(place, self.n_folds)
         folds = self.folds[repeat]
+        n_rows = len(folds)
+        if candidate.source is not None:
+            folds = folds[candidate.source]
         held_out = np.flatnonzero(folds == fold)
         task = FitTask(
             candidate.estimator,
             candidate.seed_of(place),
-            self.rows,
+            rows,
             held_out,
-            partial(candidate.predict, len(folds), repeat, held_out),
+            partial(candidate.predict, n_rows, repeat, held_out),
             tolerated=_FAILURES,
             keep_model=self._keeps_model(candidate, place),
         )
         if candidate.estimator._cross_fits_itself:
-            task.fit_folds = partial(candidate.fit_folds, repeat, self.rows, folds)
+            task.fit_folds = partial(candidate.fit_folds, repeat, rows, folds)
         return task
 
     def _keeps_model(self, candidate: Candidate, place: int) -> bool:
@@ -340,10 +356,12 @@ class CrossFit:
         for place, each in enumerate(candidates):
             values = each.held_out(rows).values
             logs[place] = score.log.rows(values, LEVELS, self.lower)
-            briers[place] = score.brier.rows(values, LEVELS, self.lower)
-        smallest = float((briers @ score.weight).min())
+            if score.brier is not None:
+                briers[place] = score.brier.rows(values, LEVELS, self.lower)
         is_worse = _clearly_worse(logs, score.weight, _MATTERS_PER_EVENT)
-        is_worse &= _clearly_worse(briers, score.weight, _MATTERS * smallest)
+        if score.brier is not None:
+            smallest = float((briers @ score.weight).min())
+            is_worse &= _clearly_worse(briers, score.weight, _MATTERS * smallest)
         is_worse[self._extrapolating(candidates, logs @ score.weight, rows)] = False
         for each, worse in zip(candidates, is_worse, strict=True):
             if worse:
@@ -365,6 +383,11 @@ class CrossFit:
         }
         best = sorted(whole, key=lambda place: means[place])[:1]
         return [*best, *sorted(likelihoods, key=lambda place: -likelihoods[place])[:1]]
+
+
+def _is_general(rows: FitData) -> bool:
+    """Whether rows have intervals or entries: all candidates have one likelihood of these."""
+    return isinstance(rows.target, GeneralTarget)
 
 
 def _clearly_worse(losses: Floats, weight: Floats, matters: float) -> NDArray[np.bool_]:

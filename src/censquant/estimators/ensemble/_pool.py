@@ -51,6 +51,7 @@ from censquant.estimators.ensemble._candidates import (
     is_refitted,
     repeats_of,
 )
+from censquant.estimators.ensemble._imputation import StandIns
 from censquant.estimators.ensemble._mixture import LEVELS, Bounds, Members, Mixture
 from censquant.estimators.ensemble._table import (
     POOL,
@@ -74,7 +75,7 @@ from censquant.quantiles import QuantileCurve
 from censquant.quantiles._distribution_curve import TailLimit
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Target
-from censquant.survival._target import require_events
+from censquant.survival._target import GeneralTarget, require_events
 from censquant.survival._transform import TimeTransform
 
 Named = Sequence[tuple[str, Any]]
@@ -109,6 +110,7 @@ class Pool(BaseQuantileRegressor):
     random_state: Any
     verbose: int
     scoring: str = "log"  # what the weights minimise
+    _accepts = ("right", "interval", "delayed_entry")
 
     quantiles_: Floats
     unique_times_: Floats
@@ -156,7 +158,15 @@ class Pool(BaseQuantileRegressor):
         """Fit to a user's data; ``candidates_for`` names candidates for its rows."""
         taus = check_quantiles(self.quantiles)
         left = self.censoring == "left"
-        data = FitData.read(X, y, sample_weight, groups, read_features=read_features, left=left)
+        data = FitData.read(
+            X,
+            y,
+            sample_weight,
+            groups,
+            read_features=read_features,
+            left=left,
+            accepts=self._accepts,
+        )
         rows = data.arranged()
         require_events(rows.target)
         seed = seed_sequence(self.random_state)
@@ -181,6 +191,7 @@ class Pool(BaseQuantileRegressor):
         self._input_shape = rows.x.shape[1:]
 
         named = candidates_for(rows)
+        _refuse_members(named, rows.target)
         unit = max(abs(end) for end in self.follow_up_) or 1.0
         candidates = [
             Candidate(name, estimator, seed, unit, repeats_of(estimator) if is_repeated else 1)
@@ -225,7 +236,13 @@ class Pool(BaseQuantileRegressor):
             bar.expect(None)
             fitting = replace(fitting, bar=bar)
         try:
-            kept = fitting.run(candidates) if n_folds else candidates
+            kept = _native(candidates, rows.target)
+            others = [each for each in candidates if each not in kept]
+            kept = fitting.run(kept) if n_folds else kept
+            if others and kept:
+                fitting = _with_stand_ins(fitting, kept, others, prior, held, bounds, len(rows))
+                kept += [] if fitting.stand_ins is None else fitting.run(others)
+                kept = [each for each in candidates if each in kept]
             if not kept:
                 raise ArithmeticError(
                     f"No candidate could be fitted: {candidates[0].dropped} ({candidates[0].name})."
@@ -310,7 +327,7 @@ class Pool(BaseQuantileRegressor):
 
     def _check_calibration(self, pooled: Floats, target: Target) -> None:
         """Warn if held-out rows reject the calibration and the deviation is large."""
-        if target.n_events < _FEWEST_EVENTS:
+        if target.n_events < _FEWEST_EVENTS or isinstance(target, GeneralTarget):
             return
         y, columns = (target.time, target.event), np.searchsorted(LEVELS, _TESTED)
         self.calibration_p_value_ = float(a_calibration(y, pooled[:, columns], _TESTED).p_value)
@@ -445,6 +462,17 @@ def _weigh(
     names = [each.name for each in kept]
     score = score.take(held)
     likelihood = {each.name: each.log_likelihood(held) for each in kept}
+    if isinstance(score.target, GeneralTarget) and len(held):
+        # Models of hazards have no density of a time, and of intervals nobody needs one.
+        likelihood = {
+            each.name: np.log(
+                np.maximum(
+                    score.log.chances(each.held_out(held).values, LEVELS, bounds.lower), 1e-9
+                )
+            )
+            for each in kept
+            if hasattr(each.estimator, "log_likelihood")
+        }
     expected = prior(names, likelihood)
     whole = np.array([each.is_whole for each in kept])
     reference = np.zeros(len(kept))
@@ -469,6 +497,58 @@ def _weigh(
     if not (weights[~whole] > 0).any():  # nothing has to be continued
         reference = np.zeros(len(kept))
     return Mixture(weights, reference, bounds)
+
+
+def _refuse_members(named: Named, target: Target) -> None:
+    """Refuse candidates that cannot learn from the rows of a fit."""
+    needs = target.needs if isinstance(target, GeneralTarget) else {}
+    for name, estimator in named:
+        if "delayed_entry" in needs and "delayed_entry" not in estimator._accepts:
+            raise ValueError(
+                f"The candidate {name!r} must take delayed entry, which {needs['delayed_entry']} "
+                f"of {len(target)} rows have, got {type(estimator).__name__}: leave it out."
+            )
+    if "interval" in needs and not any("interval" in each._accepts for _, each in named):
+        raise ValueError(
+            "One candidate at least must take intervals, which "
+            f"{needs['interval']} of {len(target)} rows have, got {[name for name, _ in named]}: "
+            "add one, such as AFTRegressor."
+        )
+
+
+def _native(candidates: list[Candidate], target: Target) -> list[Candidate]:
+    """Return the candidates that take the rows as they are."""
+    if not isinstance(target, GeneralTarget) or "interval" not in target.needs:
+        return candidates
+    return [each for each in candidates if "interval" in each.estimator._accepts]
+
+
+def _with_stand_ins(
+    fitting: CrossFit,
+    kept: list[Candidate],
+    others: list[Candidate],
+    prior: Prior,
+    held: NDArray[np.intp],
+    bounds: Bounds,
+    n_rows: int,
+) -> CrossFit:
+    """Return a fitting with rows for candidates that take no intervals.
+
+    Exact times stand for these, by what the others say of rows that they have not seen.
+    """
+    if not len(held) or len(fitting.rows) < n_rows:
+        for each in others:
+            each.drop("takes no intervals, and these rows cannot be imputed")
+        return fitting
+    mixture = _weigh(kept, prior, fitting.score, held, bounds)
+    values = np.full((n_rows, len(LEVELS)), np.nan)
+    for start in range(0, len(held), _BLOCK_ROWS):
+        rows = held[start : start + _BLOCK_ROWS]
+        values[rows] = mixture.quantiles([each.held_out(rows) for each in kept], LEVELS)
+    stand_ins = StandIns.of(fitting.rows, values, bounds.lower)
+    for each in others:
+        each.source = stand_ins.source
+    return replace(fitting, stand_ins=stand_ins)
 
 
 def _compared_rows(

@@ -35,6 +35,11 @@ class PooledQuantileRegressor(Pool):
     median of all. Networks, boosted trees and forests are kept as the parts that left out a fold
     each; other candidates are fitted again to all rows.
 
+    Where events lie between two times, or rows have a delayed entry (see :class:`Surv`), the score
+    is the log score given no event until the entry. Every candidate must take such entries; one
+    that takes no intervals learns from exact times in them, drawn from what the others say of rows
+    that they have not seen.
+
     Parameters
     ----------
     estimators : list of (name, estimator)

@@ -64,6 +64,12 @@ class CensoredQuantileRegressor(Pool):
     are compared on at most 50,000 rows, or as many whole groups; those that are used then learn
     from all.
 
+    Events may lie between two times, and rows may have a delayed entry (see :class:`Surv`). Models
+    are then weighed by the log score given no event until the entry. Those that know no intervals
+    (the proportional-hazards model and the forest) learn from five exact times in each, drawn from
+    what the others say of rows that they have not seen; with more than 50,000 rows with intervals
+    they are left out.
+
     Data frames may hold categories, text, booleans and missing values; arrays may hold NaN.
     Categories are one-hot encoded, rare levels together; missing numbers are replaced by the
     median, with a column that says so.
@@ -221,7 +227,7 @@ class CensoredQuantileRegressor(Pool):
             feature_names(self),
             categorical_features=self.categorical_features,
             weight=None if sample_weight is None else read_weights(sample_weight, n_rows),
-            target=read_target(y, n_samples=n_rows),
+            target=read_target(y, n_samples=n_rows, accepts=self._accepts),
         )
         # Only rows of weight 0 can have values that the fit did not have.
         return self._encoder.transform(table, warn=False)

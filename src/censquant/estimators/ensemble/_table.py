@@ -158,12 +158,14 @@ def _scores(
     values: Floats, score: "HeldOutScore", horizon: float, lower: float
 ) -> tuple[float, float, float, float]:
     """Return log score, Brier score, check loss and concordance of quantiles at ``LEVELS``."""
+    log_score = float(score.weight @ score.log.rows(values, LEVELS, lower)) * score.log.event_share
+    if score.brier is None:  # nor are the others known of such rows
+        return log_score, np.nan, np.nan, np.nan
     y = (score.target.time, score.target.event)
     columns = np.flatnonzero(np.isin(LEVELS, DEFAULT_QUANTILES))
     pinball = pinball_loss_censored(
         y, values[:, columns], LEVELS[columns], sample_weight=score.weight
     )
-    log_score = float(score.weight @ score.log.rows(values, LEVELS, lower)) * score.log.event_share
     brier = float(score.weight @ score.brier.rows(values, LEVELS, lower))
     curve = QuantileCurve.from_predictions(values, LEVELS, lower)
     concordance = np.nan
@@ -214,6 +216,11 @@ class PoolSummary:
                 f"On held-out rows the pool has a log score of {whole.log_score:.3f}, an "
                 f"integrated Brier score of {whole.brier:.4f}, a censored check loss of "
                 f"{whole.pinball:.4g} and a concordance of {whole.concordance:.3f}."
+            )
+        elif np.isfinite(whole.log_score):
+            sentences.append(
+                f"On held-out rows the pool has a log score of {whole.log_score:.3f}, given no "
+                "event until each row's entry."
             )
         if pool.calibration_p_value_ is not None:
             sentences.append(_calibration(pool.calibration_p_value_, pool.calibration_gap_))

@@ -14,6 +14,7 @@ from censquant.estimators.ensemble._mixture import levels_at, survival_on_grid
 from censquant.survival import Target, censoring_kaplan_meier
 from censquant.survival._cells import SMALLEST_CELL_CHANCE, ObservedSets, cells_of_events
 from censquant.survival._kaplan_meier import SMALLEST_CENSORING_CHANCE
+from censquant.survival._target import GeneralTarget
 
 Prior = Callable[[Sequence[str], Mapping[str, Floats | None]], Floats]
 """Gives shares of named candidates before their scores, by the likelihoods of held-out rows."""
@@ -230,30 +231,39 @@ class _Sum:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutScore:
-    """Both scores of held-out rows, and which of them the weights minimise."""
+    """Both scores of held-out rows, and which of them the weights minimise.
+
+    Of rows with intervals there is no Brier score: no weight makes up for not knowing when their
+    events happened. Of rows with entries there is none of all rows from the start.
+    """
 
     kind: str  # one of SCORES
-    brier: BrierScore
+    target: Target
     log: LogScore
+    brier: BrierScore | None
 
     @classmethod
     def of(cls, kind: str, target: Target, weight: Floats) -> "HeldOutScore":
         """Return the scores of the given rows."""
-        return cls(kind, BrierScore.of(target, weight), LogScore.of(target, weight))
-
-    @property
-    def target(self) -> Target:
-        """Times and events of the rows."""
-        return self.brier.target
+        brier = None
+        if not isinstance(target, GeneralTarget):
+            brier = BrierScore.of(target, weight)
+        elif kind != "log":
+            raise ValueError(
+                f"scoring must be 'log' where rows have intervals or entries, got {kind!r}: these "
+                "rows have no Brier score."
+            )
+        return cls(kind, target, LogScore.of(target, weight), brier)
 
     @property
     def weight(self) -> Floats:
         """Weights of the rows, of sum 1."""
-        return self.brier.weight
+        return self.log.weight
 
     def take(self, rows: NDArray[np.intp]) -> "HeldOutScore":
         """Return the scores of some of the rows."""
-        return HeldOutScore(self.kind, self.brier.take(rows), self.log.take(rows))
+        brier = None if self.brier is None else self.brier.take(rows)
+        return HeldOutScore(self.kind, self.target.take(rows), self.log.take(rows), brier)
 
     def weights(
         self, values_of: Callable[[slice], Floats], levels: Floats, lower: float, prior: Floats
@@ -265,7 +275,7 @@ class HeldOutScore:
         parts: list[Criterion] = []
         if self.kind != "brier":
             parts.append(self.log.of_mean(values_of, levels, lower))
-        if self.kind != "log":
+        if self.kind != "log" and self.brier is not None:
             parts.append(self.brier.quadratic(values_of, levels, lower).relative_to(prior))
         return shrunk_weights(_Sum(parts), prior, self.target.n_events)
 

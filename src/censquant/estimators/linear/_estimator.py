@@ -8,13 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from censquant._frames import pandas_for
-from censquant._rows._features import (
-    check_features,
-    check_is_fitted,
-    dense,
-    feature_names,
-    refuse_overflow,
-)
+from censquant._rows._encoder import enough_rows
+from censquant._rows._features import check_is_fitted, listed, refuse_overflow
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import (
     Array,
@@ -35,7 +30,7 @@ from censquant._validation import (
     check_number,
     seed_sequence,
 )
-from censquant.estimators._base import BaseQuantileRegressor
+from censquant.estimators._coded import CodedFeatures
 from censquant.estimators._summary import CoefficientSummary
 from censquant.estimators.linear._design import DistinctRows
 from censquant.estimators.linear._fits import PathFitter, covariance_of, scale_of, spread_of
@@ -85,7 +80,7 @@ _STORED: Fields = {
 }
 
 
-class LinearQuantileRegressor(BaseQuantileRegressor):
+class LinearQuantileRegressor(CodedFeatures):
     """Censored quantile regression (CQR) with quantiles that are linear in the features.
 
     Every level has its own coefficients, so that a feature may shift early times and not late
@@ -265,7 +260,8 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         ----------
         X : array-like or DataFrame of shape (n, n_features)
             A column that is constant or a linear combination of others has the coefficient 0, with
-            a warning.
+            a warning. Columns of text and categories of a frame become one coefficient for each
+            level but the first in alphabetical order; missing values are a level.
         y : structured array, (time, event) tuple, DataFrame, dict or 1-D array
             Times and whether the event was observed; a plain array means that all were.
         sample_weight : array-like of shape (n,), optional
@@ -292,16 +288,16 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
             sample_weight,
             groups,
             censoring_time=self._usable(censoring_time),
-            read_features=lambda values: dense(check_features(self, values, reset=True)),
+            read_features=self._fit_features,
             left=left,
         )
         limit = self._limits(data)
         used = data.take(np.flatnonzero(data.weight > 0))
         require_events(used.target)
         transform = _read_transform(self.time_transform, used.target, mirror=left)
-        _refuse_sums_that_overflow(data, feature_names(self))
+        _refuse_sums_that_overflow(data, self._column_names())
         if self._stands_alone:
-            data.warn_of_leaks(feature_names(self))
+            data.warn_of_leaks(self._column_names())
         rows = DistinctRows.among(
             data.x,
             Target(transform.forward(data.target.time), data.target.event),
@@ -382,10 +378,30 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         mirror = self.censoring == "left"
         tables = _outer(tables, mirror=mirror)
         errors, limits = spread_of(_outer(design.original(inner), mirror=mirror), tables, scale)
-        errors[:, 1 + design.left_out], limits[:, 1 + design.left_out] = np.nan, np.nan
+        unknown = 1 + np.union1d(design.left_out, self._warn_of_few_rows(fitter))
+        errors[:, unknown], limits[:, unknown] = np.nan, np.nan
         terms = slice(0 if self.fit_intercept else 1, None)
         covariance = covariance_of(tables[..., terms], errors[:, terms])
         return errors[:, terms], limits[:, terms], covariance
+
+    def _warn_of_few_rows(self, fitter: PathFitter) -> NDArray[np.intp]:
+        """Return the features that are the same in all but a few rows; only for ``fit``.
+
+        Replications without these rows cannot be fitted, and the others have all of them.
+        """
+        x = fitter.rows.x[fitter.rows.group]
+        n_others = (x != np.median(x, axis=0)).sum(axis=0)
+        few = np.flatnonzero((n_others > 0) & (n_others < enough_rows(len(x))))
+        if len(few):
+            names = [self._column_names()[place] for place in few]
+            warnings.warn(
+                f"X has columns that are the same in all but {n_others[few].max()} rows or fewer "
+                f"({listed(names)}): their coefficients have no standard errors; merge levels, or "
+                "drop these columns.",
+                IdentifiabilityWarning,
+                stacklevel=4,
+            )
+        return few
 
     def _warn_of_what_is_left_out(
         self, fitter: PathFitter, taus: Floats, n_reached: int, stopped_at: float | None
@@ -393,7 +409,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         """Warn of columns and levels that the data do not identify; only for ``fit``."""
         left_out = fitter.design.left_out
         if len(left_out):
-            names = feature_names(self)
+            names = self._column_names()
             listed = ", ".join(repr(names[column]) for column in left_out[:5])
             more = ", ..." if len(left_out) > 5 else ""
             warnings.warn(
@@ -470,10 +486,6 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
 
     # Predicting
 
-    def _read_features(self, X: Any) -> Any:
-        check_is_fitted(self, "quantiles_")
-        return check_features(self, X, reset=False)
-
     @property
     def _curve_levels(self) -> Floats:
         """The levels of predicted curves."""
@@ -486,7 +498,7 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
             slopes, intercept = self._path_coefficients[:, 1:], self._path_coefficients[:, 0]
         with np.errstate(over="ignore", invalid="ignore"):
             values: Floats = np.asarray(features, dtype=np.float64) @ slopes.T + intercept
-        refuse_overflow(values, features, feature_names(self))
+        refuse_overflow(values, features, self._column_names())
         if self._path_levels is not None:
             # The requested level keeps the value of its own coefficients where neighbours cross it.
             place = int(np.searchsorted(self._path_levels, self.quantiles_[0]))
@@ -572,9 +584,10 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
         x0                     2
         """
         check_is_fitted(self, "quantiles_")
-        terms, coefficients = feature_names(self), self.coef_
+        terms, coefficients = self._column_names(), self.coef_
+        columns = self._term_columns()
         if self._has_intercept:
-            terms = ["intercept", *terms]
+            terms, columns = ["intercept", *terms], ["", *columns]
             coefficients = np.column_stack((self.intercept_, coefficients))
         return CoefficientSummary(
             self._note,
@@ -584,19 +597,23 @@ class LinearQuantileRegressor(BaseQuantileRegressor):
             self.standard_errors_,
             self.confidence_intervals_,
             self.covariance_,
+            columns=tuple(columns),
         )
 
     # Saving
 
     def _store(self, writer: Writer) -> None:
         writer.add({**_STORED, **FEATURES}, self)
+        self._store_encoder(writer)
 
     def _restore(self, reader: Reader) -> None:
         self._check_parameters()
+        self._restore_encoder(reader)
         restore_features(self, reader)
         has_intercept = check_flag("has_intercept", reader.part.description["has_intercept"])
-        reader.sizes["terms"] = self.n_features_in_ + int(has_intercept)
-        reader.sizes["columns"] = self.n_features_in_ + 1
+        n_features = len(self._column_names())
+        reader.sizes["terms"] = n_features + int(has_intercept)
+        reader.sizes["columns"] = n_features + 1
         reader.fill(self, _STORED)
         if (self._path_levels is None) != (self._path_coefficients is None):
             refuse_arrays()

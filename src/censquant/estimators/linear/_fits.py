@@ -34,6 +34,9 @@ _SAME = 1e-6
 _FINE = 1e-3
 _ROWS_OF_FINE = 1_000
 _Z = NormalDist().inv_cdf(0.975)
+_TWENTIETH = NormalDist().inv_cdf(0.95)
+# So many times as far as quartiles lie outer quantiles, where quartiles say nothing.
+_TOO_NARROW = 2.0
 # Standard errors from the median at which replications are cut for their correlations.
 _FURTHEST = 3.0
 # A quartile distance is this many standard deviations of a normal distribution.
@@ -243,19 +246,32 @@ def spread_of(coefficients: Floats, replications: Floats, scale: float) -> tuple
     r"""Return standard errors and 95 % limits.
 
     The limits lie :math:`z_{.975} / z_{.75}` quartile distances from the estimate, on each side by
-    the quartile of that side, so that a few extreme replications have no effect. Where fewer than
-    half of the replications reached a level, both are NaN.
+    the quartile of that side, so that a few extreme replications have no effect. Where most
+    replications agree, as with tied times or few rows of a level, quartiles say nothing: the 5 %
+    and 95 % quantiles take their place. Where fewer than half of the replications reached a level,
+    errors and limits are NaN.
     """
     limits = np.full((*coefficients.shape, 2), np.nan)
     for level, values in enumerate(replications.swapaxes(0, 1)):
         reached = values[np.isfinite(values).all(axis=1)]
         if 2 * len(reached) < len(values):
             continue
-        low, middle, high = np.quantile(reached, (0.25, 0.5, 0.75), axis=0)
+        below, above = _distances(reached)
         reach = _Z / _QUARTILE * scale
-        limits[level, :, 0] = coefficients[level] - reach * (middle - low)
-        limits[level, :, 1] = coefficients[level] + reach * (high - middle)
+        limits[level, :, 0] = coefficients[level] - reach * below
+        limits[level, :, 1] = coefficients[level] + reach * above
     return (limits[..., 1] - limits[..., 0]) / (2.0 * _Z), limits
+
+
+def _distances(values: Floats) -> tuple[Floats, Floats]:
+    """Return the distances of the lower and the upper quartile from the median, of each column."""
+    middle = np.quantile(values, 0.5, axis=0)
+    low, high = np.quantile(values, (0.25, 0.75), axis=0)
+    lowest, highest = np.quantile(values, (0.05, 0.95), axis=0) - middle
+    # In units of quartiles, if replications were normal.
+    lowest, highest = (end * _QUARTILE / _TWENTIETH for end in (lowest, highest))
+    agree = highest - lowest > _TOO_NARROW * (high - low)
+    return np.where(agree, -lowest, middle - low), np.where(agree, highest, high - middle)
 
 
 def covariance_of(replications: Floats, errors: Floats) -> Floats:
@@ -270,9 +286,9 @@ def covariance_of(replications: Floats, errors: Floats) -> Floats:
         reached = values[np.isfinite(values).all(axis=1)]
         if not np.isfinite(errors[level]).any():
             continue
-        low, middle, high = np.quantile(reached, (0.25, 0.5, 0.75), axis=0)
-        unit = (high - low) / (2.0 * _QUARTILE)
+        unit = sum(_distances(reached)) / (2.0 * _QUARTILE)
         unit = np.where(unit > 0, unit, np.inf)
+        middle = np.quantile(reached, 0.5, axis=0)
         inside = np.clip((reached - middle) / unit, -_FURTHEST, _FURTHEST)
         inside = inside - inside.mean(axis=0)
         sizes = np.sqrt((inside**2).sum(axis=0))

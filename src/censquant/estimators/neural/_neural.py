@@ -30,8 +30,17 @@ from censquant._rows._features import (
 )
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Reader, Writer
-from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
+from censquant._trees._follow_up import (
+    FollowUp,
+    ReachRule,
+    begun,
+    fit_entries,
+    followed,
+    restore_features,
+    store_features,
+)
 from censquant._typing import Floats
+from censquant._validation import seed_sequence
 from censquant.estimators._base import BaseQuantileRegressor, CurveGraph
 from censquant.estimators.neural._network_files import read_networks, store_networks
 from censquant.estimators.neural._trained_model import (
@@ -53,7 +62,7 @@ from censquant.estimators.neural._training import (
     warn_of_failed_training,
 )
 from censquant.export._graphs_networks import ensemble_graph, scaled_graph
-from censquant.export._graphs_trees import followed_graph, reach_graph
+from censquant.export._graphs_trees import begun_graph, followed_graph, reach_graph
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Target
@@ -252,10 +261,16 @@ n_features_in_, feature_names_in_
             limit = np.clip(forward(limit), -_NEVER, _NEVER)
         some = features[order[:SHOWN_ROWS]]
         targets = targets_only(rows.target.mapped(forward), rows.weight, limit)
+        entered = None
+        if self._stands_alone and isinstance(rows.target, GeneralTarget):
+            entry_rng = np.random.default_rng(seed_sequence(self.random_state).spawn(1)[0])
+            entered = fit_entries(features[order], rows.target, rows.weight, entry_rng)
         del rows, limit  # a training of many rows needs the memory
         scaled = scaled_rows(features, order, scale, targets)
         del order, targets
-        return self._fit_rows(scaled, some, plan, config, callbacks, checkpoint)
+        self._fit_rows(scaled, some, plan, config, callbacks, checkpoint)
+        self._entered = entered
+        return self
 
     def fit_dataset(
         self,
@@ -440,7 +455,7 @@ n_features_in_, feature_names_in_
         ]
         self._fit_parameters = self.get_params(deep=False)
         self._feature_range = plan.feature_range
-        self._follow_up = follow_up
+        self._follow_up, self._entered = follow_up, None
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:
         """Return ``X`` as a finite array of numbers; its shape must be that of the fit."""
@@ -466,7 +481,8 @@ n_features_in_, feature_names_in_
     def _curve_of(self, features: NDArray[Any]) -> QuantileCurve:
         curve = ensemble_curve(self.models_, features, self._curve_levels())
         rule, mirror = ReachRule(self, features), self.time_transform_.mirror
-        return self._limited(curve).with_reach(rule, lowest=mirror)
+        curve = self._limited(curve).with_reach(rule, lowest=mirror)
+        return begun(self._entered, curve, features, empirical=False)
 
     def raw_quantiles(self, X: Any) -> Floats:
         """Return the quantiles as the networks give them, which may cross.
@@ -492,13 +508,14 @@ n_features_in_, feature_names_in_
         curve = self._limited(ensemble_graph(models, x, self._curve_levels()))
         scaled = scaled_graph(models[0], x)
         followed = followed_graph(self._follow_up, scaled, transform, self.follow_up_)
-        return curve, reach_graph(curve, followed, lowest=transform.mirror)
+        reach = reach_graph(curve, followed, lowest=transform.mirror)
+        return curve, begun_graph(self._entered, x, curve, reach, empirical=False)
 
     # Saving
 
     def _store(self, writer: Writer) -> None:
         store_networks(self, writer)
-        writer.add(FEATURES, self)
+        store_features(self, writer)
 
     def _restore(self, reader: Reader) -> None:
         build_networks = read_networks(self, reader)

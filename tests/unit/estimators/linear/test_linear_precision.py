@@ -19,6 +19,7 @@ from censquant.estimators.linear._fits import (
     scale_of,
     spread_of,
 )
+from censquant.exceptions import IdentifiabilityWarning
 
 
 def sample(seed, n=120):
@@ -170,9 +171,21 @@ def test_a_replication_that_cannot_tell_the_columns_apart_knows_nothing():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_fits._Replication, "__call__", spied)
-        model = estimator.fit(x, np.arange(40.0))
+        message = (
+            "X has columns that are the same in all but 1 rows or fewer ('x0'): their coefficients "
+            "have no standard errors; merge levels, or drop these columns."
+        )
+        with pytest.warns(IdentifiabilityWarning, match="^" + re.escape(message) + "$"):
+            model = estimator.fit(x, np.arange(40.0))
     assert np.mean(missing) == pytest.approx(np.exp(-1), abs=0.1)
-    assert np.isfinite(model.standard_errors_).all()
+    assert np.isfinite(model.standard_errors_).tolist() == [[True, False]]
+
+
+def test_replications_that_mostly_agree_are_judged_by_the_outer_ones():
+    rng = np.random.default_rng(0)
+    replications = np.where(rng.uniform(size=4_000) < 0.7, 0.0, rng.normal(size=4_000))
+    errors, _ = spread_of(np.zeros((1, 1)), replications[:, None, None], 1.0)
+    assert errors[0, 0] == pytest.approx(replications.std(), rel=0.2)
 
 
 def test_replications_without_an_event_know_nothing():
@@ -221,12 +234,12 @@ def test_the_summary_reads_as_a_table_a_level():
             "",
             "quantile 0.25",
             "           coefficient   std. error   lower 95 %   upper 95 %      z         p",
-            "intercept            1          0.1          0.8          1.2     10  1.52e-23",
-            "age                  2          0.2          1.6          2.4     10  1.52e-23",
+            "intercept            1          0.1          0.8          1.2  10.00  1.52e-23",
+            "age                  2          0.2          1.6          2.4  10.00  1.52e-23",
             "",
             "quantile 0.5",
             "           coefficient   std. error   lower 95 %   upper 95 %      z         p",
-            "intercept            3          0.3          2.4          3.6     10  1.52e-23",
+            "intercept            3          0.3          2.4          3.6  10.00  1.52e-23",
             "age                4.5          nan          nan          nan    nan       nan",
         ]
     )
