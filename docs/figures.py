@@ -1,10 +1,13 @@
-"""Draw the pictures of the page on concepts into docs/images: ``python docs/figures.py``."""
+"""Draw the pictures of the first pages into docs/images: ``python docs/figures.py``."""
 
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 
+from censquant import CensoredQuantileRegressor
+from censquant.datasets import load_gbsg2
+from censquant.plotting import plot_fans
 from censquant.survival import kaplan_meier
 
 mpl.use("agg")
@@ -12,6 +15,7 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 
 IMAGES = Path(__file__).parent / "images"
+MONTH = 30.4375  # days
 BLUE, ORANGE, GREY = "#08306b", "#d55e00", "#8a8a8a"
 
 
@@ -103,6 +107,27 @@ def identified(axes):
     axes.set(xlabel="time", ylabel="event-free", ylim=(0, 1.02), xlim=(0, 20))
 
 
+def landing():
+    """Predictions for six patients, on a light and on a dark page."""
+    X, y = load_gbsg2()
+    y["time"] /= MONTH
+    model = CensoredQuantileRegressor(random_state=0).fit(X[:500], y[:500])
+    rows = [516, 504, 500, 515, 538, 502]
+    some = X.iloc[rows]
+    names = [
+        f"age {age:.0f}, {nodes:.0f} node{'s' * (nodes > 1)}"
+        for age, nodes in zip(some["age"], some["pnodes"], strict=True)
+    ]
+    for name, style in (("light", "default"), ("dark", "dark_background")):
+        with plt.style.context(style), mpl.rc_context({"font.size": 12}):
+            figure, axes = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+            plot_fans(model, some, labels=names, unit="months", y=y[rows], until=84.0, ax=axes)
+            path = IMAGES / f"landing_{name}.png"
+            figure.savefig(path, dpi=130, transparent=True, metadata={"Software": None})
+            plt.close(figure)
+
+
 if __name__ == "__main__":
+    landing()
     for draw in (censoring, bias, quantiles, identified):
         saved(draw)

@@ -96,8 +96,3 @@ def test_files_are_a_page_or_one_row_per_level(shell):
 )
 def test_wrong_input_is_one_sentence(shell, options, sentence):
     assert run("cohort", "women.csv", *options).error.startswith(sentence)
-
-
-def test_the_help_ends_with_an_example(shell):
-    told = " ".join(run("cohort", "--help").out.split())
-    assert "For example: censquant cohort women.csv --time days --event cens" in told

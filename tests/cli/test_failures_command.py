@@ -158,8 +158,3 @@ def test_ages_may_be_a_column_with_and_without_a_date(shell):
 def test_wrong_input_is_one_sentence(shell, options, sentence):
     done = run("failures", "pumps.model", "running.csv", *options)
     assert done.error.startswith(sentence)
-
-
-def test_the_help_ends_with_an_example(shell):
-    told = " ".join(run("failures", "--help").out.split())
-    assert "For example: censquant failures fleet.model running.csv --start installed" in told

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 import typer
 
 from censquant.cli._app import app
@@ -35,3 +36,10 @@ def test_the_page_explains_every_option_of_fit_and_predict():
     for name in ("fit", "predict"):
         words = {text for text in options(name) if text.startswith("--")} - left
         assert {text for text in words if text not in PAGE} == set()
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"datasets", "bench"}))
+def test_the_help_of_a_command_ends_with_an_example_of_its_own_options(name):
+    example = COMMANDS[name].epilog.removeprefix("For example: censquant ").split()
+    assert example[0] == name
+    assert {word for word in example if word.startswith("-")} <= options(name)

@@ -51,22 +51,25 @@ def _options(
     """Censored quantile regression: survival-time quantiles for every individual."""
 
 
-COMMANDS = (
-    cohort,
-    fit,
-    predict,
-    failures,
-    contrast,
-    evaluate,
-    report,
-    compare,
-    export,
-    demo,
-    warm_up,
-    validate,
-)
-for command in COMMANDS:
-    app.command()(command)
+# Each with the example that ends its help.
+COMMANDS = {
+    cohort: "cohort women.csv --time days --event cens --unit days --by horTh",
+    fit: "fit fleet.csv --time days --event failed -o fleet.model",
+    predict: "predict fleet.model running.csv --quantiles 0.1,0.5 -o predicted.csv",
+    failures: "failures fleet.model running.csv --start installed --as-of 2024-06-30 "
+    "--horizons 30,90 --by site --train history.csv -o units.csv",
+    contrast: "contrast women.model women.csv --feature horTh --to yes --from no --at 1825 "
+    "--method doubly_robust",
+    evaluate: "evaluate fleet.model new.csv",
+    report: "report fleet.model new.csv --preset reliability -o fleet.html",
+    compare: "compare fleet.csv --time days --event failed --methods recommended,cox",
+    export: "export fleet.model --onnx fleet.onnx --quantiles 0.1,0.5,0.9",
+    demo: "demo --output demo-output",
+    warm_up: "warm-up",
+    validate: "validate --output qualification",
+}
+for command, example in COMMANDS.items():
+    app.command(epilog=f"For example: censquant {example}")(command)
 
 
 def add_plugins(target: typer.Typer, commands: dict[str, Any]) -> None:

@@ -47,10 +47,7 @@ def cohort(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Describe who is in a table: medians, counts, missing values, events and follow-up (Table 1).
-
-    For example: censquant cohort women.csv --time days --event cens --unit days --by horTh
-    """
+    """Describe who is in a table: medians, counts, missing values, events, follow-up (Table 1)."""
     from censquant.cli._console import Reporter
     from censquant.cli._study import group_names, load_table
     from censquant.cli._tables import Table, TableCell

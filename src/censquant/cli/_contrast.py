@@ -66,8 +66,7 @@ def contrast(
 ) -> None:
     """Compare the times if everybody had one value of a column instead of another.
 
-    DATA is the table that the model was fitted to. For example: censquant contrast women.model
-    women.csv --feature horTh --to yes --from no --at 1825 --method doubly_robust
+    DATA is the table that the model was fitted to.
     """
     from censquant.cli._console import Reporter
     from censquant.cli._study import read_fitted, read_groups

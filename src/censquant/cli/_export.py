@@ -27,10 +27,7 @@ def export(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write a fitted model in another format, to run it where this program is not installed.
-
-    For example: censquant export fleet.model --onnx fleet.onnx --quantiles 0.1,0.5,0.9
-    """  # fmt: skip
+    """Write a fitted model in another format, to run it where censquant is not installed."""
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter
     from censquant.estimators import load_model

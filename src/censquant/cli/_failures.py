@@ -122,11 +122,7 @@ def failures(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Count the failures to expect among running units, and say when each reaches a risk.
-
-    For example: censquant failures fleet.model running.csv --start installed --as-of 2024-06-30
-    --horizons 30,90 --by site --train history.csv -o units.csv
-    """
+    """Count the failures to expect among running units, and say when each reaches a risk."""
     import numpy as np
 
     from censquant.cli._console import Reporter

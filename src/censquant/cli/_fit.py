@@ -64,10 +64,7 @@ def fit(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Fit a model to a table and write it to a file.
-
-    For example: censquant fit fleet.csv --time days --event failed -o fleet.model
-    """
+    """Fit a model to a table and write it to a file."""
     from censquant.cli._console import Reporter
     from censquant.cli._study import read_study
 

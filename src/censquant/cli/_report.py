@@ -116,8 +116,7 @@ def report(
 ) -> None:
     """Write a page on a model and a table: cohort, scores, calibration, individuals, what-if.
 
-    One HTML file that needs no network. For example: censquant report fleet.model new.csv
-    --preset reliability -o fleet.html
+    One HTML file that needs no network.
     """
     from censquant._validation import check_choice
     from censquant.cli._console import Reporter, bar

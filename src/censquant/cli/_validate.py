@@ -23,8 +23,6 @@ def validate(
     It takes a minute or two. The exit code is 1 if a check fails. The document names each
     requirement, the checks behind it, the source of each value, what was expected and what was
     obtained, and the environment.
-
-    For example: censquant validate --output qualification
     """
     options.check_folder("--output", output)
     from censquant.report._write import check_installed

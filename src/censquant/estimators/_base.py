@@ -46,6 +46,7 @@ from censquant.quantiles._grid import DEFAULT_QUANTILES, check_levels
 from censquant.survival import read_target
 from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import default_horizon
+from censquant.survival._kinds_of_rows import OF_ONE_KIND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -521,16 +522,13 @@ class BaseQuantileRegressor(RegressorMixin, BaseEstimator, ABC):
         concordance : float
         """
         check_is_fitted(self)
-        target, left = read_target(y), self._left_censored
+        target, left = read_target(y, accepts=OF_ONE_KIND), self._left_censored
         horizon = getattr(self, "horizon_", None)
         if horizon is None:
             horizon = default_horizon(target.time, left=left)
-        return concordance_index(
-            (target.time, target.event),
-            self._restricted_mean(X, horizon, []),
-            sample_weight=sample_weight,
-            censoring="left" if left else "right",
-        )
+        mean, y = self._restricted_mean(X, horizon, []), target.for_fit
+        side: Literal["right", "left"] = "left" if left else "right"
+        return concordance_index(y, mean, sample_weight=sample_weight, censoring=side)
 
     # Reading off curves
 

@@ -71,8 +71,8 @@ class RiskSets:
         return np.searchsorted(self.times, self.time[self._own])
 
     @cached_property
-    def _parts(self) -> tuple[NDArray[np.intp], Floats, Floats, Floats, Floats]:
-        """Of each part of the events: place of its time, share, weight, risk, mean features."""
+    def _parts(self) -> tuple[NDArray[np.intp], Floats, Floats, Floats]:
+        """Of each part of the events: place of its time, share, weight, risk."""
         size, own = len(self.times), self._own
         count = np.bincount(self._place, minlength=size)
         n_parts = count if self.efron else np.ones(size, dtype=np.intp)
@@ -82,20 +82,27 @@ class RiskSets:
         mass = np.bincount(self._place, self.weight[own], minlength=size) / n_parts
         risk, tied = self._risk, self._risk[own]
         total = self._at_risk(risk)[place] - share * _sums(self._place, tied, size)[place]
-        moment = self._at_risk(risk[:, None] * self.z)
-        of_tied = _sums(self._place, tied[:, None] * self.z[own], size)
-        mean = (moment[place] - share[:, None] * of_tied[place]) / total[:, None]
-        return place, share, mass[place], total, mean
+        return place, share, mass[place], total
+
+    @cached_property
+    def _means(self) -> Floats:
+        """Mean features of those at risk, of each part of the events."""
+        place, share, _, total = self._parts
+        own = self._own
+        moment = self._at_risk(self._risk[:, None] * self.z)
+        of_tied = _sums(self._place, self._risk[own, None] * self.z[own], len(self.times))
+        return np.asarray((moment[place] - share[:, None] * of_tied[place]) / total[:, None])
 
     def log_likelihood(self) -> float:
         """Return the logarithm of the partial likelihood."""
-        _, _, mass, total, _ = self._parts
+        _, _, mass, total = self._parts
         own = self._own
         return float(self.weight[own] @ (self.eta[own] - self.eta.max()) - mass @ np.log(total))
 
     def score(self, factor: Floats | None = None) -> Floats:
         """Return the derivative of the log-likelihood; ``factor`` is one number for each time."""
-        place, _, mass, _, mean = self._parts
+        place, _, mass, _ = self._parts
+        mean = self._means
         own, weight = self._own, self.weight[self._own]
         if factor is not None:
             weight, mass = weight * factor[self._place], mass * factor[place]
@@ -103,7 +110,8 @@ class RiskSets:
 
     def information(self, factor: Floats | None = None) -> Floats:
         """Return the variance of the features at the events, summed with a factor for each time."""
-        place, share, mass, total, mean = self._parts
+        place, share, mass, total = self._parts
+        mean = self._means
         if factor is not None:
             mass = mass * factor[place]
         expected = self._risk * self._up_to_own_time(place, mass / total, share)
@@ -124,7 +132,8 @@ class RiskSets:
 
     def residuals(self) -> Floats:
         """Return the score residuals of shape (n, p), weighted, whose sum is the score."""
-        place, share, mass, total, mean = self._parts
+        place, share, mass, total = self._parts
+        mean = self._means
         hazard = mass / total
         waited = self._up_to_own_time(place, hazard, share)
         moved = self._up_to_own_time(place, hazard[:, None] * mean, share)
@@ -178,7 +187,7 @@ def proportionality_tests(
     test. The tests are those of Therneau and Grambsch with the exact information, as of R's
     ``cox.zph`` since version 3.0 of ``survival``; the last one is of all features together.
     """
-    place, _, mass, _, _ = sets._parts
+    place, _, mass, _ = sets._parts
     scale = scale - mass @ scale[place] / mass.sum()  # which changes nothing but rounding
     score = sets.score(scale)
     inverse = inverse_information(sets.information())

@@ -17,6 +17,8 @@ from censquant.metrics._reading import (
 )
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
+from censquant.survival._kinds_of_rows import OF_ONE_KIND
+from censquant.survival._target import GeneralTarget
 
 # Survival probabilities that are held at once, in blocks of pairs: 16 MB.
 _BLOCK_ENTRIES = 1 << 21
@@ -33,8 +35,15 @@ def _harrell(
     censoring: Literal["right", "left"] = "right",
 ) -> Counted:
     """Read the arguments of `concordance_index`."""
-    target, times, own = read_times(y, predicted, sample_weight, infinite=True)
+    target, times, own = read_times(y, predicted, sample_weight, infinite=True, accepts=OF_ONE_KIND)
     check_choice("censoring", censoring, ("right", "left"))
+    if isinstance(target, GeneralTarget):
+        if censoring == "left":
+            raise ValueError(
+                "censoring must be 'right' where rows have intervals or entries, got 'left': give "
+                "left-censored rows as intervals with lower=0."
+            )
+        return _share_of_general_pairs(target, times, own)
     if censoring == "left":
         target, times = Target(-target.time, target.event), -times
     return _share_in_order(target, times, own, lambda weight: weight)
@@ -53,6 +62,10 @@ def concordance_index(
     A pair is comparable if one row has an event and the other is known to outlive it: its time
     is later, or it is censored at the same time. A tie between predictions counts one half; they
     tie only if they are equal to the last bit. 0.5 is chance level, 1 a perfect order.
+
+    Of an event that lies between two times the later one counts, and a row is known to outlive it
+    if its own event comes after that; the value then depends on the schedule of the visits. A row
+    with a delayed entry is a partner of the events after its entry alone.
 
     The index judges the order alone: predictions ten times too long score the same. It also
     depends on the censoring of the sample, since late pairs are rarely comparable: the value of
@@ -305,6 +318,32 @@ def _share_in_order(
         found = np.empty((2, counts.shape[1]))
         pair_weights(*in_order, lead(weight), weight, tree, at_rank, found)
         # Fractional weights can push the ratio of two long sums past 1 in its last bit.
+        return np.asarray(np.minimum(1.0, ratio(*found)))
+
+    return Counted(len(target), scores, _no_pair(target))
+
+
+def _share_of_general_pairs(target: GeneralTarget, times: Floats, own: Floats) -> Counted:
+    """Return the share of comparable pairs in order, of rows with intervals or entries.
+
+    The cost grows with the square of the number of rows.
+    """
+    # The last time until which a partner of an event is known to have none; an event at a known
+    # time is no partner of one at the same time.
+    until = np.where(target.exact, np.nextafter(target.lower, -np.inf), target.lower)
+    leads = np.flatnonzero(target.event)
+    step = max(1, _BLOCK_ENTRIES // len(target))
+
+    def scores(counts: Floats) -> Floats:
+        weight = own[:, None] * counts
+        found = np.zeros((2, counts.shape[1]))
+        for start in range(0, leads.size, step):
+            block = leads[start : start + step]
+            at, predicted = target.time[block, None], times[block, None]
+            pairs = ((until >= at) & (target.entry < at)).astype(np.float64)
+            above = pairs * ((times > predicted) + 0.5 * (times == predicted))
+            for place, each in enumerate((above, pairs)):
+                found[place] += (weight[block] * (each @ weight)).sum(axis=0)
         return np.asarray(np.minimum(1.0, ratio(*found)))
 
     return Counted(len(target), scores, _no_pair(target))

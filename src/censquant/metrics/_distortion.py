@@ -1,4 +1,4 @@
-"""Which way predicted quantiles miss: too early or too late, too narrow or too wide."""
+"""Which way predicted quantiles are wrong: by location and width of the levels of events."""
 
 import math
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from censquant._typing import Floats
 from censquant.metrics._calibration import ROUNDING
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
+from censquant.survival._target import GeneralTarget
 
 # Two-sided test of each of the two errors at the 5 % level.
 _CRITICAL = 1.96
@@ -22,6 +23,29 @@ _PER_SPREAD = 1.0 / (2.0 * math.pi)
 # Standard deviations of a weak prior that keeps the fit finite where no event was observed.
 _PRIOR_SHIFT, _PRIOR_SPREAD = 3.0, 1.0
 _STEP = 1e-3
+_LEAST_CHANCE = 1e-300
+
+
+class Gap(NamedTuple):
+    """The level at which predicted and observed shares of events differ most."""
+
+    level: float
+    observed: float
+
+    @property
+    def size(self) -> float:
+        """How far they are apart; NaN where follow-up reaches no level."""
+        return abs(self.observed - self.level)
+
+    @property
+    def words(self) -> str:
+        """What was observed at that level."""
+        predicted, observed = _share(self.level), _share(self.observed)
+        return f"by the {predicted} quantile, where they are furthest off, {observed} had the event"
+
+
+def _share(level: float) -> str:
+    return f"{100 * level:.3g} %"
 
 
 class Distortion(NamedTuple):
@@ -35,6 +59,14 @@ class Distortion(NamedTuple):
     spread: float
     shift_error: float
     spread_error: float
+
+    def largest_gap(self, taus: Floats) -> Gap:
+        """Return the level at which the shares of events that they stand for differ most."""
+        from scipy.special import ndtr, ndtri
+
+        observed = ndtr((ndtri(taus) - self.shift) * math.exp(-self.spread))
+        place = int(np.argmax(np.abs(observed - taus)))
+        return Gap(float(taus[place]), float(observed[place]))
 
     def words(self, *, is_mirrored: bool = False) -> tuple[str, ...]:
         """Return what is wrong with the quantiles, the larger error first; nothing if unclear."""
@@ -61,7 +93,6 @@ def fit_distortion(
     outside the grid. The most likely mean and standard deviation then tell an error of location
     from one of width, which the numbers of observed and expected events cannot.
     """
-    from scipy.optimize import minimize
     from scipy.special import log_ndtr, ndtri
 
     level, low, high = curve.cdf(target.time), curve.taus[0], curve.taus[-1]
@@ -85,6 +116,56 @@ def fit_distortion(
         likelihood += total(log_ndtr((shift - ends) / scale), outside)
         prior = (shift / _PRIOR_SHIFT) ** 2 + (spread / _PRIOR_SPREAD) ** 2
         return float(0.5 * prior - likelihood)
+
+    return _least(deviance)
+
+
+def fit_general_distortion(target: GeneralTarget, curve: QuantileCurve) -> tuple[Distortion, float]:
+    """Return what `fit_distortion` does of rows with intervals or entries, and a p-value.
+
+    The p-value is that of the likelihood-ratio test of predictions without either error. Each row
+    is given the level of its entry. Levels outside the grid are known as such only.
+    """
+    from scipy.special import ndtri
+    from scipy.stats import chi2
+
+    levels, low, high = target.mapped(curve.cdf), curve.taus[0], curve.taus[-1]
+    levels = levels.take(levels.entry < high - ROUNDING)
+    exact = levels.exact & (levels.time > low + ROUNDING) & (levels.time <= high + ROUNDING)
+    begin = np.where(levels.lower < low, 0.0, np.minimum(levels.lower, high))[~exact]
+    end = np.where(levels.upper > high, 1.0, np.maximum(levels.upper, low))[~exact]
+    with np.errstate(divide="ignore"):
+        at, ends = ndtri(levels.time[exact]), ndtri(np.stack((begin, end)))
+        entry = ndtri(np.maximum(levels.entry, 0.0))
+
+    def deviance(parameters: Floats) -> float:
+        shift, spread = parameters
+        scale = math.exp(spread)
+        likelihood = -0.5 * (((at - shift) / scale) ** 2).sum() - at.size * spread
+        likelihood += _log_between(*((ends - shift) / scale)).sum()
+        likelihood -= _log_between((entry - shift) / scale, np.full(entry.size, np.inf)).sum()
+        prior = (shift / _PRIOR_SHIFT) ** 2 + (spread / _PRIOR_SPREAD) ** 2
+        return float(0.5 * prior - likelihood)
+
+    error = _least(deviance)
+    gain = deviance(np.zeros(2)) - deviance(np.array([error.shift, error.spread]))
+    return error, float(chi2.sf(2.0 * max(gain, 0.0), 2))
+
+
+def _log_between(begin: Floats, end: Floats) -> Floats:
+    """Return the logarithms of the normal probabilities between two places."""
+    from scipy.special import ndtr
+
+    # In the tail on their own side, where no digit is lost.
+    with np.errstate(invalid="ignore"):
+        turned = begin + end > 0
+    low, high = np.where(turned, -end, begin), np.where(turned, -begin, end)
+    return np.asarray(np.log(np.maximum(ndtr(high) - ndtr(low), _LEAST_CHANCE)))
+
+
+def _least(deviance: Callable[[Floats], float]) -> Distortion:
+    """Return the most likely errors, with their standard errors by the curvature."""
+    from scipy.optimize import minimize
 
     start = {"initial_simplex": [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]], "xatol": 1e-5}
     best = minimize(deviance, np.zeros(2), method="Nelder-Mead", options=start).x

@@ -2,16 +2,13 @@
 
 import inspect
 import warnings
-from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from html import escape
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._frames import html_table, pandas_for
 from censquant._progress import Bar
 from censquant._typing import Floats
 from censquant._validation import check_integer, seed_sequence
@@ -33,7 +30,8 @@ from censquant.metrics._dependence import (
     dependence_words,
     is_dependent,
 )
-from censquant.metrics._distortion import fit_distortion
+from censquant.metrics._distortion import Gap, fit_distortion, fit_general_distortion
+from censquant.metrics._evaluation import Evaluation, EvaluationRow
 from censquant.metrics._incidence import brier_score_of_kind, log_score_incidence
 from censquant.metrics._intervals import Scored, interval_of, resampled, scored
 from censquant.metrics._log_score import log_losses
@@ -46,21 +44,23 @@ from censquant.metrics._reading import (
     read_training,
 )
 from censquant.metrics._scorers import METRICS, Metric
-from censquant.metrics._verdict import SIGNIFICANT, SMALL_GAP, Gap, p_words, verdict_of
+from censquant.metrics._verdict import SIGNIFICANT, SMALL_GAP, p_words, verdict_of
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
-from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier
+from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier, read_target
 from censquant.survival._aalen_johansen import aalen_johansen_of
 from censquant.survival._causes import Causes, read_known_causes
 from censquant.survival._cells import cells_of_events
 from censquant.survival._columns import read_numbers
 from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
+from censquant.survival._kinds_of_rows import OF_ONE_KIND
+from censquant.survival._target import GeneralTarget
 
 _CONFIDENCE = 0.95  # of the intervals
 # The line that the verdict takes the order from.
 _RANKING = "concordance_restricted_mean"
-# Columns of the table of levels, with and without an interval.
-_BY_INTERVAL, _BY_PLAIN = (_RANKING, "log_score"), ("pit_deviation", "a_calibration_p_value")
+# What is scored of rows with intervals or entries.
+_OF_GENERAL_ROWS = ("log_score", "concordance_index", "concordance_restricted_mean")
 # Fewer rows of a level are not judged.
 _FEWEST_ROWS = 10
 # What censoring that depends on the features does to the scores of the table, without a model of
@@ -73,154 +73,6 @@ _DOUBT_BESIDE_MODEL = (
     "the absolute error may prefer a wrong model, and concordance_index_ipcw is biased"
 )
 _REMEDY_OF_MODEL = ", or by the scores that take censoring_model"
-
-
-class EvaluationRow(NamedTuple):
-    """One line of an `Evaluation`."""
-
-    metric: str
-    value: float  # NaN where the score has none
-    lower: float  # end of its 95 % bootstrap interval; NaN where there is none
-    upper: float
-    direction: str  # which is better, "higher" or "lower"
-    note: str  # how to read it, or why it has no value
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Scores of a model on held-out rows, with intervals, and a verdict in words.
-
-    Made by `evaluate`.
-
-    Parameters
-    ----------
-    rows : tuple of named tuples
-        The table: ``metric``, ``value``, ``lower`` and ``upper`` end of its 95 % bootstrap
-        interval, ``direction`` ("higher" or "lower" is better) and a ``note`` that says how to
-        read it. A score that has no value is NaN, and its note says why.
-    identified : float in [0, 1]
-        Share of the predicted quantiles that the training rows identify.
-    verdict : str
-        Sentences on the ranking, the calibration and the identified share of the predictions, and
-        on the scores that may be biased where censoring depends on the features.
-    n_rows, n_events : int
-        Number of rows that were scored, and of events among them.
-    ranking, calibration : str
-        The two halves of the first sentence of the verdict.
-    is_calibrated : bool
-        Whether the test of calibration finds no error, or only a small one: no predicted share of
-        events is off by 3 percentage points or more.
-    censoring_p_value : float or None
-        Of the test that censoring does not depend on the features; None where nothing was tested,
-        for want of features or of 20 censored rows.
-    by : dict of Evaluation
-        The same for the rows of each level of ``by``; empty where that was not given.
-    by_name : str
-        Name of the column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.metrics import evaluate
-    >>> rng = np.random.default_rng(0)
-    >>> time, taus = rng.uniform(size=100), np.array([0.25, 0.5, 0.75])
-    >>> result = evaluate([taus] * 100, time, None, time, taus=taus, random_state=0)
-    >>> result["concordance_index"].value
-    0.5
-    >>> result.identified
-    1.0
-    """
-
-    rows: tuple[EvaluationRow, ...]
-    identified: float
-    verdict: str
-    n_rows: int
-    n_events: int
-    ranking: str = ""
-    calibration: str = ""
-    is_calibrated: bool = True
-    censoring_p_value: float | None = None
-    by: Mapping[Any, "Evaluation"] = field(default_factory=dict)
-    by_name: str = ""
-
-    def __getitem__(self, metric: str) -> EvaluationRow:
-        found = [row for row in self.rows if row.metric == metric]
-        if not found:
-            names = ", ".join(repr(row.metric) for row in self.rows)
-            raise KeyError(f"metric must be one of {names}, got {metric!r}.")
-        return found[0]
-
-    def _repr_html_(self) -> str:
-        lines = [
-            (row.metric, f"{row.value:.4g}", _interval(row), row.direction, row.note)
-            for row in self.rows
-        ]
-        table = html_table(("metric", "value", "95 % interval", "better", "note"), lines)
-        counts = f"<p>{self.n_rows} rows, {self.n_events} events</p>"
-        found = f"{counts}{table}<p>{escape(self.verdict)}</p>"
-        return found + (html_table(*self.level_table()) if self.by else "")
-
-    def __str__(self) -> str:
-        width = max(len(row.metric) for row in self.rows)
-        lines = [f"{self.n_rows} rows, {self.n_events} events", ""]
-        lines.append(f"{'metric':{width}}{'value':>10}{'95 % interval':>22}  better  note")
-        for row in self.rows:
-            number = f"{row.metric:{width}}{row.value:>10.4g}{_interval(row):>22}"
-            lines.append(f"{number}  {row.direction:6}  {row.note}")
-        lines += ["", self.verdict]
-        if self.by:
-            names, table = self.level_table()
-            columns = list(zip(names, *table, strict=True))
-            widths = [max(map(len, column)) for column in columns]
-            lines.append("")
-            for line in (names, *table):
-                first, *others = (
-                    text.ljust(width) if place == 0 else text.rjust(width)
-                    for place, (text, width) in enumerate(zip(line, widths, strict=True))
-                )
-                lines.append("  ".join([first, *others]))
-        return "\n".join(lines)
-
-    def level_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return names of columns and lines of texts: one line for each level of ``by``."""
-        times = [row.metric for row in self.rows if row.metric.startswith("ici_at_")]
-        names = (self.by_name, "rows", "events", "concordance", "log score", "gap", "p", *times)
-        lines = []
-        for label, one in self.by.items():
-            scores = [f"{_number(one[m].value)} {_interval(one[m], '()')}" for m in _BY_INTERVAL]
-            plain = [_number(one[metric].value) for metric in (*_BY_PLAIN, *times)]
-            lines.append((f"{label}", f"{one.n_rows:,}", f"{one.n_events:,}", *scores, *plain))
-        return names, lines
-
-    def to_frame(self) -> Any:
-        """Return the table as a DataFrame, one row per metric.
-
-        Returns
-        -------
-        frame : DataFrame
-            With the columns ``metric``, ``value``, ``lower``, ``upper``, ``direction``, ``note``.
-            With ``by`` also those of each level, which the first column ``level`` names; it is
-            None for all rows.
-        """
-        pd = pandas_for("to_frame")
-        names = list(EvaluationRow._fields)
-        if not self.by:
-            return pd.DataFrame(list(self.rows), columns=names)
-        parts = [(None, self), *self.by.items()]
-        lines = [(label, *row) for label, one in parts for row in one.rows]
-        return pd.DataFrame(lines, columns=["level", *names])
-
-
-def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3g}"
-
-
-def _interval(row: EvaluationRow, brackets: str = "") -> str:
-    if np.isnan(row.lower):
-        return ""
-    if brackets:
-        return f"{brackets[0]}{row.lower:.3g} to {row.upper:.3g}{brackets[1]}"
-    return f"{row.lower:.4g} to {row.upper:.4g}"
 
 
 def evaluate(
@@ -264,6 +116,12 @@ def evaluate(
     quantiles miscalibrated only if it reaches 3 percentage points. Where the quantiles are not
     calibrated, the verdict says whether they are too early or too late, too
     narrow or too wide; ``docs/metrics.md`` has the rule. Look at the table as well.
+
+    Test rows with intervals or entries (see `Surv`) have the log score and the concordances, and
+    the other scores are left out: no weights make up for not knowing when an event happened. Their
+    calibration is tested by the likelihood ratio of a normal distribution of the probit levels of
+    events, which finds errors of location and width and no others. Entries are taken as given,
+    intervals as independent of the event.
 
     Parameters
     ----------
@@ -342,8 +200,26 @@ def evaluate(
         y if found is None else found.of_any_kind
         for y, found in zip((y_train, y_test), causes, strict=True)
     )
-    train = read_training(y_train)
     count = check_integer("n_resamples", n_resamples, minimum=2)
+    # One seed for all scores, so that they share their draws.
+    seed = int(seed_sequence(random_state).generate_state(1)[0])
+    if causes == [None, None] and (general := _general(y_test)) is not None:
+        if censoring_model is not None or is_left_censored(model):
+            raise ValueError(
+                "y_test must have one time in each row for a model of censoring='left' or with "
+                f"censoring_model, got intervals or entries in {len(general)} rows: these are "
+                "scored without a model of the censoring, and as right-censored."
+            )
+        if not all(one is None for one in (at, by, sample_weight)):
+            raise ValueError(
+                "at, by and sample_weight must be None for rows with intervals or entries, got "
+                f"{len(general)} such rows."
+            )
+        train = read_training(y_train, OF_ONE_KIND)
+        group = read_groups(groups, len(general))
+        draws = count, seed, verbose
+        return _evaluate_general(model, features, train, general, taus, group, draws)
+    train = read_training(y_train)
     given, levels, identified_to = _predict(model, features, taus)
     target, predicted, grid, weight = read_quantile_rows(
         y_test, given, levels, sample_weight, at_least=2
@@ -379,8 +255,6 @@ def evaluate(
         _risks(model, features, curve, times),
         (causes[0], causes[1]),
     )
-    # One seed for all scores, so that they share their draws.
-    seed = int(seed_sequence(random_state).generate_state(1)[0])
     n_draws = count * (1 if members is None else 1 + len(members))
     with Bar("evaluation", n_draws, unit="draws") if verbose else nullcontext() as bar:
         whole = judged.evaluation(count, seed, bar)
@@ -599,6 +473,73 @@ class _Judged:
         return Evaluation(rows, np.nan, verdict, n_rows, n_events, is_calibrated=False)
 
 
+def _general(y: object) -> GeneralTarget | None:
+    """Return rows with intervals or entries; None of any others, which are read elsewhere."""
+    try:
+        target = read_target(y, accepts=OF_ONE_KIND)
+    except (TypeError, ValueError):
+        return None
+    return target if isinstance(target, GeneralTarget) else None
+
+
+def _evaluate_general(
+    model: Any,
+    features: Any,
+    train: Target,
+    target: GeneralTarget,
+    taus: ArrayLike | None,
+    group: NDArray[np.intp] | None,
+    draws: tuple[int, int, int],
+) -> Evaluation:
+    """Score a model on rows with intervals or entries, by what is known of such rows."""
+    given, levels, identified_to = _predict(model, features, taus)
+    _, predicted, grid, _ = read_quantile_rows(
+        target, given, levels, at_least=2, accepts=OF_ONE_KIND
+    )
+    curve = QuantileCurve.from_predictions(predicted, grid, 0.0)
+    horizon = default_horizon(train.time)
+    predictions = {
+        "medians": (curve.at([0.5])[:, 0],),
+        "restricted_means": (curve.restricted_mean(horizon),),
+        "quantiles": (curve.values, curve.taus),
+    }
+    options = {"y_train": train, "lower": 0.0}
+    table = []
+    for metric in METRICS:
+        if (metric.row or metric.function.__name__) in _OF_GENERAL_ROWS:
+            note = metric.note.format(horizon=horizon, kaplan_meier="")
+            offered = metric._replace(note=note)
+            table.append(_Line.read(offered, target, predictions[metric.takes], options, None))
+    count, seed, verbose = draws
+    with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
+        found = [line.scored for line in table if line.scored is not None]
+        scores = resampled(found, len(target), count, seed, bar, group=group)
+        values = iter(scores.T)
+    rows = [line.row(None if line.scored is None else next(values)) for line in table]
+    order = next(row for row in rows if row.metric == _RANKING)
+    error, p_value = fit_general_distortion(target, curve)
+    gap = error.largest_gap(curve.taus)
+    rows += [
+        _gap_row(gap)._replace(note="worst gap of shares of events, by location and width alone"),
+        EvaluationRow(
+            "calibration_p_value",
+            p_value,
+            np.nan,
+            np.nan,
+            "higher",
+            "a small value says that location or width of the predictions is wrong",
+        ),
+    ]
+    identified = _identified_share(model, identified_to, curve, train, None)
+    return Evaluation(
+        rows=tuple(rows),
+        identified=identified,
+        n_rows=len(target),
+        n_events=target.n_events,
+        **verdict_of(order, p_value, gap, error.words(), target.n_events, identified),
+    )
+
+
 def _lines_of_kinds(
     model: Any,
     features: Any,
@@ -704,7 +645,7 @@ class _Line(NamedTuple):
     def read(
         cls,
         metric: Metric,
-        y: tuple[Any, Any],
+        y: Any,
         predictions: tuple[Any, ...],
         options: dict[str, Any],
         weight: Floats | None,

@@ -17,6 +17,7 @@ from censquant.survival._cells import (
     ObservedSets,
     cells_of_events,
 )
+from censquant.survival._kinds_of_rows import OF_ONE_KIND
 
 
 def log_losses(target: Target, ends: Floats, cdf: Callable[[Floats], Floats]) -> Floats:
@@ -39,12 +40,14 @@ def _log(
     n_cells: int = N_CELLS,
 ) -> Counted:
     """Read the arguments of `log_score`."""
-    target, rows, levels, own = read_quantile_rows(y, predicted, taus, sample_weight, at_least=2)
+    target, rows, levels, own = read_quantile_rows(
+        y, predicted, taus, sample_weight, at_least=2, accepts=OF_ONE_KIND
+    )
     start = lower if lower == -np.inf else check_number("lower", lower)
     count = check_integer("n_cells", n_cells, minimum=1)
     curve = QuantileCurve.from_predictions(rows, levels, start)
     if y_train is not None:
-        ends = cells_of_events(read_training(y_train), n_cells=count)
+        ends = cells_of_events(read_training(y_train, OF_ONE_KIND), n_cells=count)
         return mean_of_rows(log_losses(target, ends, curve.cdf), own)
 
     def scores(counts: Floats) -> Floats:
@@ -81,6 +84,10 @@ def log_score(
 
     Cells :math:`(l, u]` end at quantiles of the event times at the levels 1/40, ..., 39/40; the
     first one begins and the last one ends at infinity. Their ends are times of events.
+
+    An event that is known to lie between two times has these for its cell, and a row with a delayed
+    entry :math:`e` is scored given no event until then: its probability is divided by
+    :math:`\hat S(e | x)`. Of such rows it is the score to compare models by.
 
     Nothing about the censoring has to be estimated: of all predictions the true distribution has
     the best score on average, whether or not censoring depends on the features. Only if censoring

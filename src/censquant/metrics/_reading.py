@@ -1,6 +1,7 @@
 """Arguments of the metrics, read and checked in one place, and the curve of the censoring time."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +32,13 @@ def read_quantile_rows(
     *,
     raw: bool = False,
     at_least: int = 1,
+    accepts: Sequence[str] = ("right",),
 ) -> tuple[Target, Floats, Floats, Floats]:
     """Read target, quantiles ``(n, k)`` sorted by row unless ``raw``, levels and weights.
 
     Metrics that interpolate the level of a time between quantiles need ``at_least=2`` levels.
     """
-    target = read_target(y)
+    target = read_target(y, accepts=accepts)
     levels = check_quantiles(taus, name="taus")
     if levels.size < at_least:
         raise ValueError(
@@ -55,9 +57,10 @@ def read_times(
     *,
     name: str = "predicted",
     infinite: bool = False,
+    accepts: Sequence[str] = ("right",),
 ) -> tuple[Target, Floats, Floats]:
     """Read target, one predicted time per row, and weights; infinite times only if allowed."""
-    target = read_target(y)
+    target = read_target(y, accepts=accepts)
     times = read_numbers(predicted, name=name)
     if times.size != len(target):
         raise ValueError(
@@ -110,10 +113,10 @@ def read_train(y_train: object, target: Target) -> Target:
     return target if y_train is None else read_training(y_train)
 
 
-def read_training(y_train: object) -> Target:
+def read_training(y_train: object, accepts: Sequence[str] = ("right",)) -> Target:
     """Read the training rows; error messages call them ``y_train``."""
     try:
-        return read_target(y_train)
+        return read_target(y_train, accepts=accepts)
     except (TypeError, ValueError) as error:
         message = re.sub(r"^y\b", "y_train", str(error))
         raise type(error)(message) from None

@@ -1,11 +1,11 @@
 """What an evaluation says in words: of the order, of the calibration, of the follow-up."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from censquant.metrics._evaluate import EvaluationRow
+from censquant.metrics._distortion import Gap
+from censquant.metrics._evaluation import EvaluationRow
 
 SMALL_GAP = 0.03
 """Largest gap between a predicted and an observed share of events that does not matter.
@@ -18,26 +18,8 @@ _FEW_EVENTS = 50
 SIGNIFICANT = 0.05
 
 
-class Gap(NamedTuple):
-    """The level at which predicted and observed shares of events differ most."""
-
-    level: float
-    observed: float
-
-    @property
-    def size(self) -> float:
-        """How far they are apart; NaN where follow-up reaches no level."""
-        return abs(self.observed - self.level)
-
-    @property
-    def words(self) -> str:
-        """What was observed at that level."""
-        predicted, observed = _share(self.level), _share(self.observed)
-        return f"by the {predicted} quantile, where they are furthest off, {observed} had the event"
-
-
 def verdict_of(
-    order: "EvaluationRow",
+    order: EvaluationRow,
     p_value: float,
     gap: Gap,
     error: tuple[str, ...],
@@ -61,7 +43,7 @@ def verdict_of(
     }
 
 
-def _order(row: "EvaluationRow") -> str:
+def _order(row: EvaluationRow) -> str:
     """Return what the interval of the concordance index says."""
     if np.isnan(row.value):
         return "The ranking of the individuals could not be judged"
@@ -97,7 +79,3 @@ def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int)
 
 def p_words(p_value: float) -> str:
     return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
-
-
-def _share(level: float) -> str:
-    return f"{100 * level:.3g} %"

@@ -43,9 +43,9 @@ _ROUNDING = 1e-10
 _SAME_TIME = 1e-9
 # A share that is met exactly counts, whichever way its sum was rounded.
 _SAME_SHARE = 1e-12
-# A fall of the curve by this share, where most rows have not entered yet, is told to the user: the
-# curve never recovers from what the first few of them happened to do.
-_EARLY_FALL = 0.2
+# A fall of the curve by this share, while fewer than a tenth of the most rows are at risk because
+# the others have not entered yet, is told to the user: the curve never recovers from it.
+_EARLY_FALL, _EARLY = 0.2, 0.1
 # A sum of weights below this share of all is rounding.
 _NO_WEIGHT = 1e-12
 _LIMITS = ("log-log", "log", "plain")
@@ -508,8 +508,10 @@ def kaplan_meier(
 def _warn_of_few_at_risk(curve: KaplanMeier, going_on: Floats) -> None:
     """Warn where late entries leave so few at risk that the curve is not what it seems."""
     empty = np.flatnonzero(going_on[1:] == 0) if len(going_on) > 1 else np.empty(0, dtype=np.intp)
+    most = curve.n_at_risk.max()
     early = np.arange(len(curve.time)) < np.argmax(curve.n_at_risk)
-    falls = np.flatnonzero(early & (curve.n_events >= _EARLY_FALL * curve.n_at_risk))
+    early &= (curve.n_at_risk < _EARLY * most) & (curve.n_events > 0)
+    falls = np.flatnonzero(early & (curve.survival <= 1.0 - _EARLY_FALL))
     if empty.size:
         says = "the curve is constant until the next entry, whatever happened then"
         if curve.survival[empty[-1]] == 0:
@@ -519,8 +521,8 @@ def _warn_of_few_at_risk(curve: KaplanMeier, going_on: Floats) -> None:
     elif falls.size:
         where = falls[-1]
         found = (
-            f"few at risk early: of {curve.n_at_risk[where]:g} rows at {curve.time[where]:g}, "
-            f"{curve.n_events[where]:g} had the event, which lowers all of the curve"
+            f"few at risk early: {curve.n_at_risk[where]:g} rows of later {most:g} at "
+            f"{curve.time[where]:g}, by when the curve has fallen to {curve.survival[where]:.2g}"
         )
     else:
         return

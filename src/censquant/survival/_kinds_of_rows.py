@@ -9,6 +9,9 @@ READABLE = ("right", "interval", "delayed_entry", "competing")
 not under observation from the start, ``"competing"`` an event of one of several kinds.
 """
 
+OF_ONE_KIND = READABLE[:3]
+"""Kinds of rows with events of one kind: with intervals and entries, but no competing risks."""
+
 _BOTH = (
     "AFTRegressor",
     "ShapeNN",

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from censquant.metrics import evaluate
 from censquant.metrics._calibration import a_calibration
 from censquant.metrics._distortion import Distortion, fit_distortion
-from censquant.metrics._evaluate import evaluate
 from censquant.quantiles import QuantileCurve
 from censquant.survival import Target
 

@@ -19,10 +19,11 @@ from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._calibration import a_calibration
 from censquant.metrics._calibration_at import calibration_at
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
+from censquant.metrics._distortion import Gap
 from censquant.metrics._evaluate import Evaluation, EvaluationRow, evaluate
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
-from censquant.metrics._verdict import Gap, verdict_of
+from censquant.metrics._verdict import verdict_of
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Surv

@@ -11,7 +11,7 @@ import censquant
 from censquant import Surv
 from censquant._rows._cross_fit import make_folds
 from censquant._rows._fit_data import FitData
-from censquant.metrics import concordance_index
+from censquant.metrics import concordance_index_ipcw
 from censquant.survival import Target, read_target
 from censquant.survival._kinds_of_rows import READABLE, TAKEN_BY
 from censquant.survival._target import GeneralTarget
@@ -306,7 +306,7 @@ def test_rows_that_an_estimator_cannot_use_are_refused_by_naming_those_who_can(k
 
 def test_metrics_refuse_rows_that_they_would_misread():
     with pytest.raises(ValueError, match="got one with delayed entry"):
-        concordance_index(LATE, np.ones(40))
+        concordance_index_ipcw(LATE, np.ones(40))
 
 
 def test_what_estimators_declare_is_what_messages_say():

@@ -254,8 +254,8 @@ def test_a_risk_set_that_empties_is_told():
 
 def test_few_early_rows_that_decide_the_curve_are_told():
     message = (
-        "entry leaves few at risk early: of 2 rows at 1, 1 had the event, which lowers all of the "
-        "curve; start_time=1 gives"
+        "entry leaves few at risk early: 2 rows of later 21 at 1, by when the curve has fallen to "
+        "0.5; start_time=1 gives"
     )
     time, entry = np.append([1.0, 9.0], np.arange(5.0, 25.0)), np.append([0.0, 0.0], np.full(20, 2))
     with pytest.warns(IdentifiabilityWarning, match="^" + re.escape(message)):

@@ -9,7 +9,7 @@ from lifelines.datasets import load_larynx, load_lung
 from scipy.stats import norm
 
 import censquant
-from censquant import CoxQuantileRegressor
+from censquant import CoxQuantileRegressor, Surv
 from censquant.estimators._cox_likelihood import PartialLikelihood
 from censquant.estimators._cox_precision import RiskSets
 from censquant.exceptions import IdentifiabilityWarning
@@ -276,3 +276,19 @@ def test_members_of_an_ensemble_keep_nothing_of_it():
     model._stands_alone = False
     assert "std. error" not in str(model.fit(X, Y).summary())
     assert model.covariance_ is None
+
+
+def test_late_entries_have_the_errors_and_tests_of_coxph():
+    # coxph(Surv(entry, time, status) ~ sex), entry = (1:228 * 37) %% 150: by Breslow's ties with
+    # cox.zph, and by Efron's with robust = TRUE
+    lung = load_lung()
+    lung = lung.assign(entry=np.arange(1, 229) * 37 % 150)
+    lung = lung[lung["time"] > lung["entry"]]
+    X, y = lung[["sex"]], Surv.from_arrays(lung["status"] == 1, lung["time"], entry=lung["entry"])
+    model = fitted("breslow", X, y)
+    np.testing.assert_allclose(model.coef_, [-0.501731610179], rtol=1e-6)
+    np.testing.assert_allclose(model.standard_errors_, [0.179200063289], rtol=1e-6)
+    tests = model.test_proportional_hazards(X, y)
+    np.testing.assert_allclose(tests.statistics, 2.86207053464, rtol=1e-6)
+    robust = fitted("efron", X, y, groups=np.arange(len(X)))
+    np.testing.assert_allclose(robust.standard_errors_, [0.172025169398], rtol=1e-6)
