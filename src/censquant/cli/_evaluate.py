@@ -45,9 +45,9 @@ def evaluate(
     with report.noting_warnings():
         result = run(
             read.model,
-            (behind.time, behind.event),
+            behind.for_fit,
             read.table.frame_for(read.model),
-            (read.target.time, read.target.event),
+            read.target.for_fit,
             at=times,
             by=read.levels(by),
             groups=read.groups(groups),

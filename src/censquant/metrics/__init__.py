@@ -31,7 +31,8 @@ from censquant.metrics._concordance import (
 )
 from censquant.metrics._concordance import concordance_index_ipcw_known as _ipcw_known
 from censquant.metrics._coverage import Coverage, coverage
-from censquant.metrics._evaluate import Evaluation, evaluate
+from censquant.metrics._evaluate import evaluate
+from censquant.metrics._evaluation import Evaluation
 from censquant.metrics._incidence import (
     brier_score_incidence,
     calibration_incidence,

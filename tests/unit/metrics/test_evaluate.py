@@ -20,7 +20,8 @@ from censquant.metrics._calibration import a_calibration
 from censquant.metrics._calibration_at import calibration_at
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
 from censquant.metrics._distortion import Gap
-from censquant.metrics._evaluate import Evaluation, EvaluationRow, evaluate
+from censquant.metrics._evaluate import evaluate
+from censquant.metrics._evaluation import Evaluation, EvaluationRow
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
 from censquant.metrics._verdict import verdict_of
