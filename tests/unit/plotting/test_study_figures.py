@@ -16,7 +16,7 @@ from censquant.metrics import (
     d_calibration,
     pit_histogram,
 )
-from censquant.metrics._evaluate import EvaluationRow
+from censquant.metrics._evaluation import EvaluationRow
 from censquant.plotting import (
     plot_calibration,
     plot_comparison,
