@@ -1,5 +1,6 @@
 """The command and its parts, each in a file of its own."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -52,7 +53,7 @@ def _options(
 
 
 # Each with the example that ends its help.
-COMMANDS = {
+COMMANDS: dict[Callable[..., None], str] = {
     cohort: "cohort women.csv --time days --event cens --unit days --by horTh",
     fit: "fit fleet.csv --time days --event failed -o fleet.model",
     predict: "predict fleet.model running.csv --quantiles 0.1,0.5 -o predicted.csv",

@@ -283,7 +283,8 @@ def contrast(
     whole population is compared, by difference and ratio. The other features of each row stay as
     they are. With ``method="bootstrap"`` (g-computation) the survival curves that the model
     predicts are averaged over the rows. The interval is that of percentiles over
-    ``n_resamples`` refits of the model, each to rows, or whole groups, drawn with replacement.
+    ``n_resamples`` refits of the model, each to rows, or whole groups, drawn with replacement. All
+    rows count once, also where the model was fitted with weights.
 
     ``method="doubly_robust"`` fits copies of the model, a model of the censoring times and one of
     the chance to have each value, and corrects the predictions for each fifth of the rows by what

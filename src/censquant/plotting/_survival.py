@@ -22,7 +22,7 @@ from censquant.plotting._parts import (
     with_unit,
 )
 from censquant.survival import KaplanMeier, Target, Turnbull, kaplan_meier, read_target, turnbull
-from censquant.survival._columns import read_entry, read_numbers
+from censquant.survival._columns import read_numbers
 from censquant.survival._target import GeneralTarget
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ def plot_survival(
     at: ArrayLike | None = None,
     confidence: float = 0.95,
     conf_type: str = "log-log",
-    entry: ArrayLike | None = None,
     mark_censored: bool = True,
     grid: ArrayLike | None = None,
     unit: str = "",
@@ -82,9 +81,6 @@ def plot_survival(
         Level of the bands.
     conf_type : {"log-log", "log", "plain"}, default="log-log"
         Kind of the bands, as for :meth:`censquant.survival.KaplanMeier.limits`.
-    entry : array-like of shape (n,), optional
-        Time from which on each row was under observation, as for
-        :func:`censquant.survival.kaplan_meier`; the curves begin at the first of each group.
     mark_censored : bool, default=True
         Whether there is a tick where a row is censored.
     grid : array-like of times, optional
@@ -119,14 +115,7 @@ def plot_survival(
     target = read_target(y, accepts=("right", "interval", "delayed_entry"))
     level = check_number("confidence", confidence, minimum=0, below=1, exclude_minimum=True)
     named = _read_groups(groups, len(target))
-    start = None if entry is None else read_entry(entry, target.time)
-    if isinstance(target, GeneralTarget):
-        if entry is not None:
-            raise ValueError(
-                "entry must not be given where y has intervals or entries, got both: make it a "
-                "part of y."
-            )
-        start = target.entry
+    start = target.entry if isinstance(target, GeneralTarget) else None
     table = None if X is None else FeatureTable.read(X, model)
     if table is not None and len(table) != len(target):
         raise ValueError(f"X must have one row for each of y, got {len(table)} and {len(target)}.")

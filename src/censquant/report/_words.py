@@ -49,13 +49,14 @@ def _effect(facts: ReportFacts) -> list[str]:
     if found is None:
         return []
     row = found.rows[0]
-    said = [f"{found.title[0].upper()}{found.title[1:]}. {found.source}."]
+    said = [f"{found.title}. {found.source}."]
     if not math.isnan(row.low):
+        unit = "" if found.what in ("risk", "survival") else facts.settings.unit
         sure = "is" if row.low > 0 or row.high < 0 else "cannot be told from zero, and is"
         said.append(
             f"For all {row.n_rows:,} {facts.settings.who} the difference {sure} "
-            f"{shown(row.difference)} ({100 * found.confidence:g} % interval {shown(row.low)} to "
-            f"{shown(row.high)})."
+            f"{shown(row.difference)}{f' {unit}' if unit else ''} ({100 * found.confidence:g} % "
+            f"interval {shown(row.low)} to {shown(row.high)})."
         )
     return [*said, "It is an effect only if what is listed below holds, which no data can show."]
 

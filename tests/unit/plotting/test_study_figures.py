@@ -94,12 +94,12 @@ def test_the_band_is_of_the_kind_asked_for(conf_type):
 
 def test_late_entries_are_at_risk_from_their_entry_on():
     y, entry = ([3.0, 4.0, 6.0, 8.0, 9.0], [True, False, True, True, False]), [0, 0, 1, 2, 5]
-    ax = plot_survival(y, entry=entry, at=[0, 2, 5])
+    ax = plot_survival(Surv.from_arrays(y[1], y[0], entry=entry), at=[0, 2, 5])
     texts = [text.get_text() for text in ax.texts]
     assert texts == ["at risk (events)", "2 (0)", "4 (0)", "3 (1)"]
     curve = kaplan_meier(*y, entry=entry)
     assert_array_equal(ax.lines[0].get_ydata()[1:], curve.survival)
-    began = plot_survival(([3.0, 4.0, 5.0], [True, True, False]), entry=[2.0, 2.0, 2.5])
+    began = plot_survival(Surv.from_arrays([1, 1, 0], [3, 4, 5], entry=[2.0, 2.0, 2.5]))
     assert began.lines[0].get_xdata()[0] == 2.0
 
 
@@ -124,19 +124,6 @@ def test_intervals_have_boxes_that_the_curve_crosses():
     corners = [path.vertices[:2, 0].tolist() for path in ax.collections[0].get_paths()]
     assert corners == [[0, 2], [4, 5]]
     assert [text.get_text() for text in ax.texts][1:] == ["4 (0)", "3 (1)", "1 (3)"]
-
-
-def test_late_rows_of_a_target_are_those_of_the_argument():
-    time, event, entry = [4, 5, 6, 7], [1, 0, 1, 1], [0, 2, 3, 0]
-    ax = plot_survival(Surv.from_arrays(event, time, entry=entry), at=[0, 4, 6])
-    same = plot_survival((time, event), entry=entry, at=[0, 4, 6])
-    assert_array_equal(ax.lines[0].get_xydata(), same.lines[0].get_xydata())
-    assert [text.get_text() for text in ax.texts] == [text.get_text() for text in same.texts]
-    message = (
-        "entry must not be given where y has intervals or entries, got both: make it a part of y."
-    )
-    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
-        plot_survival(Surv.from_arrays(event, time, entry=entry), entry=entry)
 
 
 def test_groups_have_a_curve_each_and_missing_is_a_group():

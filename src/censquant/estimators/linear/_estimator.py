@@ -373,7 +373,9 @@ class LinearQuantileRegressor(CodedFeatures):
         if path.draws is not None:
             scale, tables = 1.0, fitter.draws_of(path.draws, path.taus)
         else:
-            scale = scale_of(self.bootstrap, fitter.rows.n_independent, design.X.shape[1])
+            rows = fitter.rows
+            of = "rows" if rows.cluster is None else "groups"
+            scale = scale_of(self.bootstrap, rows.n_independent, design.X.shape[1], of)
             tables = fitter.replications(self.bootstrap, seeds, inner, self.n_jobs)
         mirror = self.censoring == "left"
         tables = _outer(tables, mirror=mirror)

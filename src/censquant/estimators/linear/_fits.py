@@ -227,7 +227,7 @@ def row_factors(kind: str, n_rows: int, rng: np.random.Generator) -> Floats:
     return rng.exponential(size=n_rows)
 
 
-def scale_of(kind: str, n_rows: int, n_coefficients: int) -> float:
+def scale_of(kind: str, n_rows: int, n_coefficients: int, of: str = "rows") -> float:
     """Return the ratio of the spread of estimates to that of replications of rows or groups."""
     if kind != "jackknife":
         return 1.0
@@ -235,8 +235,8 @@ def scale_of(kind: str, n_rows: int, n_coefficients: int) -> float:
     left = n_rows - deleted - n_coefficients + 1
     if left < 1:
         raise ValueError(
-            f"bootstrap='jackknife' leaves out {deleted} rows per replication and must keep at "
-            f"least {n_coefficients}, one per coefficient, got {n_rows} rows: use "
+            f"bootstrap='jackknife' leaves out {deleted} {of} per replication and must keep at "
+            f"least {n_coefficients}, one per coefficient, got {n_rows} {of}: use "
             "bootstrap='weights'."
         )
     return math.sqrt(left / deleted)

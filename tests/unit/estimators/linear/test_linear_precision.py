@@ -421,6 +421,16 @@ def test_groups_that_would_change_nothing_are_refused(settings, message):
         LinearQuantileRegressor([0.5], **settings).fit(X, y, groups=cluster)
 
 
+def test_too_few_groups_for_the_jackknife_are_refused():
+    X, y, cluster = of_clusters(0)
+    message = (
+        "bootstrap='jackknife' leaves out 6 groups per replication and must keep at least 2, one "
+        "per coefficient, got 6 groups: use bootstrap='weights'."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        LinearQuantileRegressor([0.5], n_bootstrap=9).fit(X, y, groups=cluster % 6)
+
+
 def test_a_file_holds_covariances(tmp_path):
     model = fitted(n_bootstrap=4)
     model.save(tmp_path / "model")
