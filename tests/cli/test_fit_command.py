@@ -492,3 +492,31 @@ def test_a_fault_of_the_package_says_so_without_a_traceback(shell, monkeypatch):
         "Error: this is a fault of censquant (AssertionError: two plus two): run the command again "
         "with --traceback and report what it prints.\n"
     )
+
+
+def test_events_between_inspections_and_late_rows_are_fitted(shell):
+    table = fleet(80)
+    visit = np.floor(table["days"] / 200) * 200
+    table = table.assign(clear=visit, found=(visit + 200).where(table["failed"] == 1))
+    since = 0.3 * table["days"] * (np.arange(80) % 2)
+    table.assign(since=since.round(1)).to_csv("seen.csv", index=False)
+    aft = ("--method", "aft", "--jobs", 1, "--drop", "unit,days,failed", "-o", "fleet.model")
+    done = run("fit", "seen.csv", "--lower", "clear", "--upper", "found", "--drop", "since", *aft)
+    assert done.code == 0, done.err
+    assert "Events between two times: " in done.out
+    notes = load_notes("fleet.model")["target"]
+    assert (notes["lower"], notes["upper"], notes["time"]) == ("clear", "found", None)
+
+    aft = ("--method", "aft", "--jobs", 1, "--features", "temp,site", "--force")
+    done = run("fit", "seen.csv", *TARGET, "--entry", "since", *aft, "-o", "fleet.model")
+    assert done.code == 0, done.err
+    assert "Rows that came under observation late: 40" in done.out
+    done = run("predict", "fleet.model", "seen.csv", "-o", "times.csv", "--quantiles", "0.25")
+    assert done.code == 0, done.err
+    assert pd.read_csv("times.csv")["q0.25"].notna().any()
+
+
+def test_bounds_that_are_exchanged_are_refused(shell):
+    fleet().assign(clear=3.0, found=2.0).to_csv("fleet.csv", index=False)
+    done = run("fit", "fleet.csv", "--lower", "clear", "--upper", "found", *FAST, "-o", "m")
+    assert done.error.startswith("lower must not exceed upper, got 60 of 60 rows that break this")

@@ -80,7 +80,7 @@ def contrast(
         found = run(
             read.model,
             rows,
-            (read.target.time, read.target.event),
+            read.target.for_fit,
             feature=feature,
             to=to,
             from_=from_,
@@ -126,7 +126,7 @@ def doubly_robust_mean(read: Any, feature: str, to: Any, from_: Any, by: Any, se
     return run(
         read.model,
         rows,
-        (read.target.time, read.target.event),
+        read.target.for_fit,
         feature=feature,
         to=to,
         from_=from_,

@@ -38,9 +38,9 @@ def evaluate(
     with report.noting_warnings():
         result = run(
             read.model,
-            (behind.time, behind.event),
+            behind.for_fit,
             read.table.frame_for(read.model),
-            (read.target.time, read.target.event),
+            read.target.for_fit,
             n_resamples=resamples,
             random_state=seed,
         )

@@ -22,6 +22,8 @@ NOTES_FORM = 1
 _TABLE = "Times and events"
 _COLUMNS = "Columns"
 _TEXT = "Text files"
+# Options that name the columns of times anew, not only what is changed about them.
+_TIMES = {"time", "start", "end", "lower", "upper"}
 
 Data = Annotated[
     str,
@@ -90,13 +92,29 @@ class TargetOptions:
         ),
     ] = None
     date_format: Annotated[str | None, _option(_TABLE, "Form of dates, such as %d.%m.%Y.")] = None
+    lower: Annotated[
+        str | None,
+        _option(_TABLE, "Column of durations at which there was no event yet, as at a visit."),
+    ] = None
+    upper: Annotated[
+        str | None,
+        _option(_TABLE, "Column of durations by which there was one; missing where none was seen."),
+    ] = None
+    entry: Annotated[
+        str | None,
+        _option(
+            _TABLE,
+            "Column of durations, or with --start of dates, since when rows were under observation "
+            "(delayed entry).",
+        ),
+    ] = None
 
     def make_columns(self) -> "TargetColumns":
         """Return the columns that a model is fitted to."""
         from censquant.io import TargetColumns
 
         values = {name: value for name, value in vars(self).items() if name != "event_value"}
-        values["unit"] = self.unit or ("" if self.time is not None else "days")
+        values["unit"] = self.unit or ("" if self.start is None and self.end is None else "days")
         return TargetColumns(event_value=tuple(self.event_value or ()), **values)
 
     def change_columns(self, notes: dict[str, Any]) -> "TargetColumns":
@@ -106,7 +124,7 @@ class TargetOptions:
         changed = {name: value for name, value in vars(self).items() if value}
         if "event_value" in changed:
             changed["event_value"] = tuple(changed["event_value"])
-        if notes.get("form") == NOTES_FORM and not {"time", "start", "end"} & set(changed):
+        if notes.get("form") == NOTES_FORM and not _TIMES & set(changed):
             return replace(TargetColumns.from_dict(notes["target"]), **changed)
         if not changed:
             raise TableError(

@@ -142,7 +142,7 @@ def report(
         written = write_report(
             read.model,
             table.frame_for(read.model),
-            (read.target.time, read.target.event),
+            read.target.for_fit,
             output,
             preset=preset,
             title=title,
@@ -156,7 +156,7 @@ def report(
             early_cost=early_cost,
             late_cost=late_cost,
             as_of=None if as_of is None else read.columns.day("as_of", as_of),
-            y_train=None if read.train is None else (read.train.time, read.train.event),
+            y_train=None if read.train is None else read.train.for_fit,
             are_training_rows=read.is_training_data,
             n_resamples=resamples,
             random_state=seed,

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from censquant._typing import Floats
 from censquant.cli._console import Reporter, bar
 from censquant.cli._options import (
     NOTES_FORM,
@@ -22,6 +21,7 @@ from censquant.io import TableError, TargetColumns, TextOptions, read_table
 from censquant.io._columns import level_texts
 from censquant.io._table import Table, columns_to_leave_out
 from censquant.survival import Target
+from censquant.survival._target import GeneralTarget
 
 _FEWEST_ROWS = 4
 
@@ -38,9 +38,9 @@ class Study:
     left_out: dict[str, str]  # columns that are no features, with the reason
 
     @property
-    def y(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Times and events."""
-        return self.target.time, self.target.event
+    def y(self) -> Any:
+        """What the model is fitted to."""
+        return self.target.for_fit
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -87,6 +87,12 @@ class Study:
         )
         n_censored = len(target) - target.n_events
         report.line(f"Events: {target.n_events:,} ({share:.0%}); {n_censored:,} rows are censored")
+        if isinstance(target, GeneralTarget):
+            n_wide, n_late = int(target.interval.sum()), int(target.late.sum())
+            if n_wide:
+                report.line(f"Events between two times: {n_wide:,}; times are their ends")
+            if n_late:
+                report.line(f"Rows that came under observation late: {n_late:,}")
         n_numbers = self.X.shape[1] - len(self.categories)
         parts = [f"{n_numbers} numbers"] if n_numbers else []
         if self.categories:

@@ -17,7 +17,7 @@ from censquant.export._graph import (
 )
 from censquant.export._graphs_curves import GraphCurve, GridCurve
 from censquant.export._graphs_networks import shapes_graph
-from censquant.export._graphs_trees import followed_graph, reach_graph
+from censquant.export._graphs_trees import begun_graph, followed_graph, reach_graph
 from censquant.quantiles._grid import CURVE_QUANTILES
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def pool_graph(pool: "Pool", x: Value) -> tuple[GraphCurve, Value]:
         values, levels = -values.reversed(), (1.0 - levels[::-1]).round(12)
     curve = GridCurve.of_predictions(values, levels, pool._lowest_time())
     followed = followed_graph(pool._follow_up, x, transform, pool.follow_up_)
-    return curve, reach_graph(curve, followed, lowest=transform.mirror)
+    reach = reach_graph(curve, followed, lowest=transform.mirror)
+    return curve, begun_graph(pool._entered, x, curve, reach, empirical=pool._is_empirical)
 
 
 def _answers(pool: "Pool", x: Value) -> list[AnswerGraph]:

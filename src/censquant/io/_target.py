@@ -16,6 +16,7 @@ from censquant.io._columns import DATE, NUMBER, level_texts
 from censquant.io._options import TableError, option
 from censquant.io._table import Table
 from censquant.survival import Target
+from censquant.survival._general_rows import read_interval_rows, read_late_rows
 
 _EVENT_WORDS = frozenset(
     (
@@ -32,8 +33,9 @@ _MOST_VALUES = 6
 class TargetColumns:
     r"""Which columns of a table say when the event happened, or that it had not yet.
 
-    Either ``time`` names a column of durations, or ``start`` and ``end`` name columns of dates.
-    Events are never guessed: codes other than 0 and 1 need ``event_value``.
+    Either ``time`` names a column of durations, or ``start`` and ``end`` name columns of dates, or
+    ``lower`` and ``upper`` name columns of durations between which the event lies. Events are never
+    guessed: codes other than 0 and 1 need ``event_value``.
 
     Parameters
     ----------
@@ -53,6 +55,11 @@ class TargetColumns:
         Unit in which dates are counted, from "seconds" to "years"; otherwise a word for messages.
     date_format : str, optional
         Form of the dates, as of :meth:`datetime.datetime.strptime`.
+    lower, upper : str, optional
+        Columns of durations at which there was no event yet, and by which there was one; missing
+        where nothing is known. There is no ``event`` then.
+    entry : str, optional
+        Column of durations, or with ``start`` of dates, since when rows were under observation.
 
     Examples
     --------
@@ -74,8 +81,14 @@ class TargetColumns:
     until: str | None = None
     unit: str = "days"
     date_format: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    entry: str | None = None
 
     def __post_init__(self) -> None:
+        if self.lower is not None or self.upper is not None:
+            self._check_bounds()
+            return
         if (self.time is None) == (self.start is None and self.end is None):
             raise TableError(
                 f"The times must be given either by one column ({option('time')}) or by two "
@@ -105,10 +118,25 @@ class TargetColumns:
                 f"{option('event_value')} needs {option('event')}, the column that has these values"
             )
 
+    def _check_bounds(self) -> None:
+        """Refuse bounds of which one is not named, or that are not alone."""
+        if self.lower is None or self.upper is None:
+            given, other = ("lower", "upper") if self.upper is None else ("upper", "lower")
+            raise TableError(
+                f"{option(given)} and {option(other)} must be given together, got "
+                f"{option(given)} alone"
+            )
+        for name in ("time", "event", "start", "end", "until"):
+            if getattr(self, name) is not None:
+                raise TableError(
+                    f"{option('lower')} and {option('upper')} stand without {option(name)}: an "
+                    "upper bound that is missing says that no event was seen"
+                )
+
     @property
     def names(self) -> list[str]:
         """Names of the columns that are used."""
-        found = (self.time, self.event, self.start, self.end)
+        found = (self.time, self.event, self.start, self.end, self.lower, self.upper, self.entry)
         return [name for name in found if name is not None]
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,6 +162,9 @@ class TargetColumns:
         return np.ones(len(table), dtype=bool)
 
     def _read(self, table: Table) -> Target:
+        if self.lower is not None and self.upper is not None:
+            low, high = table.numbers(self.lower, "lower"), table.numbers(self.upper, "upper")
+            return read_interval_rows(low, high, None, self._entries(table))
         if self.time is not None:
             time, has_end = self._given_times(table, self.time), None
         else:
@@ -145,7 +176,30 @@ class TargetColumns:
                 f"{self.event!r} says that the event was observed, but {self.end!r} is missing,"
             )
             _refuse_rows(table, event & ~has_end, problem)
+        if self.entry is not None:
+            return read_late_rows(time, event, self._entries(table))
         return Target(time, event)
+
+    def _entries(self, table: Table) -> Floats | None:
+        """Return since when rows were under observation, None if all were from the start on."""
+        if self.entry is None:
+            return None
+        column = table.column(self.entry, "entry")
+        missing = np.asarray(column.is_null().to_numpy())
+        _refuse_rows(table, missing, f"The entry {self.entry!r} is missing")
+        if table.kinds[self.entry] != DATE:
+            return np.ascontiguousarray(table.numbers(self.entry, "entry"))
+        if self.start is None:
+            raise TableError(
+                f"The column {self.entry!r} of {table.shown} must hold durations, got dates",
+                remedy=f"name columns of dates by {option('start')} and {option('end')} as well",
+            )
+        start, entry = (
+            table.dates(name, role, self.date_format)
+            for name, role in ((self.start, "start"), (self.entry, "entry"))
+        )
+        self._refuse_other_zones(start, entry)
+        return (microseconds(entry) - microseconds(start)) / (UNITS[self.unit] / 1_000)
 
     def day(self, name: str, text: str) -> str:
         """Return a date that was typed as the option ``name``, in the form 2024-06-30."""

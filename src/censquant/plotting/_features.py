@@ -405,7 +405,7 @@ def plot_contrast(
     ... )
     >>> ax = plot_contrast(found, unit="days")
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['all', 'menostat = 1', 'menostat = 2']
+    ['all', 'menostat = 0', 'menostat = 1']
     """
     rows = contrast.rows
     several = len({row.at for row in rows}) > 1

@@ -11,6 +11,7 @@ from censquant import (
     BoostedQuantileRegressor,
     CensoredQuantileForest,
     CoxQuantileRegressor,
+    PooledQuantileRegressor,
     ShapeNN,
     Surv,
     load_model,
@@ -111,7 +112,10 @@ def test_plain_rows_have_no_such_time():
     assert "_known_from" not in vars(curve)
 
 
-STORED = [CoxQuantileRegressor(random_state=0), MODELS[-1]]
+POOL = PooledQuantileRegressor(
+    [("cox", CoxQuantileRegressor()), ("aft", AFTRegressor())], cv=2, random_state=0
+)
+STORED = [CoxQuantileRegressor(random_state=0), MODELS[-1], POOL]
 
 
 @pytest.mark.parametrize("model", STORED, ids=lambda model: type(model).__name__)

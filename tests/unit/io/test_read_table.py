@@ -260,6 +260,12 @@ def test_target_columns_come_back_from_notes():
             {"start": "a", "end": "b", "event": "c", "unit": "moons"},
             "unit must be one of seconds",
         ),
+        ({"lower": "a"}, "lower and upper must be given together, got lower alone"),
+        ({"upper": "a"}, "upper and lower must be given together, got upper alone"),
+        (
+            {"lower": "a", "upper": "b", "event": "c"},
+            "lower and upper stand without event: an upper bound that is missing says",
+        ),
     ],
 )
 def test_contradicting_columns_are_refused(columns, message):
@@ -275,6 +281,31 @@ def test_months_and_time_zones_are_counted_as_calendars_do(tmp_path):
     table = read_table(write(tmp_path, content))
     target = TargetColumns(start="start", end="end", event="seen", unit="months").read(table)
     np.testing.assert_allclose(target.time, [30.4375 / 30.4375, 366 / 30.4375])
+
+
+def test_bounds_and_entries_are_columns(tmp_path):
+    table = read_table(write(tmp_path, b"clear,found,since\n2,5,1\n,1,0\n7,,6\n"))
+    target = TargetColumns(lower="clear", upper="found", entry="since").read(table)
+    np.testing.assert_array_equal(target.lower, [2, -np.inf, 7])
+    np.testing.assert_array_equal(target.upper, [5, 1, np.inf])
+    np.testing.assert_array_equal(target.entry, [1, -np.inf, 6])
+    plain = TargetColumns(time="found", event="since", event_value=("1",))
+    assert TargetColumns.from_dict(plain.to_dict()) == plain
+
+
+def test_entries_may_be_dates_beside_a_start(tmp_path):
+    content = (
+        b"born,joined,last,died\n1930-01-01,1990-01-01,1995-01-01,1\n"
+        b"1940-01-01,1991-01-01,1999-01-01,0\n"
+    )
+    table = read_table(write(tmp_path, content))
+    columns = TargetColumns(start="born", end="last", event="died", entry="joined", unit="years")
+    np.testing.assert_allclose(columns.read(table).entry, [60.0, 51.0], atol=0.01)
+    with pytest.raises(TableError, match="must hold durations, got dates"):
+        TargetColumns(time="died", event="died", entry="joined").read(table)
+    missing = read_table(write(tmp_path, b"t,e,since\n3,1,\n4,0,1\n"))
+    with pytest.raises(TableError, match="The entry 'since' is missing in 1 of 2 rows"):
+        TargetColumns("t", "e", entry="since").read(missing)
 
 
 def test_columns_that_only_look_like_the_time_are_kept(tmp_path):

@@ -29,7 +29,15 @@ from censquant._rows._features import (
 from censquant._rows._fit_data import FitData
 from censquant._storage._codec import Array, Entry, Fields, Reader, Writer, decoded, require
 from censquant._storage._parts import expect
-from censquant._trees._follow_up import FEATURES, FollowUp, ReachRule, followed, restore_features
+from censquant._trees._follow_up import (
+    FollowUp,
+    ReachRule,
+    begun,
+    fit_entries,
+    followed,
+    restore_features,
+    store_features,
+)
 from censquant._typing import Floats
 from censquant._validation import (
     check_choice,
@@ -111,6 +119,7 @@ class Pool(BaseQuantileRegressor):
     verbose: int
     scoring: str = "log"  # what the weights minimise
     _accepts = ("right", "interval", "delayed_entry")
+    _is_empirical = True  # as its forest and its proportional hazards are
 
     quantiles_: Floats
     unique_times_: Floats
@@ -207,6 +216,9 @@ class Pool(BaseQuantileRegressor):
                 rows.weight,
                 np.random.default_rng(follow_up_seed),
             )
+        entry_rng = np.random.default_rng(seed.spawn(1)[0])
+        flat = rows.x.reshape(len(rows), -1)
+        self._entered = fit_entries(flat, rows.target, rows.weight, entry_rng)
         self.estimators_ = {each.name: each.models for each in pooled}
         return self
 
@@ -377,9 +389,10 @@ class Pool(BaseQuantileRegressor):
             values = self._mixture.continue_tails(members.predictions(features))
         refuse_overflow(values, features, self._column_names())
         values = self._mixture.inverted(values, levels)
-        return self._in_user_units(values, levels).with_reach(
+        curve = self._in_user_units(values, levels).with_reach(
             ReachRule(self, features), lowest=mirror
         )
+        return begun(self._entered, curve, features, empirical=self._is_empirical)
 
     def _prepared(self) -> tuple[Members, Floats]:
         """Return the fitted models, ready for questions, and the levels of the pool's curves.
@@ -440,7 +453,7 @@ class Pool(BaseQuantileRegressor):
 
     def _store(self, writer: Writer) -> None:
         store_pool(self, writer)
-        writer.add(FEATURES, self)
+        store_features(self, writer)
 
     def _restore(self, reader: Reader) -> None:
         self._check_parameters()
