@@ -177,3 +177,16 @@ def test_scores_that_need_weights_refuse_such_rows():
     )
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         concordance_index(y, x, censoring="left")
+
+
+def test_levels_times_and_weights_are_for_plain_rows_and_groups_for_all():
+    x, y = made(200, seed=1, late=True)
+    options = {"taus": TAUS, "n_resamples": 20, "random_state": 0}
+    with pytest.raises(ValueError, match=r"^at, by and sample_weight must be None for rows"):
+        evaluate(quantiles(x), y, None, y, at=2.0, **options)
+    row, together = (
+        evaluate(quantiles(x), y, None, y, groups=groups, **options)["log_score"]
+        for groups in (None, np.arange(200) // 20)
+    )
+    assert together.value == row.value
+    assert (together.lower, together.upper) != (row.lower, row.upper)

@@ -13,7 +13,7 @@ from censquant._rows._fit_data import spread
 from censquant._typing import Floats
 from censquant.estimators.ensemble._mixture import LEVELS
 from censquant.metrics import concordance_index, pinball_loss_censored
-from censquant.metrics._evaluate import SMALL_GAP
+from censquant.metrics._verdict import SMALL_GAP
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target
