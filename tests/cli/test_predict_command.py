@@ -447,6 +447,33 @@ def test_evaluate_gives_machines_what_the_library_says(shell, tmp_path):
     assert json.loads(json.dumps(told, allow_nan=False)) == told
 
 
+def test_scores_are_told_by_level_with_groups_and_times(shell):
+    from censquant.metrics import evaluate
+
+    frame = shell.assign(clinic=np.arange(len(shell)) % 9)
+    frame.to_csv("new.csv", index=False)
+    time = float(shell["days"].median())
+    ask = ("--by", "site", "--groups", "clinic", "--at", f"{time:g}", "--resamples", 10)
+    told = run("evaluate", "model", "new.csv", *ask, "--json").json
+    y = frame["days"], frame["failed"]
+    expected = evaluate(
+        load_model("model"), y, frame[["temp", "site"]], y, by=frame["site"],
+        groups=frame["clinic"], at=time, n_resamples=10, random_state=0,
+    )  # fmt: skip
+    assert told["by"]["column"] == "site"
+    assert [one["level"] for one in told["by"]["levels"]] == list(expected.by)
+    for one in told["by"]["levels"]:
+        same = expected.by[one["level"]]
+        assert (one["rows"], one["verdict"]) == (same.n_rows, same.verdict)
+    last = told["scores"][-1]
+    assert (last["metric"], last["value"]) == (f"ici_at_{time:g}", expected.rows[-1].value)
+    assert told["scores"][0]["lower"] == expected.rows[0].lower
+    assert "Scores by site" in run("evaluate", "model", "new.csv", *ask).out
+    assert run("evaluate", "model", "new.csv", "--by", "sight").error == (
+        "--by: 'new.csv' has no column 'sight'; did you mean 'site'?"
+    )
+
+
 def test_evaluating_the_rows_of_the_fit_is_noted(shell):
     done = run("evaluate", "model", "old.csv", "--resamples", 2)
     assert "These are the rows that the model was fitted to" in done.err

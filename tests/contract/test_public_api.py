@@ -63,8 +63,9 @@ PUBLIC = {
     "censquant.metrics": """
         SCORERS ACalibration BootstrapInterval CalibrationAt Comparison Coverage DCalibration
         Evaluation PitHistogram a_calibration bootstrap_interval brier_score
-        brier_score_incidence calibration_at calibration_incidence compare concordance_index
-        concordance_index_ipcw concordance_index_td coverage crps_censored d_calibration evaluate
+        brier_score_incidence calibration_at calibration_incidence compare compare_models
+        concordance_index concordance_index_ipcw concordance_index_td coverage crps_censored
+        d_calibration evaluate
         get_scorer integrated_brier_score integrated_brier_score_incidence km_calibration
         log_score log_score_incidence mean_absolute_error_censored
         pinball_loss_censored pinball_loss_ipcw pit_band pit_curve pit_deviation pit_histogram

@@ -316,7 +316,7 @@ def subgroup_labels(by: Any, X: Any) -> NDArray[Any]:
     n_rows = _num_samples(X)
     if by is None:
         return np.zeros(n_rows, dtype=np.int64)
-    labels = np.asarray(_read_labels(by, X))
+    labels = np.asarray(read_labels(by, X))
     if labels.shape != (n_rows,):
         raise ValueError(
             f"by must give one label for each of the {n_rows} rows of X, got shape {labels.shape}."
@@ -330,7 +330,7 @@ def subgroup_labels(by: Any, X: Any) -> NDArray[Any]:
     return labels
 
 
-def _read_labels(by: Any, X: Any) -> Any:
+def read_labels(by: Any, X: Any) -> Any:
     """Return the column of ``X``, or what a function returns of it."""
     if callable(by):
         return by(X)

@@ -14,6 +14,12 @@ def evaluate(
     *,
     train: options.Train = None,
     target: options.TargetOptions,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Times by which predicted risks are judged, such as 365,1825."),
+    ] = None,
+    by: options.By = None,
+    groups: options.Groups = None,
     resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 200,
     seed: options.Seed = 0,
     text: options.TextFileOptions,
@@ -28,6 +34,7 @@ def evaluate(
     from censquant.metrics import evaluate as run
 
     report = Reporter(as_json=as_json)
+    times = options.number_list("--at", at)
     read = read_fitted(model, data, train, target, text, report)
     if read.is_training_data:
         report.note(
@@ -41,22 +48,42 @@ def evaluate(
             behind.for_fit,
             read.table.frame_for(read.model),
             read.target.for_fit,
+            at=times,
+            by=read.levels(by),
+            groups=read.groups(groups),
             n_resamples=resamples,
             random_state=seed,
         )
     report.line(f"{read.table.shown}: {result.n_rows:,} rows, {result.n_events:,} events")
     report.table(_score_table(result))
     report.line(result.verdict)
-    report.result(
-        {
-            "rows": result.n_rows,
-            "events": result.n_events,
-            "scores": [row._asdict() for row in result.rows],
-            "identified": result.identified,
-            "censoring_p_value": result.censoring_p_value,
-            "verdict": result.verdict,
+    found = _for_machines(result)
+    if by is not None:
+        report.table(_level_table(result, by))
+        found["by"] = {
+            "column": by,
+            "levels": [{"level": label, **_for_machines(one)} for label, one in result.by.items()],
         }
-    )
+    report.result(found)
+
+
+def _for_machines(result: Any) -> dict[str, Any]:
+    return {
+        "rows": result.n_rows,
+        "events": result.n_events,
+        "scores": [row._asdict() for row in result.rows],
+        "identified": result.identified,
+        "censoring_p_value": result.censoring_p_value,
+        "verdict": result.verdict,
+    }
+
+
+def _level_table(result: Any, column: str) -> Any:
+    from censquant.cli._tables import Table, TableCell
+
+    names, lines = result.level_table()
+    rows = tuple(tuple(map(TableCell, line)) for line in lines)
+    return Table(f"Scores by {column}", names, rows)
 
 
 def _score_table(result: Any) -> Any:

@@ -42,6 +42,23 @@ Train = Annotated[
         "DATA itself says it.",
     ),
 ]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="COLUMN",
+        help="Column of subgroups, such as sex, each of which has results of its own.",
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="Column that names rows that belong together (visits of a patient): they are drawn "
+        "together, so that intervals allow for what they share.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 uses all cores.")]

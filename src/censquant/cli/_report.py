@@ -100,12 +100,10 @@ def report(
             rich_help_panel=_EFFECT,
         ),
     ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of subgroups.", rich_help_panel=_EFFECT),
-    ] = None,
     train: options.Train = None,
     target: options.TargetOptions,
+    by: options.By = None,
+    groups: options.Groups = None,
     resamples: Annotated[int, typer.Option(min=2, help="Draws of the bootstrap.")] = 100,
     seed: options.Seed = 0,
     panel_limit: Annotated[
@@ -158,6 +156,8 @@ def report(
             as_of=None if as_of is None else read.columns.day("as_of", as_of),
             y_train=None if read.train is None else read.train.for_fit,
             are_training_rows=read.is_training_data,
+            by=read.levels(by),
+            groups=read.groups(groups),
             n_resamples=resamples,
             random_state=seed,
             panel_limit=panel_limit,

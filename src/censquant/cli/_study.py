@@ -235,6 +235,18 @@ class FittedData:
     train: Target | None  # of the table of the fit, where that is given
     is_training_data: bool
 
+    def groups(self, column: str | None) -> NDArray[Any] | None:
+        """Return the groups that a column names, if it is given."""
+        return None if column is None else read_groups(self.table, column)
+
+    def levels(self, column: str | None) -> Any:
+        """Return a named column by which scores are told apart, if it is given."""
+        if column is None:
+            return None
+        import pandas as pd
+
+        return pd.Series(group_names(self.table, column, "by"), name=column)
+
 
 def read_fitted(
     model: str,

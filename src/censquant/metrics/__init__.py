@@ -23,7 +23,7 @@ from censquant.metrics._calibration import (
     pit_histogram,
 )
 from censquant.metrics._calibration_at import CalibrationAt, calibration_at
-from censquant.metrics._compare import Comparison, compare
+from censquant.metrics._compare import Comparison, compare, compare_models
 from censquant.metrics._concordance import (
     concordance_index,
     concordance_index_ipcw,
@@ -31,7 +31,8 @@ from censquant.metrics._concordance import (
 )
 from censquant.metrics._concordance import concordance_index_ipcw_known as _ipcw_known
 from censquant.metrics._coverage import Coverage, coverage
-from censquant.metrics._evaluate import Evaluation, evaluate
+from censquant.metrics._evaluate import evaluate
+from censquant.metrics._evaluation import Evaluation
 from censquant.metrics._incidence import (
     brier_score_incidence,
     calibration_incidence,
@@ -67,6 +68,7 @@ __all__ = [
     "calibration_at",
     "calibration_incidence",
     "compare",
+    "compare_models",
     "concordance_index",
     "concordance_index_ipcw",
     "concordance_index_td",

@@ -1,4 +1,4 @@
-"""Methods compared on a user's own table by cross-validation, with paired tests."""
+"""Models compared on held-out rows, or by cross-validation, with paired tests."""
 
 import math
 import time as clock
@@ -6,31 +6,38 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from textwrap import fill
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from censquant._frames import unmasked
+from censquant._frames import pandas_for, unmasked
 from censquant._progress import Bar
 from censquant._typing import Floats
 from censquant._validation import check_integer
+from censquant.adapters import predict_quantiles_of
+from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.metrics._calibration import a_calibration
 from censquant.metrics._concordance import concordance_index
-from censquant.metrics._dependence import dependence_p_value
+from censquant.metrics._dependence import dependence_p_value, dependence_words
 from censquant.metrics._intervals import BootstrapInterval, interval_of, resampled, scored
 from censquant.metrics._log_score import log_score
 from censquant.metrics._pinball import pinball_loss_censored
+from censquant.metrics._reading import read_groups, read_train
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import check_quantiles
 from censquant.survival import Surv, Target, kaplan_meier, read_target
+from censquant.survival._columns import read_weights
 from censquant.survival._kaplan_meier import default_horizon
 
 _CONFIDENCE = 0.95  # of the intervals
+_LINE = 79
 _FEWEST_ROWS = 5  # of a category with a column of its own
 _NINE_LEVELS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 
-Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+Folds = list[tuple[NDArray[np.intp] | None, NDArray[np.intp]]]
+"""Rows to fit to, None where the models are fitted, and rows to predict."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Methods with their cross-validated scores; made by :func:`compare`.
+    """Models with their scores on rows that they have not seen; made by `compare_models`.
 
     Parameters
     ----------
@@ -95,6 +102,7 @@ class Comparison:
         The method that the others are compared with.
     n_rows, n_events : int
     n_folds : int
+        0 where the models were fitted before.
     censoring_p_value : float or None
         Of the test that censoring does not depend on the features. Where it is below 0.05 the
         pinball loss may prefer a wrong method, and the log score does not. None where nothing was
@@ -128,6 +136,180 @@ class Comparison:
         """Return all of it as plain lists, numbers and text."""
         return asdict(self)
 
+    def to_frame(self) -> Any:
+        """Return the scores as a DataFrame, one row for each model and metric.
+
+        Returns
+        -------
+        frame : DataFrame
+            With the columns ``method``, ``metric``, ``direction``, ``value`` and its ``lower`` and
+            ``upper`` end, ``difference`` from the first model and its ends, ``p_value``.
+        """
+        pd = pandas_for("to_frame")
+        return pd.DataFrame(
+            [{"method": row.method, **asdict(one)} for row in self.rows for one in row.scores]
+        )
+
+    def __str__(self) -> str:
+        way = f"{self.n_folds}-fold cross-validation" if self.n_folds else "fitted models"
+        lines = [f"{self.n_rows} rows, {self.n_events} events, {way}"]
+        width = max(len(row.method) for row in self.rows)
+        scored = [row for row in self.rows if row.scores]
+        for place, one in enumerate(scored[0].scores if scored else ()):
+            lines += ["", f"{one.metric} ({one.direction} is better)"]
+            for row in scored:
+                score = row.scores[place]
+                line = f"  {row.method:{width}}  {score.value:.4g}"
+                if not math.isnan(score.lower):
+                    line += f" ({score.lower:.4g} to {score.upper:.4g})"
+                if not math.isnan(score.p_value):
+                    line += (
+                        f"  {score.difference:+.3g} ({score.difference_lower:+.3g} to "
+                        f"{score.difference_upper:+.3g}), p = {score.p_value:.2g}"
+                    )
+                lines.append(line)
+        lines += [f"{row.method} failed: {row.error}" for row in self.rows if row.error]
+        if len(scored) > 1:
+            lines += ["", f"Differences are from {self.reference}, p-values by Holm's rule."]
+        doubt = dependence_words(
+            self.censoring_p_value, "the pinball loss may prefer a wrong model"
+        )
+        return "\n".join([*lines, *([fill(f"{doubt}.", _LINE)] if doubt else [])])
+
+
+def compare_models(
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: int | None = None,
+    quantiles: ArrayLike = _NINE_LEVELS,
+    y_train: object = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_resamples: int = 200,
+    random_state: int = 0,
+    progress: Callable[[str], None] | None = None,
+    verbose: int = 0,
+) -> Comparison:
+    """Compare fitted models on rows that none of them has seen, or estimators by cross-validation.
+
+    All are scored on the same rows. Intervals and p-values rest on resampled rows, the same draws
+    for all, so that what is common to two models cancels in their difference. They say how sure a
+    difference is on rows like these. What another training set would change is left out.
+
+    By default the models are fitted, by this library or another one, and no row of ``X`` may be of
+    their training data: such rows favor the model that has learned them by heart. With ``cv``
+    copies are fitted in the same folds, and each row is scored by a model that has not seen it.
+
+    The scores are `log_score`, `pinball_loss_censored`, the concordance of restricted means and the
+    p-value of `a_calibration`. The pinball loss rests on one Kaplan-Meier curve of the censoring
+    time. Whether censoring depends on the features is tested once, and where it does, the log score
+    decides.
+
+    Parameters
+    ----------
+    models : mapping of str to model
+        The others are compared with the first. Fitted models are those of `evaluate`, or arrays of
+        predicted quantiles of shape (n, k) at the levels ``quantiles``. With ``cv`` they are
+        estimators with ``fit(X, y)`` and ``predict_quantiles(X, quantiles)``; those that do not
+        take categories get them as zeros and ones, and medians in place of missing numbers, learned
+        in each fold. A pair ``(model, columns)`` gives a model columns of its own. Fitted models
+        that know the names of their columns find them by themselves.
+    X : DataFrame or array-like of shape (n, n_features)
+        All columns that any of the models needs; None where all are arrays.
+    y : structured array, (time, event) tuple, DataFrame or dict
+    cv : int, optional
+        Number of folds, stratified by event; by default the models are fitted.
+    quantiles : array-like of levels in (0, 1), default 0.1, 0.2, ..., 0.9
+    y_train : as ``y``, optional
+        Rows that cells of the log score and the censoring curve are estimated from; ``y`` by
+        default.
+    groups : array-like of shape (n,), optional
+        Labels of rows that belong together: they are held out together, and drawn together.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows in the scores, in [0, inf); fits take none.
+    n_resamples : int, default 200
+    random_state : int, default 0
+    progress : callable, optional
+        Called with the name of a model after each of its fits.
+    verbose : int, default 0
+        Whether to show a progress bar, of the fits.
+
+    Returns
+    -------
+    comparison : Comparison
+        A model that fails is listed with the reason, and holds back no other.
+
+    Examples
+    --------
+    Is the second model worse for having two columns only?
+
+    >>> from censquant import CoxQuantileRegressor
+    >>> from censquant.datasets import load_gbsg2
+    >>> from censquant.metrics import compare_models
+    >>> X, y = load_gbsg2()
+    >>> few = ["age", "pnodes"]
+    >>> models = {
+    ...     "all": CoxQuantileRegressor().fit(X[:400], y[:400]),
+    ...     "few": CoxQuantileRegressor().fit(X.loc[:399, few], y[:400]),
+    ... }
+    >>> found = compare_models(models, X[400:], y[400:], n_resamples=50)
+    >>> score = found["few"]["log_score"]
+    >>> score.difference_lower < score.difference < score.difference_upper
+    True
+    >>> score.p_value > 0.01
+    True
+
+    By cross-validation, without fitting them first:
+
+    >>> estimators = {"all": CoxQuantileRegressor(), "few": (CoxQuantileRegressor(), few)}
+    >>> found = compare_models(estimators, X[:200], y[:200], cv=2, n_resamples=20)
+    >>> [row.method for row in found.rows], found.n_folds
+    (['all', 'few'], 2)
+    """
+    if not models:
+        raise ValueError("models must name at least one model, got none.")
+    target, levels = read_target(y), check_quantiles(quantiles)
+    folds: Folds = [(None, np.arange(len(target)))]
+    if cv is not None:
+        folds = _folds(target, groups, check_integer("cv", cv, minimum=2), random_state)
+    elif X is not None and len(X) != len(target):
+        raise ValueError(
+            f"X must have one row for each of the {len(target)} rows of y, got {len(X)}."
+        )
+    group = read_groups(groups, len(target))
+    weight = None if sample_weight is None else read_weights(sample_weight, len(target))
+    train = read_train(y_train, target)
+    count = check_integer("n_resamples", n_resamples, minimum=2)
+    censoring_p_value = dependence_p_value(None, X, target)
+    n_steps = len(models) * len(folds)
+    with Bar("comparison", n_steps, unit="fits") if verbose else nullcontext() as bar:
+
+        def advance(name: str) -> None:
+            if bar is not None:
+                bar.advance(1, note=name)
+            if progress is not None:
+                progress(name)
+
+        found = {
+            name: _predict_folds(name, *_with_columns(given, X), target, levels, folds, advance)
+            for name, given in models.items()
+        }
+    scores = _scores(found, target, train, levels, weight, group, count, random_state)
+    rows = [
+        ComparisonRow(name, held.seconds, held.error, scores.get(name, ()))
+        for name, held in found.items()
+    ]
+    return Comparison(
+        tuple(rows),
+        next(iter(models)),
+        len(target),
+        target.n_events,
+        0 if cv is None else len(folds),
+        censoring_p_value,
+    )
+
 
 def compare(
     methods: Mapping[str, Any],
@@ -142,42 +324,18 @@ def compare(
     progress: Callable[[str], None] | None = None,
     verbose: int = 0,
 ) -> Comparison:
-    """Compare methods on one's own data: each predicts the rows that it was not fitted to.
-
-    All methods see the same folds, and are scored on the same rows. Intervals and p-values rest on
-    resampled rows, the same draws for all, so that what is common to two methods cancels in their
-    difference. They say how sure a difference is on rows like these; what another training set
-    would change is left out.
-
-    The scores are `log_score`, `pinball_loss_censored`, the concordance of restricted means and the
-    p-value of `a_calibration`. The pinball loss rests on one Kaplan-Meier curve of the censoring
-    time; whether censoring depends on the features is tested once, and where it does, the log score
-    decides.
+    """Compare estimators by cross-validation: `compare_models` with ``cv=5``.
 
     Parameters
     ----------
     methods : mapping of str to estimator
-        With ``fit(X, y)`` and ``predict_quantiles(X, quantiles)``. The others are compared with the
-        first. Estimators that do not take categories get them as zeros and ones, and medians in
-        place of missing numbers, learned in each fold.
-    X : DataFrame or array-like of shape (n, n_features)
-    y : structured array, (time, event) tuple, DataFrame or dict
-    quantiles : array-like of levels in (0, 1), default 0.1, 0.2, ..., 0.9
-    cv : int, default 5
-        Number of folds, stratified by event.
-    groups : array-like of shape (n,), optional
-        Rows of one group are held out together.
-    n_resamples : int, default 200
-    random_state : int, default 0
-    progress : callable, optional
-        Called with the name of a method after each of its fits.
-    verbose : int, default 0
-        Whether to show a progress bar, of the fits.
+        Unfitted. The others are compared with the first.
+    X, y, quantiles, cv, groups, n_resamples, random_state, progress, verbose
+        As in `compare_models`.
 
     Returns
     -------
     comparison : Comparison
-        A method that fails is listed with the reason, and holds back no other.
 
     Examples
     --------
@@ -192,35 +350,28 @@ def compare(
     """
     if not methods:
         raise ValueError("methods must name at least one estimator, got none.")
-    target, levels = read_target(y), check_quantiles(quantiles)
-    folds = _folds(target, groups, check_integer("cv", cv, minimum=2), random_state)
-    count = check_integer("n_resamples", n_resamples, minimum=2)
-    censoring_p_value = dependence_p_value(None, X, target)
-    with Bar("comparison", len(methods) * cv, unit="fits") if verbose else nullcontext() as bar:
-
-        def advance(name: str) -> None:
-            if bar is not None:
-                bar.advance(1, note=name)
-            if progress is not None:
-                progress(name)
-
-        found = {
-            name: _predict_folds(name, estimator, X, target, levels, folds, advance)
-            for name, estimator in methods.items()
-        }
-    scores = _scores(found, target, levels, count, random_state)
-    rows = [
-        ComparisonRow(name, held.seconds, held.error, scores.get(name, ()))
-        for name, held in found.items()
-    ]
-    return Comparison(
-        tuple(rows),
-        next(iter(methods)),
-        len(target),
-        target.n_events,
-        cv,
-        censoring_p_value,
+    return compare_models(
+        methods,
+        X,
+        y,
+        cv=cv,
+        quantiles=quantiles,
+        groups=groups,
+        n_resamples=n_resamples,
+        random_state=random_state,
+        progress=progress,
+        verbose=verbose,
     )
+
+
+def _with_columns(given: Any, X: Any) -> tuple[Any, Any]:
+    """Return a model with the columns that it is given."""
+    if not (isinstance(given, tuple) and len(given) == 2):
+        return given, X
+    from sklearn.utils import _safe_indexing
+
+    model, columns = given
+    return model, _safe_indexing(X, list(columns), axis=1)
 
 
 class _HeldOut(NamedTuple):
@@ -250,12 +401,35 @@ def _predict_folds(
                 with warnings.catch_warnings():
                     # Warnings of every fold of every method would bury the table.
                     warnings.simplefilter("ignore")
-                    values[test] = _fit_and_predict(estimator, X, y, train, test, levels)
+                    if train is None:
+                        values[test] = _predict(estimator, X, values.shape, levels)
+                    else:
+                        values[test] = _fit_and_predict(estimator, X, y, train, test, levels)
             except Exception as raised:  # whatever another library raises
                 reason = str(raised).strip().partition("\n")[0]
                 error = f"{type(raised).__name__}: {reason}"
         progress(name)
     return _HeldOut(None if error else values, clock.perf_counter() - started, error)
+
+
+def _predict(model: Any, X: Any, shape: tuple[int, ...], levels: Floats) -> Floats:
+    """Return quantiles of a fitted model, or those that are given."""
+    if is_left_censored(model):
+        raise ValueError("models with censoring='left' cannot be compared here: use evaluate.")
+    if is_supported(model):
+        from censquant._rows._features import columns_of_fit
+
+        return predict_quantiles_of(model, columns_of_fit(model, X), levels)
+    if callable(getattr(model, "predict", None)):
+        raise TypeError("the model predicts neither quantiles nor survival curves.")
+    predicted = np.asarray(model, dtype=np.float64)
+    if predicted.shape != shape:
+        raise ValueError(
+            f"quantiles must have one column for each level, shape {shape}, got {predicted.shape}."
+        )
+    if not np.isfinite(predicted).all():
+        raise ArithmeticError("quantiles that are not finite were given.")
+    return np.sort(predicted, axis=1)
 
 
 def _fit_and_predict(
@@ -332,10 +506,17 @@ def _folds(target: Target, groups: ArrayLike | None, cv: int, seed: int) -> Fold
 
 
 def _scores(
-    found: Mapping[str, _HeldOut], target: Target, levels: Floats, n_resamples: int, seed: int
+    found: Mapping[str, _HeldOut],
+    target: Target,
+    train: Target,
+    levels: Floats,
+    weight: Floats | None,
+    group: NDArray[np.intp] | None,
+    n_resamples: int,
+    seed: int,
 ) -> dict[str, tuple[ComparisonScore, ...]]:
     """Return scores of each method, with their difference from the first method's."""
-    y = (target.time, target.event)
+    y, y_train = (target.time, target.event), (train.time, train.event)
     lower = 0.0 if target.time.min() >= 0 else -np.inf
     horizon = default_horizon(target.time)
     curves = {
@@ -358,11 +539,13 @@ def _scores(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _, _, function, predicted, arguments in lines:
-            options: dict[str, Any] = {} if function is concordance_index else {"y_train": y}
+            options: dict[str, Any] = {} if function is concordance_index else {"y_train": y_train}
             if function is log_score:
                 options["lower"] = lower
-            metrics += [scored(function, y, predicted[name], arguments, options) for name in names]
-        draws = resampled(metrics, len(target), n_resamples, seed)
+            metrics += [
+                scored(function, y, predicted[name], arguments, options, weight) for name in names
+            ]
+        draws = resampled(metrics, len(target), n_resamples, seed, group=group)
     for line, (metric, direction, *_) in enumerate(lines):
         places = {name: line * len(names) + place for place, name in enumerate(names)}
 
@@ -379,7 +562,7 @@ def _scores(
         for name, score in _correct_by_holm(scores).items():
             table[name].append(score)
     for name in table:
-        p_value = a_calibration(y, values[name], levels).p_value
+        p_value = a_calibration(y, values[name], levels, sample_weight=weight).p_value
         table[name].append(ComparisonScore("a_calibration_p_value", "higher", p_value))
     return {name: tuple(scores) for name, scores in table.items()}
 

@@ -12,6 +12,7 @@ from censquant._validation import check_choice, check_number
 from censquant.metrics._reading import (
     censoring_curve,
     followed_until,
+    levels_of,
     read_quantile_rows,
     read_times,
     read_train,
@@ -273,7 +274,7 @@ def _known(target: Target, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return sure.astype(np.float64), possible.astype(np.float64)
 
 
-def _members(groups: ArrayLike, weight: Floats) -> list[tuple[Any, NDArray[np.bool_]]]:
+def _members(groups: ArrayLike, weight: Floats) -> list[tuple[Any, NDArray[np.intp]]]:
     """Return the labels of the groups that have weight, in order, with their rows."""
     labels = as_array(groups, "groups")
     if labels.shape != weight.shape:
@@ -283,12 +284,7 @@ def _members(groups: ArrayLike, weight: Floats) -> list[tuple[Any, NDArray[np.bo
         )
     items = labels.tolist()
     refuse_missing(items)
-    # By type first, since a number and a word have no order.
-    distinct = sorted(set(items), key=lambda label: (type(label).__name__, label))
-    place = {label: code for code, label in enumerate(distinct)}
-    codes = np.array([place[label] for label in items])
-    members = [(label, codes == code) for label, code in place.items()]
-    return [(label, member) for label, member in members if weight[member].any()]
+    return [(label, rows) for label, rows in levels_of(items) if weight[rows].any()]
 
 
 def _summary(table: Floats, weight: Floats, level: float) -> Coverage:

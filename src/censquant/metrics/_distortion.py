@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from censquant._typing import Floats
 from censquant.metrics._calibration import ROUNDING
@@ -82,7 +83,9 @@ class Distortion(NamedTuple):
         return tuple(word for size, word in found if size >= _WORTH_A_WORD * found[0][0])
 
 
-def fit_distortion(target: Target, curve: QuantileCurve) -> Distortion:
+def fit_distortion(
+    target: Target, curve: QuantileCurve, weight: Floats | None = None
+) -> Distortion:
     r"""Fit a normal distribution to the probit levels of the rows.
 
     Where the predictions are right, the level of an event on its own curve is uniform and
@@ -95,16 +98,22 @@ def fit_distortion(target: Target, curve: QuantileCurve) -> Distortion:
     level, low, high = curve.cdf(target.time), curve.taus[0], curve.taus[-1]
     inside = target.event & (level > low + ROUNDING) & (level <= high + ROUNDING)
     before = target.event & (level <= low + ROUNDING)
+    outside = ~inside & ~before
     with np.errstate(divide="ignore"):
-        at, ends = ndtri(level[inside]), ndtri(np.minimum(level[~inside & ~before], high))
-    n_before, first = int(before.sum()), float(ndtri(low))
+        at, ends = ndtri(level[inside]), ndtri(np.minimum(level[outside], high))
+    n_before, first, n_inside = float(before.sum()), float(ndtri(low)), float(at.size)
+    if weight is not None:
+        n_before, n_inside = float(weight[before].sum()), float(weight[inside].sum())
+
+    def total(terms: Floats, rows: NDArray[np.bool_]) -> float:
+        return float(terms.sum() if weight is None else weight[rows] @ terms)
 
     def deviance(parameters: Floats) -> float:
         shift, spread = parameters
         scale = math.exp(spread)
-        likelihood = -0.5 * (((at - shift) / scale) ** 2).sum() - at.size * spread
+        likelihood = -0.5 * total(((at - shift) / scale) ** 2, inside) - n_inside * spread
         likelihood += n_before * log_ndtr((first - shift) / scale)
-        likelihood += log_ndtr((shift - ends) / scale).sum()
+        likelihood += total(log_ndtr((shift - ends) / scale), outside)
         prior = (shift / _PRIOR_SHIFT) ** 2 + (spread / _PRIOR_SPREAD) ** 2
         return float(0.5 * prior - likelihood)
 

@@ -3,14 +3,12 @@
 import inspect
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from censquant._frames import html_table, pandas_for
 from censquant._progress import Bar
 from censquant._typing import Floats
 from censquant._validation import check_integer, seed_sequence
@@ -19,10 +17,12 @@ from censquant.adapters._predictions import (
     final_model,
     is_left_censored,
     is_supported,
+    survival_of,
 )
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._brier import default_brier_times
 from censquant.metrics._calibration import ROUNDING, a_calibration, pit_curve
+from censquant.metrics._calibration_at import calibration_at
 from censquant.metrics._censoring_model import censoring_curve_of
 from censquant.metrics._dependence import (
     MAY_BE_BIASED,
@@ -31,38 +31,38 @@ from censquant.metrics._dependence import (
     is_dependent,
 )
 from censquant.metrics._distortion import Gap, fit_distortion, fit_general_distortion
+from censquant.metrics._evaluation import Evaluation, EvaluationRow
 from censquant.metrics._incidence import brier_score_of_kind, log_score_incidence
 from censquant.metrics._intervals import Scored, interval_of, resampled, scored
 from censquant.metrics._log_score import log_losses
-from censquant.metrics._reading import Mirror, read_quantile_rows, read_training
+from censquant.metrics._reading import (
+    Mirror,
+    levels_of,
+    read_groups,
+    read_levels,
+    read_quantile_rows,
+    read_training,
+)
 from censquant.metrics._scorers import METRICS, Metric
+from censquant.metrics._verdict import SIGNIFICANT, SMALL_GAP, p_words, verdict_of
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Target, censoring_kaplan_meier, kaplan_meier, read_target
 from censquant.survival._aalen_johansen import aalen_johansen_of
 from censquant.survival._causes import Causes, read_known_causes
 from censquant.survival._cells import cells_of_events
-from censquant.survival._kaplan_meier import (
-    SMALLEST_FOLLOWED_SHARE,
-    default_horizon,
-)
+from censquant.survival._columns import read_numbers
+from censquant.survival._kaplan_meier import SMALLEST_FOLLOWED_SHARE, default_horizon
 from censquant.survival._kinds_of_rows import OF_ONE_KIND
 from censquant.survival._target import GeneralTarget
 
-SMALL_GAP = 0.03
-"""Largest gap between a predicted and an observed share of events that does not matter.
-
-With very many rows every test of calibration rejects every model, so that the size decides.
-"""
-
-# What is scored of rows with intervals or entries.
-_OF_GENERAL_ROWS = ("log_score", "concordance_index", "concordance_restricted_mean")
 _CONFIDENCE = 0.95  # of the intervals
 # The line that the verdict takes the order from.
 _RANKING = "concordance_restricted_mean"
-# Below this many events a test of calibration finds little fault with any model.
-_FEW_EVENTS = 50
-_SIGNIFICANT = 0.05
+# What is scored of rows with intervals or entries.
+_OF_GENERAL_ROWS = ("log_score", "concordance_index", "concordance_restricted_mean")
+# Fewer rows of a level are not judged.
+_FEWEST_ROWS = 10
 # What censoring that depends on the features does to the scores of the table, without a model of
 # the censoring and with one.
 _DOUBT = (
@@ -75,109 +75,6 @@ _DOUBT_BESIDE_MODEL = (
 _REMEDY_OF_MODEL = ", or by the scores that take censoring_model"
 
 
-class EvaluationRow(NamedTuple):
-    """One line of an `Evaluation`."""
-
-    metric: str
-    value: float  # NaN where the score has none
-    lower: float  # end of its 95 % bootstrap interval; NaN where there is none
-    upper: float
-    direction: str  # which is better, "higher" or "lower"
-    note: str  # how to read it, or why it has no value
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Scores of a model on held-out rows, with intervals, and a verdict in words.
-
-    Made by `evaluate`.
-
-    Parameters
-    ----------
-    rows : tuple of named tuples
-        The table: ``metric``, ``value``, ``lower`` and ``upper`` end of its 95 % bootstrap
-        interval, ``direction`` ("higher" or "lower" is better) and a ``note`` that says how to
-        read it. A score that has no value is NaN, and its note says why.
-    identified : float in [0, 1]
-        Share of the predicted quantiles that the training rows identify.
-    verdict : str
-        Sentences on the ranking, the calibration and the identified share of the predictions, and
-        on the scores that may be biased where censoring depends on the features.
-    n_rows, n_events : int
-        Number of rows that were scored, and of events among them.
-    ranking, calibration : str
-        The two halves of the first sentence of the verdict.
-    is_calibrated : bool
-        Whether the test of calibration finds no error, or only a small one: no predicted share of
-        events is off by 3 percentage points or more.
-    censoring_p_value : float or None
-        Of the test that censoring does not depend on the features; None where nothing was tested,
-        for want of features or of 20 censored rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from censquant.metrics import evaluate
-    >>> rng = np.random.default_rng(0)
-    >>> time, taus = rng.uniform(size=100), np.array([0.25, 0.5, 0.75])
-    >>> result = evaluate([taus] * 100, time, None, time, taus=taus, random_state=0)
-    >>> result["concordance_index"].value
-    0.5
-    >>> result.identified
-    1.0
-    """
-
-    rows: tuple[EvaluationRow, ...]
-    identified: float
-    verdict: str
-    n_rows: int
-    n_events: int
-    ranking: str = ""
-    calibration: str = ""
-    is_calibrated: bool = True
-    censoring_p_value: float | None = None
-
-    def __getitem__(self, metric: str) -> EvaluationRow:
-        found = [row for row in self.rows if row.metric == metric]
-        if not found:
-            names = ", ".join(repr(row.metric) for row in self.rows)
-            raise KeyError(f"metric must be one of {names}, got {metric!r}.")
-        return found[0]
-
-    def _repr_html_(self) -> str:
-        lines = [
-            (row.metric, f"{row.value:.4g}", _interval(row), row.direction, row.note)
-            for row in self.rows
-        ]
-        table = html_table(("metric", "value", "95 % interval", "better", "note"), lines)
-        counts = f"<p>{self.n_rows} rows, {self.n_events} events</p>"
-        return f"{counts}{table}<p>{escape(self.verdict)}</p>"
-
-    def __str__(self) -> str:
-        width = max(len(row.metric) for row in self.rows)
-        lines = [f"{self.n_rows} rows, {self.n_events} events", ""]
-        lines.append(f"{'metric':{width}}{'value':>10}{'95 % interval':>22}  better  note")
-        for row in self.rows:
-            number = f"{row.metric:{width}}{row.value:>10.4g}{_interval(row):>22}"
-            lines.append(f"{number}  {row.direction:6}  {row.note}")
-        return "\n".join([*lines, "", self.verdict])
-
-    def to_frame(self) -> Any:
-        """Return the table as a DataFrame, one row per metric.
-
-        Returns
-        -------
-        frame : DataFrame
-            With the columns ``metric``, ``value``, ``lower``, ``upper``, ``direction``, ``note``.
-        """
-        pd = pandas_for("to_frame")
-        return pd.DataFrame(list(self.rows), columns=list(EvaluationRow._fields))
-
-
-def _interval(row: EvaluationRow) -> str:
-    return "" if np.isnan(row.lower) else f"{row.lower:.4g} to {row.upper:.4g}"
-
-
 def evaluate(
     model_or_quantiles: Any,
     y_train: object,
@@ -186,6 +83,10 @@ def evaluate(
     *,
     taus: ArrayLike | None = None,
     censoring_model: Any = None,
+    at: ArrayLike | None = None,
+    by: Any = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     n_resamples: int = 200,
     random_state: Any = 0,
     verbose: int = 0,
@@ -248,6 +149,20 @@ def evaluate(
         censoring of each row from it in place of one Kaplan-Meier curve, and are right where
         censoring depends on the features if the model is. The notes say where few rows carry most
         of the weight, so that they cannot be relied on.
+    at : float or array-like of times, optional
+        Times by which predicted risks are judged, each by a line ``ici_at_...``: the mean distance
+        between predicted and observed risk. `calibration_at` has the whole curve.
+    by : str, int, callable or array-like of shape (n,), optional
+        Scores also for the rows of each level of a column of ``X_test``, given by name or place,
+        of what a function makes of ``X_test``, or of labels: at most 20 levels. Missing values are
+        a level of their own, and levels with fewer than 10 rows or 2 events have no scores.
+    groups : array-like of shape (n,), optional
+        Labels of rows that belong together, such as the visits of a patient or the patients of a
+        hospital: they are drawn together, so that intervals allow for what they share. Twenty
+        groups or more are wanted. The tests of calibration and of censoring take rows for
+        independent all the same, but that of ``at`` does not.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the test rows in [0, inf); each row is drawn with its weight.
     n_resamples : int, at least 2, default=200
         Number of bootstrap draws.
     random_state : int, Generator, RandomState or None, default 0
@@ -295,11 +210,23 @@ def evaluate(
                 f"censoring_model, got intervals or entries in {len(general)} rows: these are "
                 "scored without a model of the censoring, and as right-censored."
             )
+        if not all(one is None for one in (at, by, sample_weight)):
+            raise ValueError(
+                "at, by and sample_weight must be None for rows with intervals or entries, got "
+                f"{len(general)} such rows."
+            )
         train = read_training(y_train, OF_ONE_KIND)
-        return _evaluate_general(model, features, train, general, taus, (count, seed, verbose))
+        group = read_groups(groups, len(general))
+        draws = count, seed, verbose
+        return _evaluate_general(model, features, train, general, taus, group, draws)
     train = read_training(y_train)
     given, levels, identified_to = _predict(model, features, taus)
-    target, predicted, grid, _ = read_quantile_rows(y_test, given, levels, at_least=2)
+    target, predicted, grid, weight = read_quantile_rows(
+        y_test, given, levels, sample_weight, at_least=2
+    )
+    group = read_groups(groups, len(target))
+    times = () if at is None else tuple(_read_times(at, model))
+    members = None if by is None else levels_of(read_levels(by, X_test, len(target)))
     lower = 0.0 if train.time.min() >= 0 else -np.inf
     mirror, observed = None, target
     if is_left_censored(model):
@@ -307,63 +234,243 @@ def evaluate(
         target, train = mirror.target(target), mirror.target(train)
         predicted, grid = mirror.quantiles(predicted, grid)
         identified_to = None if identified_to is None else 1.0 - identified_to
-    censoring_p_value = dependence_p_value(model, features, observed, target)
-    y = (target.time, target.event)
-    curve = QuantileCurve.from_predictions(predicted, grid, lower)
-    horizon, times = default_horizon(train.time), default_brier_times(target, train)
-    known = {"horizon": horizon, "kaplan_meier": _kaplan_meier_words(target, train)}
-    predictions = {
-        "medians": (curve.at([0.5])[:, 0],),
-        "restricted_means": (curve.restricted_mean(horizon),),
-        "quantiles": (curve.values, curve.taus),
-        "survival": (curve.survival(times), times),
-    }
-    offered = [m._replace(note=m.note.format(**known)) for m in METRICS if m.note]
-    has_model = censoring_model is not None
-    offered = [
-        _with_censoring(metric, is_dependent(censoring_p_value), has_model) for metric in offered
-    ]
-    options = {"y_train": (train.time, train.event), "lower": lower}
+    censoring = None
     if censoring_model is not None:
-        options["censoring_model"] = censoring_curve_of(
-            censoring_model, X_test, len(target), mirror, name="X_test"
-        )
-    table = [_Line.read(metric, y, predictions[metric.takes], options) for metric in offered]
-    if causes[0] is not None and causes[1] is not None:
-        is_biased = is_dependent(censoring_p_value)
-        table += _lines_of_kinds(model, features, causes[0], causes[1], times, is_biased)
-    with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
-        found = [line.scored for line in table if line.scored is not None]
-        values = iter(resampled(found, len(target), count, seed, bar).T if found else ())
-    rows = [line.row(None if line.scored is None else next(values)) for line in table]
-    order = next(row for row in rows if row.metric == _RANKING)
-    calibration = a_calibration(y, predicted, grid)
-    gap = _largest_gap(target, curve)
-    rows += [
-        _gap_row(gap),
-        EvaluationRow(
-            "a_calibration_p_value",
-            calibration.p_value,
-            np.nan,
-            np.nan,
-            "higher",
-            "a small value says that the predictions are not calibrated",
-        ),
-    ]
-    identified = _identified_share(model, identified_to, curve, train)
-    error = fit_distortion(target, curve).words(is_mirrored=mirror is not None)
-    if mirror is not None:
-        gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
-    effect = (_DOUBT_BESIDE_MODEL, _REMEDY_OF_MODEL) if has_model else (_DOUBT,)
-    doubt = dependence_words(censoring_p_value, *effect)
-    return Evaluation(
-        rows=tuple(rows),
-        identified=identified,
-        n_rows=len(target),
-        n_events=target.n_events,
-        censoring_p_value=censoring_p_value,
-        **verdict_of(order, calibration.p_value, gap, error, target.n_events, identified, doubt),
+        censoring = censoring_curve_of(censoring_model, X_test, len(target), mirror, name="X_test")
+    curve = QuantileCurve.from_predictions(predicted, grid, lower)
+    judged = _Judged(
+        model,
+        features,
+        train,
+        target,
+        observed,
+        curve,
+        identified_to,
+        censoring,
+        None if sample_weight is None else weight,
+        group,
+        mirror,
+        lower,
+        times,
+        _risks(model, features, curve, times),
+        (causes[0], causes[1]),
     )
+    n_draws = count * (1 if members is None else 1 + len(members))
+    with Bar("evaluation", n_draws, unit="draws") if verbose else nullcontext() as bar:
+        whole = judged.evaluation(count, seed, bar)
+        if members is None:
+            return whole
+        by_level = {
+            label: judged.take(rows).evaluation(count, seed, bar) for label, rows in members
+        }
+    return replace(
+        whole,
+        by=by_level,
+        by_name=str(by if isinstance(by, str) else getattr(by, "name", None) or "level"),
+    )
+
+
+def _read_times(at: ArrayLike, model: Any) -> list[float]:
+    """Return the times by which risks are judged."""
+    if is_left_censored(model):
+        raise ValueError(
+            "at must be None where the model has censoring='left', since risks by a time are "
+            f"judged for events after censored times, got {at!r}."
+        )
+    times = np.unique(read_numbers(np.atleast_1d(np.asarray(at)), name="at"))
+    if not (np.isfinite(times).all() and times.size):
+        raise ValueError(f"at must be one or more finite times, got {at!r}.")
+    return [float(time) for time in times]
+
+
+def _risks(model: Any, features: Any, curve: QuantileCurve, times: tuple[float, ...]) -> Floats:
+    """Return the predicted risks by some times, shape (n_rows, n_times)."""
+    if not times:
+        return np.empty((len(curve), 0))
+    if is_supported(model):
+        return 1.0 - survival_of(model, features, times)
+    return 1.0 - curve.survival(times)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Rows with everything that was predicted for them."""
+
+    model: Any
+    features: Any
+    train: Target
+    target: Target  # mirrored where the model is left-censored
+    observed: Target
+    curve: QuantileCurve
+    identified_to: Floats | None
+    censoring: QuantileCurve | None
+    weight: Floats | None
+    group: NDArray[np.intp] | None
+    mirror: Mirror | None
+    lower: float
+    times: tuple[float, ...]  # by which risks are judged
+    risks: Floats  # by these times
+    # Of training and test rows, where the model and the rows know kinds of events
+    causes: tuple[Causes | None, Causes | None]
+    is_part: bool = False
+
+    @property
+    def y(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Times and events of the rows."""
+        return self.target.time, self.target.event
+
+    def take(self, rows: NDArray[np.intp]) -> "_Judged":
+        """Return some of the rows."""
+        from sklearn.utils import _safe_indexing
+
+        def part(values: Any) -> Any:
+            return None if values is None else values[rows]
+
+        group = part(self.group)
+        return replace(
+            self,
+            features=None if self.features is None else _safe_indexing(self.features, rows),
+            target=self.target.take(rows),
+            observed=self.observed.take(rows),
+            curve=self.curve.take(rows, reach=False),
+            identified_to=part(self.identified_to),
+            censoring=None if self.censoring is None else self.censoring.take(rows, reach=False),
+            weight=part(self.weight),
+            group=None if group is None else np.unique(group, return_inverse=True)[1],
+            risks=self.risks[rows],
+            causes=(self.causes[0], None if self.causes[1] is None else self.causes[1].take(rows)),
+            is_part=True,
+        )
+
+    def evaluation(self, n_resamples: int, seed: int, bar: Bar | None) -> "Evaluation":
+        """Return the scores of the rows; without a value where they are too few."""
+        target, train, curve, weight = self.target, self.train, self.curve, self.weight
+        n_units = len(target) if self.group is None else int(self.group.max()) + 1
+        if self.is_part and (len(target) < _FEWEST_ROWS or target.n_events < 2 or n_units < 2):
+            return self._nothing()
+        censoring_p_value = dependence_p_value(self.model, self.features, self.observed, target)
+        horizon, times = default_horizon(train.time), default_brier_times(target, train)
+        known = {"horizon": horizon, "kaplan_meier": _kaplan_meier_words(target, train, weight)}
+        predictions = {
+            "medians": (curve.at([0.5])[:, 0],),
+            "restricted_means": (curve.restricted_mean(horizon),),
+            "quantiles": (curve.values, curve.taus),
+            "survival": (curve.survival(times), times),
+        }
+        offered = [m._replace(note=m.note.format(**known)) for m in METRICS if m.note]
+        has_model = self.censoring is not None
+        offered = [
+            _with_censoring(metric, is_dependent(censoring_p_value), has_model)
+            for metric in offered
+        ]
+        options: dict[str, Any] = {"y_train": (train.time, train.event), "lower": self.lower}
+        if has_model:
+            options["censoring_model"] = self.censoring
+        table = [
+            _Line.read(metric, self.y, predictions[metric.takes], options, weight)
+            for metric in offered
+        ]
+        of_train, of_test = self.causes
+        if of_train is not None and of_test is not None:
+            is_biased = is_dependent(censoring_p_value)
+            table += _lines_of_kinds(
+                self.model, self.features, of_train, of_test, times, is_biased, weight
+            )
+        found = [line.scored for line in table if line.scored is not None]
+        draws = (
+            resampled(found, len(target), n_resamples, seed, bar, group=self.group).T
+            if found
+            else ()
+        )
+        values = iter(draws)
+        rows = [line.row(None if line.scored is None else next(values)) for line in table]
+        order = next(row for row in rows if row.metric == _RANKING)
+        calibration = a_calibration(self.y, curve.values, curve.taus, sample_weight=weight)
+        gap = _largest_gap(target, curve, weight)
+        rows += [
+            _gap_row(gap),
+            EvaluationRow(
+                "a_calibration_p_value",
+                calibration.p_value,
+                np.nan,
+                np.nan,
+                "higher",
+                "a small value says that the predictions are not calibrated",
+            ),
+        ]
+        at_times = self._at_times()
+        rows += [row for row, _ in at_times]
+        identified = _identified_share(self.model, self.identified_to, curve, train, weight)
+        is_mirrored = self.mirror is not None
+        error = fit_distortion(target, curve, weight).words(is_mirrored=is_mirrored)
+        if is_mirrored:
+            gap = Gap(1.0 - gap.level, 1.0 - gap.observed)
+        effect = (_DOUBT_BESIDE_MODEL, _REMEDY_OF_MODEL) if has_model else (_DOUBT,)
+        doubt = dependence_words(censoring_p_value, *effect)
+        said = verdict_of(
+            order, calibration.p_value, gap, error, target.n_events, identified, doubt
+        )
+        said["verdict"] = " ".join([said["verdict"], *(words for _, words in at_times if words)])
+        return Evaluation(
+            rows=tuple(rows),
+            identified=identified,
+            n_rows=len(target),
+            n_events=target.n_events,
+            censoring_p_value=censoring_p_value,
+            **said,
+        )
+
+    def _at_times(self) -> list[tuple[EvaluationRow, str]]:
+        """Return the lines on risks by chosen times, with words where they are wrong."""
+        found = []
+        for time, risk in zip(self.times, self.risks.T, strict=True):
+            name, ici, words = f"ici_at_{time:g}", np.nan, ""
+            try:
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    one = calibration_at(
+                        risk,
+                        None,
+                        self.y,
+                        time,
+                        censoring_model=self.censoring,
+                        groups=self.group,
+                        sample_weight=self.weight,
+                    )
+            except ValueError as error:
+                note = str(error)
+            else:
+                ici = one.ici
+                said = [str(entry.message) for entry in caught]
+                if not np.isnan(ici):
+                    shown = p_words(one.p_value)
+                    said.insert(
+                        0,
+                        f"mean error of the risk by {time:g}; about {one.ici_by_chance:.2g} where "
+                        f"all risks are right ({shown})",
+                    )
+                    if one.p_value < SIGNIFICANT and ici >= SMALL_GAP:
+                        words = (
+                            f"Predicted risks by {time:g} are not calibrated ({shown}): they are "
+                            f"off by {100 * ici:.1f} percentage points on average."
+                        )
+                note = "; ".join(said)
+            found.append((EvaluationRow(name, ici, np.nan, np.nan, "lower", note), words))
+        return found
+
+    def _nothing(self) -> "Evaluation":
+        """Return scores without a value."""
+        n_rows, n_events = len(self.target), self.target.n_events
+        why = f"too few rows or events to judge ({n_rows} rows, {n_events} events)"
+        names = [
+            *((m.row or m.function.__name__, m.better) for m in METRICS if m.note),
+            ("pit_deviation", "lower"),
+            ("a_calibration_p_value", "higher"),
+            *((f"ici_at_{time:g}", "lower") for time in self.times),
+        ]
+        rows = tuple(EvaluationRow(name, *(np.nan,) * 3, better, why) for name, better in names)
+        verdict = f"{why[0].upper()}{why[1:]}."
+        return Evaluation(rows, np.nan, verdict, n_rows, n_events, is_calibrated=False)
 
 
 def _general(y: object) -> GeneralTarget | None:
@@ -381,6 +488,7 @@ def _evaluate_general(
     train: Target,
     target: GeneralTarget,
     taus: ArrayLike | None,
+    group: NDArray[np.intp] | None,
     draws: tuple[int, int, int],
 ) -> Evaluation:
     """Score a model on rows with intervals or entries, by what is known of such rows."""
@@ -401,11 +509,12 @@ def _evaluate_general(
         if (metric.row or metric.function.__name__) in _OF_GENERAL_ROWS:
             note = metric.note.format(horizon=horizon, kaplan_meier="")
             offered = metric._replace(note=note)
-            table.append(_Line.read(offered, target, predictions[metric.takes], options))
+            table.append(_Line.read(offered, target, predictions[metric.takes], options, None))
     count, seed, verbose = draws
     with Bar("evaluation", count, unit="draws") if verbose else nullcontext() as bar:
         found = [line.scored for line in table if line.scored is not None]
-        values = iter(resampled(found, len(target), count, seed, bar).T if found else ())
+        scores = resampled(found, len(target), count, seed, bar, group=group)
+        values = iter(scores.T)
     rows = [line.row(None if line.scored is None else next(values)) for line in table]
     order = next(row for row in rows if row.metric == _RANKING)
     error, p_value = fit_general_distortion(target, curve)
@@ -421,7 +530,7 @@ def _evaluate_general(
             "a small value says that location or width of the predictions is wrong",
         ),
     ]
-    identified = _identified_share(model, identified_to, curve, train)
+    identified = _identified_share(model, identified_to, curve, train, None)
     return Evaluation(
         rows=tuple(rows),
         identified=identified,
@@ -432,7 +541,13 @@ def _evaluate_general(
 
 
 def _lines_of_kinds(
-    model: Any, features: Any, train: Causes, target: Causes, times: Floats, is_biased: bool
+    model: Any,
+    features: Any,
+    train: Causes,
+    target: Causes,
+    times: Floats,
+    is_biased: bool,
+    weight: Floats | None,
 ) -> list["_Line"]:
     """Return the scores of the incidences of several kinds of events."""
     cells = cells_of_events(train.target)
@@ -444,13 +559,14 @@ def _lines_of_kinds(
     def line(function: Any, at: Floats, name: str, note: str) -> None:
         incidence = model.predict_cumulative_incidence(features, at, beyond="extrapolate")
         common = np.broadcast_to(shares(at), incidence.shape)
-        note += f"; Aalen-Johansen scores {function(y, common, at, **options):.4g}"
+        whole = function(y, common, at, sample_weight=weight, **options)
+        note += f"; Aalen-Johansen scores {whole:.4g}"
         weighs = function is brier_score_of_kind
         metric = Metric(
             function, "survival", "lower", note=note, row=name, for_equal_censoring=weighs
         )
         metric = _with_censoring(metric, is_biased, False)
-        lines.append(_Line.read(metric, y, (incidence, at), options))
+        lines.append(_Line.read(metric, y, (incidence, at), options, weight))
 
     line(log_score_incidence, cells, "log_score_incidence", "when events come, and of which kind")
     options["y_train"] = (train.target.time, train.code)
@@ -461,7 +577,7 @@ def _lines_of_kinds(
     return lines
 
 
-def _kaplan_meier_words(target: Target, train: Target) -> str:
+def _kaplan_meier_words(target: Target, train: Target, weight: Floats | None) -> str:
     """Return the log score of the Kaplan-Meier curve of the training rows, the same for all.
 
     Nothing where these are the rows to score, to which the curve would be fitted.
@@ -470,7 +586,8 @@ def _kaplan_meier_words(target: Target, train: Target) -> str:
         return ""
     curve = kaplan_meier(train.time, train.event)
     losses = log_losses(target, cells_of_events(train), lambda times: 1.0 - curve(times))
-    return f"; Kaplan-Meier scores {losses.mean():.4g}"
+    mean = losses.mean() if weight is None else weight @ losses / weight.sum()
+    return f"; Kaplan-Meier scores {mean:.4g}"
 
 
 def _with_censoring(metric: Metric, is_dependent: bool, has_model: bool) -> Metric:
@@ -531,6 +648,7 @@ class _Line(NamedTuple):
         y: Any,
         predictions: tuple[Any, ...],
         options: dict[str, Any],
+        weight: Floats | None,
     ) -> "_Line":
         """Score all rows by a metric, with those of the options that it takes."""
         taken = inspect.signature(metric.function).parameters
@@ -538,7 +656,7 @@ class _Line(NamedTuple):
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", TruncationWarning)
-                found = scored(metric.function, y, predictions[0], predictions[1:], options)
+                found = scored(metric.function, y, predictions[0], predictions[1:], options, weight)
         except ValueError as error:
             return cls(metric, None, str(error))
         return cls(
@@ -559,9 +677,10 @@ class _Line(NamedTuple):
         return EvaluationRow(name, np.nan, np.nan, np.nan, self.metric.better, note)
 
 
-def _largest_gap(target: Target, curve: QuantileCurve) -> Gap:
+def _largest_gap(target: Target, curve: QuantileCurve, weight: Floats | None) -> Gap:
     """Return the level at which predicted and observed shares of events differ most."""
-    nominal, observed = pit_curve((target.time, target.event), curve.values, curve.taus)
+    y = target.time, target.event
+    nominal, observed = pit_curve(y, curve.values, curve.taus, sample_weight=weight)
     distance = np.abs(observed - nominal)
     if np.isnan(distance).all():
         return Gap(np.nan, np.nan)
@@ -578,7 +697,11 @@ def _gap_row(gap: Gap) -> EvaluationRow:
 
 
 def _identified_share(
-    model: Any, identified_to: Floats | None, curve: QuantileCurve, train: Target
+    model: Any,
+    identified_to: Floats | None,
+    curve: QuantileCurve,
+    train: Target,
+    weight: Floats | None,
 ) -> float:
     """Return the share of the predicted quantiles that the training rows identify."""
     within = np.ones(curve.values.shape, dtype=np.bool_)
@@ -589,63 +712,6 @@ def _identified_share(
         followed = censoring_kaplan_meier(train.time, train.event)
         within &= followed(curve.values, side="left") >= SMALLEST_FOLLOWED_SHARE
         within &= curve.values <= train.time.max()
+    if weight is not None:
+        return float(weight @ within.mean(axis=1) / weight.sum())
     return float(within.mean())
-
-
-def verdict_of(
-    order: EvaluationRow,
-    p_value: float,
-    gap: Gap,
-    error: tuple[str, ...],
-    n_events: int,
-    identified: float,
-    doubt: str = "",
-) -> dict[str, Any]:
-    """Return sentences on order, calibration and follow-up, and the parts of the first.
-
-    ``doubt`` says which scores may be biased.
-    """
-    ranking = _order(order)
-    is_calibrated = bool(p_value >= _SIGNIFICANT or gap.size < SMALL_GAP)
-    calibration = _calibrated(p_value, gap, error, n_events)
-    share = f"{100 * identified:.0f} % of the predicted quantiles lie within the follow-up of the"
-    return {
-        "verdict": f"{ranking}, {calibration}. {share} training data." + (doubt and f" {doubt}."),
-        "ranking": ranking,
-        "calibration": calibration,
-        "is_calibrated": is_calibrated,
-    }
-
-
-def _order(row: EvaluationRow) -> str:
-    """Return what the interval of the concordance index says."""
-    if np.isnan(row.value):
-        return "The ranking of the individuals could not be judged"
-    known = f"(concordance {row.value:.2f}, 95 % interval {row.lower:.2f} to {row.upper:.2f})"
-    if row.lower > 0.5:
-        return f"The individuals are ranked better than chance {known}"
-    if row.upper < 0.5:
-        return f"The individuals are ranked worse than chance {known}"
-    return f"The ranking of the individuals cannot be distinguished from chance {known}"
-
-
-def _calibrated(p_value: float, gap: Gap, error: tuple[str, ...], n_events: int) -> str:
-    """Return what test and largest gap say of the calibration, and which way quantiles miss.
-
-    With very many events the test rejects every model, so that the size of the gap decides.
-    """
-    shown = f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
-    if p_value >= _SIGNIFICANT:
-        text = f"and the predicted quantiles show no sign of miscalibration ({shown})"
-        if n_events < _FEW_EVENTS:
-            text += f", although the test has little power with {n_events} events"
-        return text
-    if gap.size < SMALL_GAP:
-        return (
-            f"and the predicted quantiles are close to calibrated: {gap.words}. An error of "
-            f"{100 * gap.size:.1f} percentage points is small, although {n_events:,} events are "
-            f"enough to detect it ({shown})"
-        )
-    way = f"they are {' and '.join(error)}" if error else "the shape of their distribution is wrong"
-    text = f"but the predicted quantiles are not calibrated ({shown}): {way}"
-    return text if np.isnan(gap.size) else f"{text}; {gap.words}"

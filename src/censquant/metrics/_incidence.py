@@ -1,6 +1,7 @@
 """Scores and calibration of predicted incidences of competing kinds of events."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -196,9 +197,10 @@ def _of_kind(
     kinds: ArrayLike,
     place: int,
     y_train: object,
+    sample_weight: ArrayLike | None = None,
 ) -> Counted:
     """Read the arguments of `brier_score_of_kind`."""
-    scored = _Scored.read(y, incidence, times, kinds, None)
+    scored = _Scored.read(y, incidence, times, kinds, sample_weight)
     counts, known = _counts(scored, y_train)
     grid = scored.times[known]
     if grid.size < 2:
@@ -216,9 +218,11 @@ def brier_score_of_kind(
     kinds: ArrayLike,
     place: int,
     y_train: object,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """Integrated Brier score of the incidence of one kind, a line of `evaluate`."""
-    return _of_kind(y, incidence, times, kinds=kinds, place=place, y_train=y_train).score()
+    options: dict[str, Any] = {"kinds": kinds, "place": place, "y_train": y_train}
+    return _of_kind(y, incidence, times, sample_weight=sample_weight, **options).score()
 
 
 def integrated_brier_score_incidence(

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from censquant._progress import Bar
 from censquant._typing import Floats
@@ -20,8 +20,9 @@ from censquant.adapters import predict_quantiles_of, survival_of
 from censquant.adapters._predictions import is_left_censored, is_supported
 from censquant.exceptions import TruncationWarning
 from censquant.metrics._counts import counting
-from censquant.metrics._reading import read_rows
+from censquant.metrics._reading import read_groups, read_rows
 from censquant.survival import read_target
+from censquant.survival._kinds_of_rows import OF_ONE_KIND
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,7 @@ def bootstrap_interval(
     X: Any = None,
     n_resamples: int = 1000,
     confidence: float = 0.95,
+    groups: ArrayLike | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -103,9 +105,10 @@ def bootstrap_interval(
     a comparison of two separate intervals.
 
     The model is taken as it is: the interval leaves out what another training set would change.
-    Rows must be independent; where several belong to one individual the interval is too narrow.
-    It is too narrow as well for a few dozen rows, and for metrics that square what they average
-    over bins, which resampling inflates.
+    Rows must be independent. Where several belong to one individual or one hospital, ``groups``
+    must say so, or the interval is too narrow: whole groups are then drawn. It is too narrow as
+    well for a few dozen rows or groups, and for metrics that square what they average over bins,
+    which resampling inflates.
 
     The metrics of the table of `evaluate` and `right_censored_log_likelihood` compute the loss of
     each row once and then weight it by how often each draw holds the row, so that 200 draws cost
@@ -134,6 +137,9 @@ def bootstrap_interval(
         Number of draws.
     confidence : float in (0, 1), default=0.95
         Nominal coverage of the interval.
+    groups : array-like of shape (n,), optional
+        Labels of rows that belong together, which are drawn together. Twenty groups or more are
+        wanted.
     random_state : int, Generator, RandomState or None
         Source of the draws; the same number gives the same interval, whatever ``n_jobs``.
     n_jobs : int, optional
@@ -166,8 +172,8 @@ def bootstrap_interval(
     """
     if not callable(metric):
         raise TypeError(f"metric must be callable, got {metric!r}.")
-    target = read_target(y)
-    n_rows = len(target)
+    # A metric that counts draws reads rows of any kind itself, and refuses what it cannot score.
+    n_rows = len(read_target(y, accepts=OF_ONE_KIND if counting(metric) else ("right",)))
     models = [
         read_rows(name, _predictions_for(metric, name, given, X, args, kwargs), n_rows)
         for name, given in (("predicted", predicted), ("other", other))
@@ -176,6 +182,7 @@ def bootstrap_interval(
     count = check_integer("n_resamples", n_resamples, minimum=2)
     share = check_number("confidence", confidence, minimum=0.0, below=1.0, exclude_minimum=True)
     check_n_jobs(n_jobs)
+    group = read_groups(groups, n_rows)
     weight = kwargs.pop("sample_weight", None)
     if weight is not None:
         weight = read_rows("sample_weight", weight, n_rows)
@@ -185,7 +192,7 @@ def bootstrap_interval(
     if np.isnan(_difference(own)):
         raise ValueError("metric must have a value on the rows as they are, got nan.")
     with Bar("bootstrap", count, unit="draws") if verbose else nullcontext() as bar:
-        values = resampled(metrics, n_rows, count, random_state, bar, n_jobs=n_jobs)
+        values = resampled(metrics, n_rows, count, random_state, bar, group=group, n_jobs=n_jobs)
     return interval_of(own, values, share)
 
 
@@ -198,19 +205,33 @@ _FEWEST_DRAWS = 8
 
 
 class Draws:
-    """Rows drawn with replacement, as places of each draw or as counts."""
+    """Rows drawn with replacement, alone or with their group, as places of each draw or counts."""
 
-    def __init__(self, n_rows: int, seeds: Sequence[np.random.SeedSequence]) -> None:
+    def __init__(
+        self, n_rows: int, seeds: Sequence[np.random.SeedSequence], group: Rows | None = None
+    ) -> None:
         generators = [np.random.default_rng(seed) for seed in seeds]
-        self.rows: list[Rows] = [one.integers(n_rows, size=n_rows) for one in generators]
+        self._n_rows, self._group = n_rows, group
+        # As many groups are drawn as there are, and rows otherwise.
+        n_units = n_rows if group is None else int(group.max()) + 1
+        self._units: list[Rows] = [one.integers(n_units, size=n_units) for one in generators]
+
+    @cached_property
+    def rows(self) -> list[Rows]:
+        """Places of the rows of each draw."""
+        if self._group is None:
+            return self._units
+        order = np.argsort(self._group, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(self._group))[:-1])
+        return [np.concatenate([members[unit] for unit in units]) for units in self._units]
 
     @cached_property
     def counts(self) -> Floats:
         """How often each row was drawn, shape ``(n_rows, n_draws)``."""
-        n_rows = len(self.rows[0])
-        counts = np.empty((n_rows, len(self.rows)))
-        for draw, rows in enumerate(self.rows):
-            counts[:, draw] = np.bincount(rows, minlength=n_rows)
+        counts = np.empty((self._n_rows, len(self._units)))
+        for draw, units in enumerate(self._units):
+            count = np.bincount(units, minlength=len(units))
+            counts[:, draw] = count if self._group is None else count[self._group]
         return counts
 
 
@@ -263,18 +284,19 @@ def resampled(
     random_state: Any,
     bar: Bar | None = None,
     *,
+    group: Rows | None = None,
     n_jobs: int | None = None,
 ) -> Floats:
     """Return scores ``(n_draws, n_metrics)`` of the same draws, NaN where there is none.
 
-    Truncation was already reported for all rows.
+    Rows are drawn with all others of their group. Truncation was already reported for all rows.
     """
     from joblib import Parallel, delayed
 
     lock = Lock()
 
     def score(seeds: Sequence[np.random.SeedSequence]) -> Floats:
-        draws = Draws(n_rows, seeds)
+        draws = Draws(n_rows, seeds, group)
         found = np.stack([metric.of_draws(draws) for metric in metrics], axis=1)
         if bar is not None:
             with lock:

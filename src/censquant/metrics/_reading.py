@@ -18,6 +18,8 @@ from censquant.survival._columns import as_array, read_numbers, read_weights, re
 # Probabilities that a float32 model rounds may miss their range and their order by this much.
 _ROUNDING = 1e-6
 
+_MOST_LEVELS = 20  # of a column that scores are told apart by
+
 PRODUCT_ROUNDING = 1e-12
 """Products of shares may miss the exact one by this much."""
 
@@ -164,6 +166,43 @@ def read_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | Non
             "interval is made of, got 1."
         )
     return np.array(codes, dtype=np.intp)
+
+
+def read_levels(by: Any, X: Any, n_rows: int) -> list[Any]:
+    """Return the level of each row: of a column, of what a function returns, or as given."""
+    if isinstance(by, str | int) or callable(by):
+        from censquant._calibration._groups import read_labels
+
+        if X is None:
+            raise ValueError(
+                f"X_test must be given where by names a column, got None and by={by!r}: pass one "
+                "label for each row."
+            )
+        by = read_labels(by, X)
+    labels = read_rows("by", as_array(by, "by"), n_rows)
+    if labels.ndim != 1:
+        raise ValueError(f"by must give one label for each row, got shape {labels.shape}.")
+    items = ["missing" if _is_missing(label) else label for label in labels.tolist()]
+    if len(set(items)) > _MOST_LEVELS:
+        raise ValueError(
+            f"by must have at most {_MOST_LEVELS} levels, got {len(set(items))}: put numbers into "
+            "a few classes first, as pandas.cut does."
+        )
+    return items
+
+
+def column_name(by: Any) -> str:
+    """Return the name of a column of levels."""
+    return str((by if isinstance(by, str) else getattr(by, "name", None)) or "level")
+
+
+def levels_of(labels: list[Any]) -> list[tuple[Any, NDArray[np.intp]]]:
+    """Return distinct labels in order, with their rows."""
+    # By type first, since a number and a word have no order.
+    distinct = sorted(set(labels), key=lambda label: (type(label).__name__, label))
+    place = {label: code for code, label in enumerate(distinct)}
+    codes = np.array([place[label] for label in labels])
+    return [(label, np.flatnonzero(codes == code)) for label, code in place.items()]
 
 
 def refuse_missing(labels: list[Any]) -> None:

@@ -60,7 +60,8 @@ def plot_survival(
     without a band: the curve falls somewhere inside each box; a row is at risk until its event is
     known. With a model, the mean predicted survival of the rows of each group is dashed: where it
     leaves the band, the model is off for that group. With a model and no ``y``, the curves of the
-    individuals are drawn.
+    individuals are drawn; where the data begin late (``known_from`` of a curve), from there on, and
+    given no event until then.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def _individuals(
     marks = {
         name: ax.plot(times, curve, color=series_color(place), linewidth=1.8)[0]
         for place, (name, curve) in enumerate(
-            zip(names, survival_of(model, table.X, times), strict=True)
+            zip(names, _survival_since_known(model, table.X, times), strict=True)
         )
     }
     if first == 0:
@@ -180,6 +181,19 @@ def _individuals(
     _finish(ax, unit)
     legend_above(ax, marks)
     return ax
+
+
+def _survival_since_known(model: Any, X: Any, times: Floats) -> Floats:
+    """Return survival of individuals; where data begin late, given no event until then."""
+    survival = survival_of(model, X, times)
+    final, features = final_model(model, X)
+    if getattr(final, "_entered", None) is None:
+        return survival
+    curve = final.predict_curve(features)
+    late = curve.starts_late[:, None]
+    start = np.where(late, curve.known_from[:, None], curve.lower)
+    left = np.where(late, 1.0 - curve.cdf(np.where(late, start, 0.0)), 1.0)
+    return np.where(times < start, np.nan, survival / left)
 
 
 def _finish(ax: Axes, unit: str) -> None:

@@ -10,8 +10,15 @@ from censquant._typing import Floats
 from censquant.estimators import ConformalSurvivalRegressor
 from censquant.exceptions import FewEventsWarning, IdentifiabilityWarning, TruncationWarning
 from censquant.inspection._fleet import lower_bound as bound_of
-from censquant.metrics import Evaluation, coverage, pit_band, pit_curve
-from censquant.metrics._evaluate import SMALL_GAP
+from censquant.metrics import (
+    CalibrationAt,
+    Evaluation,
+    calibration_at,
+    coverage,
+    pit_band,
+    pit_curve,
+)
+from censquant.metrics._verdict import SMALL_GAP
 from censquant.report._numbers import NO_BREAK, p_text, percent, time_text
 from censquant.report._study import LEVELS, Settings, Study
 from censquant.survival import KaplanMeier, kaplan_meier
@@ -151,7 +158,7 @@ def _judged(study: Study, kind: str, promised: float, low: Floats, high: Floats)
     )
 
 
-_N_GROUPS = 3
+_N_GROUPS, _N_BINS = 3, 5
 _SIGNIFICANT = 0.05
 _N_HALVINGS = 40
 
@@ -255,6 +262,24 @@ def _p_value(curve: KaplanMeier, horizon: float, risk: float) -> float:
         else:
             largest = level
     return largest
+
+
+def calibration_at_horizons(study: Study, settings: Settings) -> tuple[CalibrationAt, ...]:
+    """Return curves of observed against predicted risk by each horizon that has one."""
+    found = []
+    n_bins = max(1, min(_N_BINS, len(study) // FEWEST))
+    for horizon in settings.horizons:
+        risk = 1.0 - study.curve.survival([horizon])[:, 0]
+        with warnings.catch_warnings():
+            # The table of risks says how few were observed.
+            warnings.simplefilter("ignore", FewEventsWarning)
+            warnings.simplefilter("ignore", TruncationWarning)
+            one = calibration_at(
+                risk, None, study.y, horizon, n_bins=n_bins, groups=settings.groups
+            )
+        if not np.isnan(one.ici):
+            found.append(one)
+    return tuple(found)
 
 
 def _groups(risk: np.ndarray) -> dict[str, np.ndarray]:

@@ -22,7 +22,7 @@ from censquant.inspection import (
     permutation_importance,
 )
 from censquant.inspection._cohort import describe_cohort
-from censquant.metrics import Evaluation, evaluate
+from censquant.metrics import CalibrationAt, Evaluation, evaluate
 from censquant.quantiles._competing_curve import CompetingCurve
 from censquant.report._accuracy import (
     FEWEST,
@@ -31,6 +31,7 @@ from censquant.report._accuracy import (
     LevelRow,
     RiskCheck,
     RiskRow,
+    calibration_at_horizons,
     coverage_facts,
     level_rows,
     lower_bound,
@@ -307,6 +308,8 @@ class ReportFacts:
         Risk by the horizons.
     risk_check : RiskCheck
         What these say of the calibration, corrected for their number.
+    calibration : tuple of CalibrationAt
+        Curves of observed against predicted risk by those of the horizons that have one.
     verdict : str
         On ranking, calibration and the table of risks together.
     importance : PermutationImportance or None
@@ -348,6 +351,7 @@ class ReportFacts:
     coverage: tuple[CoverageFact, ...]
     risks: tuple[RiskRow, ...]
     risk_check: RiskCheck
+    calibration: tuple[CalibrationAt, ...]
     verdict: str
     importance: PermutationImportance | None
     n_shuffled: int
@@ -379,6 +383,8 @@ def report_facts(
     as_of: str | date | None = None,
     y_train: object = None,
     are_training_rows: bool = False,
+    by: Any = None,
+    groups: ArrayLike | None = None,
     n_resamples: int = 100,
     random_state: int = 0,
     contrast: Contrast | None = None,
@@ -394,7 +400,7 @@ def report_facts(
     y : target in any form, of n rows
         Their times and events.
     preset, title, unit, horizons, ahead, individuals, labels, age, risk, early_cost, late_cost, \
-as_of, y_train, are_training_rows, n_resamples, random_state, contrast
+as_of, y_train, are_training_rows, by, groups, n_resamples, random_state, contrast
         As in `write_report`.
 
     Returns
@@ -428,6 +434,9 @@ as_of, y_train, are_training_rows, n_resamples, random_state, contrast
         as_of=as_of,
         n_resamples=n_resamples,
         random_state=random_state,
+        by=by,
+        groups=groups,
+        X=X,
     )
     check_contrast(contrast)
     study = Study.of(model, X, y, y_train)
@@ -456,12 +465,15 @@ def facts_of(
         cohort, described = cohort_of(study, settings), described_model(study)
         step("scores")
         scored = scored_study(study, settings)
+        drawn = drawn_rows(len(study), _MOST_SCORED, settings.seed)
         evaluation = evaluate(
             study.model,
             study.y_train,
             scored.table.X,
             scored.y,
             taus=study.judged_levels,
+            by=None if settings.by is None else settings.by[drawn],
+            groups=None if settings.groups is None else settings.groups[drawn],
             n_resamples=settings.n_resamples,
             random_state=settings.seed,
         )
@@ -480,6 +492,7 @@ def facts_of(
             covered,
             risks,
             check,
+            calibration_at_horizons(study, settings),
             page_verdict(evaluation, check, settings),
             None if is_fleet else _importance(study, settings),
             0 if is_fleet else min(len(study), _MOST_SHUFFLED),

@@ -11,6 +11,7 @@ from censquant._calibration._coverage import CoverageTable
 from censquant._typing import Floats
 from censquant.plotting import (
     plot_calibration,
+    plot_calibration_at,
     plot_contrast,
     plot_coverage,
     plot_fans,
@@ -20,7 +21,7 @@ from censquant.plotting import (
     plot_survival,
 )
 from censquant.report._facts import ReportFacts, scored_study
-from censquant.report._numbers import percent, round_times
+from censquant.report._numbers import percent, round_times, time_text
 from censquant.report._study import LEVELS, Study
 
 # Colours of the figures that a dark page must change, by the variable of the style sheet.
@@ -143,6 +144,13 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
         plot_calibration(scored.curve.at(judged), y=scored.y, taus=judged, kind="a"),
         "Observed over expected events by predicted level, with the band of calibrated models.",
     )
+    if facts.calibration:
+        last = facts.calibration[-1]
+        drawn["risks"] = (
+            plot_calibration_at(last, unit=unit),
+            f"Observed against predicted risk by {time_text(last.time, unit)} with a band, and "
+            "groups by predicted risk with their intervals; on the diagonal predictions are right.",
+        )
     drawn["coverage"] = (
         plot_coverage(
             [(row.estimate, row.low, row.high) for row in facts.coverage],
@@ -185,8 +193,9 @@ def figures_of(study: Study, facts: ReportFacts) -> dict[str, str]:
     fans = _fans(study, facts, unit)
     if fans is not None:
         drawn["fans"] = fans
-    for name in ("survival", "levels", "calibration"):
-        drawn[name][0].figure.set_figheight(_HEIGHT)
+    for name in ("survival", "levels", "calibration", "risks"):
+        if name in drawn:
+            drawn[name][0].figure.set_figheight(_HEIGHT)
     return {
         name: inline_svg(_narrowed(ax, name), name, words) for name, (ax, words) in drawn.items()
     }

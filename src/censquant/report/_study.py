@@ -14,6 +14,7 @@ from censquant._validation import check_choice, check_integer, check_number
 from censquant.adapters._predictions import is_left_censored
 from censquant.estimators import BaseQuantileRegressor, ConformalSurvivalRegressor, adapt
 from censquant.inspection._table import FeatureTable
+from censquant.metrics._reading import read_groups, read_levels
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import CURVE_QUANTILES, DEFAULT_QUANTILES
 from censquant.report._numbers import round_times
@@ -68,6 +69,9 @@ class Settings:
     as_of: date | None  # day to which the ages belong
     n_resamples: int
     seed: int
+    by: NDArray[Any] | None = None  # level of each row, by which scores are told apart
+    by_name: str = ""
+    groups: NDArray[Any] | None = None  # of rows that belong together
 
     @property
     def who(self) -> str:
@@ -107,6 +111,9 @@ def read_settings(
     as_of: str | date | None,
     n_resamples: int,
     random_state: int,
+    by: Any = None,
+    groups: ArrayLike | None = None,
+    X: Any = None,
 ) -> Settings:
     """Return checked settings for the rows of a target."""
     check_choice("preset", preset, PRESETS)
@@ -135,7 +142,21 @@ def read_settings(
         _read_date(as_of, unit),
         check_integer("n_resamples", n_resamples, minimum=2),
         check_integer("random_state", random_state, minimum=0),
+        _read_by(by, X, len(target)),
+        ""
+        if by is None
+        else str(by if isinstance(by, str) else getattr(by, "name", "") or "level"),
+        read_groups(groups, len(target)),
     )
+
+
+def _read_by(by: Any, X: Any, n_rows: int) -> NDArray[Any] | None:
+    """Return the level of each row."""
+    if by is None:
+        return None
+    labels = np.empty(n_rows, dtype=object)
+    labels[:] = read_levels(by, X, n_rows)
+    return labels
 
 
 def _read_individuals(

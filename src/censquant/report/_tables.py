@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from censquant.inspection import Contrast
 from censquant.inspection._cohort import flat_lines
 from censquant.inspection._replacement import LATER
-from censquant.report._accuracy import SHOWN
+from censquant.report._accuracy import FEWEST, SHOWN
 from censquant.report._facts import MOST_DESCRIBED, ReportFacts
 from censquant.report._fleet import Unit
 from censquant.report._numbers import fixed, percent, shown, time_text
@@ -91,6 +91,10 @@ def tables_of(facts: ReportFacts) -> dict[str, PageTable]:
         _coverage(facts),
         _risks(facts),
     ]
+    if facts.calibration:
+        made.append(_risk_calibration(facts))
+    if facts.evaluation.by:
+        made.append(_levels_of_column(facts))
     if facts.model.candidates:
         made.append(_candidates(facts))
     if facts.model.promises:
@@ -259,6 +263,39 @@ def _risks(facts: ReportFacts) -> PageTable:
         for row in facts.risks
     ]
     return _table("risks", "Risk of the event by the chosen times", columns, rows)
+
+
+def _risk_calibration(facts: ReportFacts) -> PageTable:
+    columns = (_in("by time", facts), "off on average", "by chance", "half are off by less",
+               "one in ten by more", "slope", "95 % from", "to", "p-value")  # fmt: skip
+    rows = [
+        (
+            _number(one.time),
+            *map(_share, (one.ici, one.ici_by_chance, one.e50, one.e90)),
+            *map(_score, (one.slope, *one.slope_interval, one.p_value)),
+        )
+        for one in facts.calibration
+    ]
+    return _table("risk-calibration", "Distance of predicted from observed risks", columns, rows)
+
+
+def _levels_of_column(facts: ReportFacts) -> PageTable:
+    columns = (facts.settings.by_name, facts.settings.who, "events", "concordance", "95 % from",
+               "to", "log score", "95 % from", "to", "largest gap", "p-value")  # fmt: skip
+    intervals = ("concordance_restricted_mean", "log_score")
+    rows = [
+        (
+            _text(str(label)),
+            _count(one.n_rows),
+            _count(one.n_events),
+            *(_score(value) for name in intervals for value in one[name][1:4]),
+            _score(one["pit_deviation"].value),
+            _score(one[_P_VALUE].value),
+        )
+        for label, one in facts.evaluation.by.items()
+        if one.n_rows >= FEWEST
+    ]
+    return _table("by-level", f"Scores by {facts.settings.by_name}", columns, rows)
 
 
 def _kinds(facts: ReportFacts) -> PageTable:

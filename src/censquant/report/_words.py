@@ -209,6 +209,11 @@ def _risks(facts: ReportFacts) -> list[str]:
         f"{percent(row.high)}) were observed to have had it."
         for row in facts.risks
         if row.group == "all"
+    ] + [
+        f"Predicted risks by {time_text(one.time, unit)} are off by {100 * one.ici:.1f} percentage "
+        f"points on average; right ones would seem to be off by {100 * one.ici_by_chance:.1f} "
+        f"({p_text(one.p_value)})."
+        for one in facts.calibration[-1:]
     ]
 
 

@@ -204,6 +204,8 @@ def write_report(
     as_of: str | date | None = None,
     y_train: object = None,
     are_training_rows: bool = False,
+    by: Any = None,
+    groups: ArrayLike | None = None,
     n_resamples: int = 100,
     random_state: int = 0,
     panel_limit: float = 2.0,
@@ -256,6 +258,12 @@ def write_report(
         Rows of the fit, which say how individuals are censored; by default ``y`` says it.
     are_training_rows : bool, default False
         Whether the rows are those of the fit: the page then warns that its scores are too good.
+    by : str, int, callable or array-like of shape (n,), optional
+        Scores also for each level of a column, as in `censquant.metrics.evaluate`. Levels with
+        fewer than 10 rows are left out.
+    groups : array-like of shape (n,), optional
+        Labels of rows that belong together, so that intervals of scores and the band of the risks
+        allow for what they share.
     n_resamples : int, at least 2, default 100
         Draws of the bootstrap behind intervals of scores.
     random_state : int, default 0
@@ -310,6 +318,9 @@ def write_report(
         as_of=as_of,
         n_resamples=n_resamples,
         random_state=random_state,
+        by=by,
+        groups=groups,
+        X=X,
     )
     study = Study.of(model, X, y, y_train)
     facts = facts_of(study, settings, are_training_rows=are_training_rows, step=steps)

@@ -17,11 +17,14 @@ from censquant.adapters import predict_quantiles_of
 from censquant.exceptions import IdentifiabilityWarning
 from censquant.metrics._absolute_error import mean_absolute_error_censored
 from censquant.metrics._calibration import a_calibration
+from censquant.metrics._calibration_at import calibration_at
 from censquant.metrics._concordance import concordance_index, concordance_index_ipcw
 from censquant.metrics._distortion import Gap
-from censquant.metrics._evaluate import Evaluation, EvaluationRow, evaluate, verdict_of
+from censquant.metrics._evaluate import evaluate
+from censquant.metrics._evaluation import Evaluation, EvaluationRow
 from censquant.metrics._intervals import bootstrap_interval
 from censquant.metrics._pinball import crps_censored, pinball_loss_censored, pinball_loss_ipcw
+from censquant.metrics._verdict import verdict_of
 from censquant.quantiles import QuantileCurve
 from censquant.quantiles._grid import DEFAULT_QUANTILES
 from censquant.survival import Surv
@@ -558,3 +561,134 @@ def test_one_quantile_and_nothing_else_is_refused_with_a_remedy(kind):
     )
     with pytest.raises(ValueError, match=rf"^{re.escape(message)}$"):
         evaluate(model, y, X, y, n_resamples=5)
+
+
+@pytest.fixture(scope="module")
+def by_level():
+    X, y, _ = simulated(300, 0)
+    X_test, y_test, _ = simulated(200, 1)
+    model = LinearQuantileRegressor(TAUS).fit(X, y)
+    level = np.where(np.arange(200) < 120, "north", "south").astype(object)
+    level[:5] = None
+    whole = evaluate(
+        model, y, X_test, y_test, by=level, at=[1.0, 0.7], n_resamples=30, random_state=0
+    )
+    return model, y, X_test, y_test, level, whole
+
+
+def test_scores_of_a_level_are_those_of_its_rows(by_level):
+    model, y, X_test, y_test, level, whole = by_level
+    assert list(whole.by) == ["missing", "north", "south"]
+    south = level == "south"
+    alone = evaluate(
+        model, y, X_test[south], y_test[south], at=[1.0, 0.7], n_resamples=30, random_state=0
+    )
+    assert [row[:4] for row in whole.by["south"].rows] == [
+        pytest.approx(row[:4], nan_ok=True) for row in alone.rows
+    ]
+    assert whole.by["south"].verdict == alone.verdict
+    plain = evaluate(model, y, X_test, y_test, n_resamples=30, random_state=0)
+    assert [row[:4] for row in whole.rows[: len(plain.rows)]] == [
+        pytest.approx(row[:4], nan_ok=True) for row in plain.rows
+    ]
+
+
+def test_levels_with_too_few_rows_have_no_scores(by_level):
+    few = by_level[-1].by["missing"]
+    assert (few.n_rows, np.isnan(few["log_score"].value)) == (5, True)
+    assert few.verdict.startswith("Too few rows or events to judge (5 rows, ")
+
+
+def test_levels_are_printed_and_framed(by_level):
+    whole = by_level[-1]
+    *_, header, missing, north, south = str(whole).splitlines()
+    assert header.split()[:3] == ["level", "rows", "events"]
+    assert [line.split()[:2] for line in (missing, north, south)] == [
+        ["missing", "5"], ["north", "115"], ["south", "80"]
+    ]  # fmt: skip
+    frame = whole.to_frame()
+    assert frame["level"].isna().sum() == len(whole.rows)
+    assert set(frame["level"].dropna()) == {"missing", "north", "south"}
+    assert "<td>south</td>" in whole._repr_html_()
+
+
+def test_risks_at_times_are_judged_as_by_calibration_at(by_level):
+    model, _, X_test, y_test, _, whole = by_level
+    assert [row.metric for row in whole.rows[-2:]] == ["ici_at_0.7", "ici_at_1"]
+    found = calibration_at(model, X_test, y_test, 1.0)
+    assert whole["ici_at_1"].value == pytest.approx(found.ici)
+    assert "where all risks are right (p = " in whole["ici_at_1"].note
+
+
+def test_wrong_risks_are_named_in_the_verdict():
+    _, y, true = simulated(600, 0)
+    early = evaluate(0.6 * true, y, None, y, taus=TAUS, at=1.0, n_resamples=2)
+    assert "Predicted risks by 1 are not calibrated (p < 0.001): they are off by " in early.verdict
+
+
+def test_columns_functions_and_labels_name_the_same_levels():
+    X, y, true = simulated(100, 0)
+    frame = pd.DataFrame({"x": X[:, 0], "late": X[:, 0] > 0.5})
+    options = {"taus": TAUS, "n_resamples": 2, "random_state": 0}
+    found = [
+        evaluate(true, y, frame, y, by=by, **options)
+        for by in ("late", 1, lambda X: X["late"], frame["late"], (X[:, 0] > 0.5).tolist())
+    ]
+    scores = {tuple(one[row].value for one in r.by.values()) for r in found for row in METRICS[:1]}
+    assert len(scores) == 1
+    assert [one.by_name for one in found] == ["late", "level", "level", "late", "level"]
+
+
+def test_a_weight_counts_as_equal_rows_in_every_score():
+    X, y, true = simulated(150, 0)
+    weight = np.random.default_rng(0).integers(1, 4, size=150)
+    rows = np.repeat(np.arange(150), weight)
+    options = {"taus": TAUS, "n_resamples": 2, "at": 1.0}
+    one = evaluate(true, y, X, y, sample_weight=weight, **options)
+    other = evaluate(true[rows], y, X[rows], y[rows], **options)
+    for row in one.rows:
+        # The Brier score looks at times that are quantiles of the rows.
+        tolerance = 0.02 if row.metric == "integrated_brier_score" else 1e-6
+        assert row.value == pytest.approx(other[row.metric].value, rel=tolerance), row.metric
+    assert one.calibration == other.calibration
+    assert one.identified == pytest.approx(other.identified)
+
+
+def test_intervals_are_as_wide_as_without_the_copies_of_rows_that_are_groups():
+    X, y, true = simulated(100, 0)
+    rows = np.tile(np.arange(100), 4)
+    options = {"taus": TAUS, "n_resamples": 100, "random_state": 0}
+    once = evaluate(true, y, X, y, **options)["log_score"]
+    alone, together = (
+        evaluate(true[rows], y, X[rows], y[rows], groups=groups, **options)["log_score"]
+        for groups in (None, rows)
+    )
+    width = [row.upper - row.lower for row in (once, alone, together)]
+    assert width[2] == pytest.approx(width[0], rel=1e-6)
+    assert width[1] < 0.7 * width[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": np.arange(100)}, "by must have at most 20 levels, got 100: put numbers into a few "
+         "classes first, as pandas.cut does."),
+        ({"by": [1, 2]}, "by must have one row for each of the 100 of y, got 2 rows."),
+        ({"by": "sex"}, "X_test must be given where by names a column, got None and by='sex': "
+         "pass one label for each row."),
+        ({"at": [np.inf]}, "at must be one or more finite times, got [inf]."),
+        ({"groups": [1] * 100}, "groups must hold two groups or more, since what differs between "
+         "groups is what an interval is made of, got 1."),
+    ],
+)  # fmt: skip
+def test_levels_groups_and_times_that_make_no_sense_are_refused(options, message):
+    _, y, true = simulated(100, 0)
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        evaluate(true, y, None, y, taus=TAUS, n_resamples=2, **options)
+
+
+def test_risks_of_left_censored_models_are_not_judged():
+    X, y, _ = simulated(60, 0)
+    model = LinearQuantileRegressor(TAUS, censoring="left").fit(X, y)
+    with pytest.raises(ValueError, match=r"^at must be None where the model has censoring='left'"):
+        evaluate(model, y, X, y, at=1.0, n_resamples=2)

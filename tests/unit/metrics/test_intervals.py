@@ -382,3 +382,33 @@ def test_a_model_of_left_censored_times_is_left_to_evaluate(two_models):
     )
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         bootstrap_interval(concordance_index, y, model, X=X)
+
+
+def test_groups_are_drawn_whole():
+    group = np.repeat(np.arange(50), 8)
+    x = np.random.default_rng(0).normal(size=50)[group]
+    options = {"n_resamples": 1_000, "random_state": 0}
+    alone = bootstrap_interval(mean_time, np.ones(400), x, **options)
+    together = bootstrap_interval(mean_time, np.ones(400), x, groups=group, **options)
+    assert together.value == alone.value
+    # Rows of a group are copies, so that there are 50 means and not 400.
+    assert together.standard_error == pytest.approx(x[::8].std() / np.sqrt(50), rel=0.1)
+    assert alone.standard_error < 0.45 * together.standard_error
+
+
+def test_groups_of_one_row_are_rows_and_order_and_names_of_groups_do_not_matter():
+    y, x = simulated(60, 0)
+    options = {"n_resamples": 50, "random_state": 0}
+    rows = bootstrap_interval(concordance_index, y, x, **options)
+    single = bootstrap_interval(concordance_index, y, x, groups=np.arange(60), **options)
+    assert single.distribution.tolist() == rows.distribution.tolist()
+    group = np.arange(60) % 20
+    named = [f"clinic {k}" for k in group]
+    counted, called = (
+        bootstrap_interval(metric, y, x, groups=labels, **options)
+        for metric, labels in (
+            (concordance_index, group),
+            (lambda *args: concordance_index(*args), named),
+        )
+    )
+    np.testing.assert_allclose(counted.distribution, called.distribution, rtol=1e-12)

@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
-from censquant import Surv
+from censquant import AFTRegressor, Surv
 from censquant.metrics import (
     BootstrapInterval,
     Evaluation,
@@ -16,7 +16,7 @@ from censquant.metrics import (
     d_calibration,
     pit_histogram,
 )
-from censquant.metrics._evaluate import EvaluationRow
+from censquant.metrics._evaluation import EvaluationRow
 from censquant.plotting import (
     plot_calibration,
     plot_comparison,
@@ -124,6 +124,20 @@ def test_intervals_have_boxes_that_the_curve_crosses():
     corners = [path.vertices[:2, 0].tolist() for path in ax.collections[0].get_paths()]
     assert corners == [[0, 2], [4, 5]]
     assert [text.get_text() for text in ax.texts][1:] == ["4 (0)", "3 (1)", "1 (3)"]
+
+
+def test_individuals_whose_data_begin_late_are_drawn_from_there_on():
+    rng = np.random.default_rng(1)
+    entry = 2.0 + rng.exponential(size=120)
+    time, x = entry + rng.exponential(3, size=120), rng.normal(size=(120, 1))
+    model = AFTRegressor(random_state=0).fit(x, Surv.from_arrays(np.ones(120), time, entry=entry))
+    curve = model.predict_curve(x[:2])
+    for line, start in zip(
+        plot_survival(model=model, X=x[:2]).lines, curve.known_from, strict=True
+    ):
+        known = np.isfinite(line.get_ydata())
+        assert_array_equal(known, line.get_xdata() >= start)
+        assert 0.95 < line.get_ydata()[known][0] <= 1.0
 
 
 def test_groups_have_a_curve_each_and_missing_is_a_group():

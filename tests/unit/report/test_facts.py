@@ -8,10 +8,11 @@ import pytest
 
 from censquant import CQRNN, CoxQuantileRegressor
 from censquant.inspection import expected_failures, permutation_importance
-from censquant.metrics import coverage, evaluate, pit_band, pit_curve
+from censquant.metrics import calibration_at, coverage, evaluate, pit_band, pit_curve
 from censquant.quantiles._grid import CURVE_QUANTILES
 from censquant.report import report_facts
 from censquant.report._accuracy import RiskRow, page_verdict, risk_check
+from censquant.report._tables import tables_of
 from censquant.survival import kaplan_meier
 from report_rows import calibrated, new_rows, plain
 
@@ -442,3 +443,26 @@ def test_models_without_a_distribution_or_of_the_other_censoring_are_refused():
         report_facts(model, numbers, y)
     with pytest.raises(ValueError, match=r"model must be fitted with censoring='right', got"):
         report_facts(CoxQuantileRegressor(censoring="left").fit(numbers, y), numbers, y)
+
+
+def test_risks_have_a_curve_and_scores_a_line_for_each_level():
+    X, y = new_rows()
+    groups = np.arange(len(X)) // 4
+    facts = report_facts(
+        calibrated(), X, y, horizons=HORIZONS, by="site", groups=groups, n_resamples=10
+    )
+    plain = report_facts(calibrated(), X, y, horizons=HORIZONS, n_resamples=10)
+    assert [one.time for one in facts.calibration] == list(HORIZONS)
+    risk = 1.0 - calibrated().predict_survival_function(X, HORIZONS[-1:], return_array=True)[:, 0]
+    expected = calibration_at(risk, None, y, HORIZONS[-1], groups=groups)
+    assert facts.calibration[-1].ici == pytest.approx(expected.ici)
+    np.testing.assert_allclose(facts.calibration[-1].lower, expected.lower)
+    assert not np.allclose(plain.calibration[-1].lower, expected.lower)
+    assert list(facts.evaluation.by) == ["missing", "north", "south", "west"]
+    assert plain.evaluation.by == {}
+    tables = tables_of(facts)
+    assert [row[0].text for row in tables["by-level"].rows] == [
+        label for label, one in facts.evaluation.by.items() if one.n_rows >= 10
+    ]
+    assert len(tables["risk-calibration"].rows) == len(HORIZONS)
+    assert "by-level" not in tables_of(plain)
