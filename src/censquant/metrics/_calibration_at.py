@@ -114,6 +114,8 @@ class CalibrationAt:
     censoring_p_value : float or None
         Of the test that censoring does not depend on the features, given the predicted risk. None
         where nothing was tested.
+    has_censoring_model : bool
+        Whether the censoring of each row came from a model.
 
     Examples
     --------
