@@ -25,6 +25,7 @@ from censquant.estimators import (
     WeibullNN,
 )
 from censquant.metrics import evaluate
+from censquant.survival import Surv
 
 _LEVELS = (0.1, 0.5, 0.9)
 
@@ -78,3 +79,5 @@ def _use(model: Any) -> None:
     model.predict_remaining(X, 365.0, _LEVELS)
     model.predict_survival_function(X, times=[365.0, 1825.0])
     evaluate(model, y, X, y, n_resamples=2)
+    if "interval" in model._accepts and not isinstance(model, CensoredQuantileRegressor):
+        model.fit(X, Surv.from_arrays(y["event"], y["time"], entry=y["time"] / 2))

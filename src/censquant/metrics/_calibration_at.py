@@ -114,8 +114,8 @@ class CalibrationAt:
     censoring_p_value : float or None
         Of the test that censoring does not depend on the features, given the predicted risk. None
         where nothing was tested.
-    has_censoring_model : bool, default=False
-        Whether the weights of the rows come from a model of the censoring.
+    has_censoring_model : bool
+        Whether the censoring of each row came from a model.
 
     Examples
     --------
@@ -607,9 +607,7 @@ def _mean(values: Floats, weight: Floats, cluster: NDArray[np.intp] | None) -> t
     return mean, float(np.sqrt(spread[0, 0])) / float(weight.sum())
 
 
-def _limits(
-    share: float, error: float, n_known: float, confidence: float
-) -> tuple[float, float]:
+def _limits(share: float, error: float, n_known: float, confidence: float) -> tuple[float, float]:
     """Return limits of a share with the event by the normal law of log(-log(1 - share)).
 
     That law has no width where none or all of the rows whose answer is known have it; the exact

@@ -22,6 +22,7 @@ from censquant.exceptions import TruncationWarning
 from censquant.metrics._counts import counting
 from censquant.metrics._reading import read_groups, read_rows
 from censquant.survival import read_target
+from censquant.survival._kinds_of_rows import OF_ONE_KIND
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +172,8 @@ def bootstrap_interval(
     """
     if not callable(metric):
         raise TypeError(f"metric must be callable, got {metric!r}.")
-    target = read_target(y)
-    n_rows = len(target)
+    # A metric that counts draws reads rows of any kind itself, and refuses what it cannot score.
+    n_rows = len(read_target(y, accepts=OF_ONE_KIND if counting(metric) else ("right",)))
     models = [
         read_rows(name, _predictions_for(metric, name, given, X, args, kwargs), n_rows)
         for name, given in (("predicted", predicted), ("other", other))

@@ -109,8 +109,8 @@ class AalenJohansen:
     def limits(self, t: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """Pointwise confidence limits by the given times, by the normal law of log(-log F).
 
-        Where no event of a kind was seen so far, or nobody was spared it, that law has no width, and
-        exact binomial limits (Clopper-Pearson) take its place: without an event of the kind its
+        Where no event of a kind was seen so far, or nobody was spared it, that law has no width,
+        and exact binomial limits (Clopper-Pearson) take its place: without an event of the kind its
         share may be up to 1 - (alpha / 2)^(1 / n). Here n is how many of the rows were followed for
         so long: those at risk, divided by the share without an event of any kind.
 

@@ -7,7 +7,13 @@ import pytest
 from scipy.stats import norm
 
 from censquant import AFTRegressor, Surv
-from censquant.metrics import concordance_index, evaluate, log_score, pinball_loss_ipcw
+from censquant.metrics import (
+    bootstrap_interval,
+    concordance_index,
+    evaluate,
+    log_score,
+    pinball_loss_ipcw,
+)
 from censquant.metrics._distortion import fit_general_distortion
 from censquant.quantiles import QuantileCurve
 from censquant.survival import read_target
@@ -139,6 +145,19 @@ def test_the_test_of_calibration_keeps_its_size():
         values.append(fit_general_distortion(target, curve)[1])
     assert np.mean(np.array(values) < 0.05) < 0.15
     assert 0.35 < np.mean(values) < 0.65
+
+
+def test_intervals_of_scores_are_those_of_draws_of_such_rows():
+    x, y = made(60, seed=7, late=True, width=1.5)
+    found = bootstrap_interval(log_score, y, quantiles(x), TAUS, n_resamples=30, random_state=0)
+    assert found.lower < found.value < found.upper
+    drawn = np.random.default_rng(1).integers(60, size=60)
+    counts = np.bincount(drawn, minlength=60).astype(float)
+    assert concordance_index(y, x, sample_weight=counts) == pytest.approx(
+        concordance_index(y[drawn], x[drawn])
+    )
+    with pytest.raises(ValueError, match="got one with interval censoring in"):
+        bootstrap_interval(lambda y, p: 0.0, y, x)
 
 
 def test_scores_that_need_weights_refuse_such_rows():

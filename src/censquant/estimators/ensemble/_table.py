@@ -219,8 +219,8 @@ class PoolSummary:
             )
         elif np.isfinite(whole.log_score):
             sentences.append(
-                f"On held-out rows the pool has a log score of {whole.log_score:.3f}, given no "
-                "event until each row's entry."
+                f"On held-out rows the pool has a log score of {whole.log_score:.3f}; other scores "
+                "are not known of rows with intervals or entries."
             )
         if pool.calibration_p_value_ is not None:
             sentences.append(_calibration(pool.calibration_p_value_, pool.calibration_gap_))

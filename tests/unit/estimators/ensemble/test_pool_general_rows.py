@@ -86,7 +86,7 @@ def test_the_recommended_estimator_uses_intervals_and_imputes_for_those_that_can
     assert all(np.isfinite(row.log_score) for row in model.candidates_)
     assert all(np.isnan(row.brier) for row in model.candidates_)
     assert model.calibration_p_value_ is None
-    assert "given no event until each row's entry" in str(model.summary())
+    assert "other scores are not known of rows with intervals" in str(model.summary())
 
 
 @pytest.mark.parametrize("late", [False, True])
