@@ -126,6 +126,7 @@ class AalenJohansen:
         """
         z = normal_deviate(confidence)
         share, error = self(t), self.standard_error(t)
+        share = np.where(share > 1.0 - _ROUNDING, 1.0, share)
         inside = (share > 0) & (share < 1)
         known = np.where(inside, share, 0.5)
         reach = z * error / (known * np.log(known))
