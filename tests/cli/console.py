@@ -60,8 +60,9 @@ def printed_by(command, *, code=0):
     lines = done.out.splitlines()
     if shortened:
         return lines[: int(re.fullmatch(r"head -(\d+)", shortened)[1])]
-    # A progress bar writes over its own line.
-    notes = [line for line in done.err.splitlines() if "\r" not in line and "━" not in line]
+    # A progress bar writes over its own line, and kernels are compiled once per installation.
+    left_out = re.compile(r"\r|━|^\d+ kernels? compiled in ")
+    notes = [line for line in done.err.splitlines() if not left_out.search(line)]
     return [*notes, *lines]
 
 

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._frames import html_table, pandas_for
 from censquant._typing import Floats
 from censquant._validation import check_number
+from censquant._warn import warn_user
 from censquant.estimators import adapt
+from censquant.exceptions import ExtrapolationWarning
 from censquant.inspection._ages import DEFAULT_UNIT, read_ages, require_running
 from censquant.inspection._table import FeatureTable, read_labels
 from censquant.quantiles import QuantileCurve
@@ -19,6 +21,8 @@ from censquant.survival._columns import read_numbers
 
 ALL = "all"
 """Name of the line that counts all units, where others count groups."""
+# With fewer of the units supported, most of the number is the law of the tail.
+_SUPPORTED = 0.5
 
 # Units that are multiplied out term by term, before products are joined by Fourier transforms.
 _SHORT = 64
@@ -291,7 +295,8 @@ def expected_failures(
     -------
     failures : ExpectedFailures
         Print it, or take ``.to_frame()``. The column ``supported`` is the share of units for which
-        follow-up reaches the horizon; the risk of the others rests on the model's tail.
+        follow-up reaches the horizon; the risk of the others rests on the model's tail. Below one
+        half there is an `ExtrapolationWarning`.
 
     Examples
     --------
@@ -335,7 +340,7 @@ def expected_failures(
                 "pass them, or leave out y_train for limits that contain chance alone."
             )
         groups_train = read_labels("by_train", by_train, len(read_past(y_train)))
-    return ExpectedFailures.of(
+    found = ExpectedFailures.of(
         curve,
         read_ages(elapsed, len(curve), as_of=as_of, unit=unit),
         ahead,
@@ -345,6 +350,16 @@ def expected_failures(
         confidence=shares[0],
         service_level=shares[1],
     )
+    for row in found.rows:
+        if row.group == ALL and row.supported < _SUPPORTED:
+            warn_user(
+                f"Follow-up supports the risk within {row.horizon:g} of "
+                f"{100 * row.supported:.0f} % of the units only, and the numbers of the others "
+                "rest on the model's tail: limits do not contain that, ask for an earlier horizon.",
+                ExtrapolationWarning,
+            )
+            break
+    return found
 
 
 def read_horizons(horizons: ArrayLike) -> Floats:

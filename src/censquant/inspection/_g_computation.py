@@ -82,6 +82,13 @@ def _refitted(model: Any, rows: Arms, asked: Question, work: Refits) -> Floats:
     """Return the quantity of refits to draws of the units, shape (n_draws, 2, n_labels, k)."""
     unit, template = rows.units(), work.template(model)
     members = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
+    if len(members) < 2:
+        given = f"{len(rows)} row" if rows.data.groups is None else "1 group"
+        raise ValueError(
+            "X must have two rows or more, and groups two groups or more, since what differs "
+            f"between draws of them is what an interval is made of, got {given}: leave out y for "
+            "no interval."
+        )
     seeds = seed_sequence(work.random_state).spawn(work.n_resamples + 1)[1:]
     draws = np.full((work.n_resamples, 2, len(rows.labels), len(asked.at)), np.nan)
     saved = _Saved.open(work.checkpoint, lambda: _digest(model, rows, asked, seeds[0]), draws)

@@ -480,6 +480,13 @@ class _Rows:
                 TruncationWarning,
             )
 
+    def n_known(self, part: NDArray[np.intp] | slice = slice(None)) -> float:
+        """Return how many of some rows had the event by the time, or were followed for longer."""
+        known = (self.is_event | self.is_later)[part]
+        if self.cluster is not None:
+            return float(np.unique(self.cluster[part][known]).size)
+        return float(self.weight[part] @ known)
+
     def pseudo_observations(self, risk: Floats) -> Floats:
         """Return estimates of whether events come by the time; ``risk`` fills the gaps."""
         inside = np.clip(risk, _SMALLEST_RISK, 1.0 - _SMALLEST_RISK)
@@ -577,7 +584,7 @@ def _result(
         tuple(_bin(rows, part, pseudo, confidence) for part in _bins(risk, weight, n_bins)),
         float(weight @ risk / weight.sum()),
         float(np.clip(mean, 0.0, 1.0)),
-        _limits(mean, error_of_mean, confidence),
+        _limits(mean, error_of_mean, rows.n_known(), confidence),
         slope,
         slope_interval,
         *distances,
@@ -600,8 +607,15 @@ def _mean(values: Floats, weight: Floats, cluster: NDArray[np.intp] | None) -> t
     return mean, float(np.sqrt(spread[0, 0])) / float(weight.sum())
 
 
-def _limits(share: float, error: float, confidence: float) -> tuple[float, float]:
-    """Return limits of a share with the event by the normal law of log(-log(1 - share))."""
+def _limits(share: float, error: float, n_known: float, confidence: float) -> tuple[float, float]:
+    """Return limits of a share with the event by the normal law of log(-log(1 - share)).
+
+    That law has no width where none or all of the rows whose answer is known have it; the exact
+    binomial limits of these rows take its place.
+    """
+    if error == 0.0 and share in (0.0, 1.0) and n_known > 0:
+        most = 1.0 - ((1.0 - confidence) / 2.0) ** (1.0 / n_known)
+        return (0.0, most) if share == 0.0 else (1.0 - most, 1.0)
     if not (0.0 < share < 1.0 and error > 0.0):
         low, high = (share + side * normal_deviate(confidence) * error for side in (-1, 1))
         return float(np.clip(low, 0.0, 1.0)), float(np.clip(high, 0.0, 1.0))
@@ -634,7 +648,7 @@ def _bin(rows: _Rows, part: NDArray[np.intp], pseudo: Floats, confidence: float)
         if cluster is None or np.unique(cluster).size > 1:
             mean, error = _mean(pseudo[part], weight, cluster)
         observed = float(np.clip(mean, 0.0, 1.0))
-        lower, upper = _limits(mean, error, confidence)
+        lower, upper = _limits(mean, error, rows.n_known(part), confidence)
     return RiskBin(
         float(weight @ rows.risk[part] / weight.sum()),
         observed,

@@ -362,7 +362,8 @@ def calibration_incidence(
 ) -> tuple[Floats, Floats, Floats]:
     """Predicted and observed shares of each kind within a horizon, in groups of predicted ones.
 
-    For each kind rows are put into groups of nearly equal size by its predicted probability. The
+    For each kind rows are put into groups of nearly equal size by its predicted probability, with
+    equal ones together. The
     observed share of a group is the Aalen-Johansen estimate, since one minus Kaplan-Meier is too
     high where other kinds come first. Where the model is right, most observed shares lie within two
     standard errors of the predicted ones.
@@ -411,7 +412,7 @@ def calibration_incidence(
     table = np.full((3, len(causes.kinds), count), np.nan)
     for place in range(len(causes.kinds)):
         share = scored.incidence[:, place, 0]
-        for group, rows in enumerate(np.array_split(np.argsort(share, kind="stable"), count)):
+        for group, rows in enumerate(_groups_of(share, count)):
             if not weight[rows].any():
                 continue
             part = causes.take(rows)
@@ -423,3 +424,15 @@ def calibration_incidence(
                 table[2, place, group] = curve.standard_error(end)[place]
     predicted, observed, error = table
     return predicted, observed, error
+
+
+def _groups_of(share: Floats, count: int) -> list[NDArray[np.intp]]:
+    """Rows of each group by size of a prediction; those with equal ones stay together."""
+    order = np.argsort(share, kind="stable")
+    parts = np.array_split(order, count)
+    label = np.repeat(np.arange(count), [len(part) for part in parts])
+    _, place, size = np.unique(share, return_inverse=True, return_counts=True)
+    end = np.cumsum(size)
+    # All equal predictions go where the middle one of them is.
+    of_row = label[(end - size + (size - 1) // 2)[place]]
+    return [np.flatnonzero(of_row == group) for group in range(count)]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._typing import Floats
 from censquant.survival._causes import Causes, read_causes
 from censquant.survival._columns import read_weights
+from censquant.survival._comparisons import normal_deviate
 
 # As of Kaplan-Meier curves: a level that is reached exactly could be missed by rounding.
 _ROUNDING = 1e-10
@@ -108,7 +109,10 @@ class AalenJohansen:
     def limits(self, t: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """Pointwise confidence limits by the given times, by the normal law of log(-log F).
 
-        Before the first event of a kind both limits are 0: that law has no width there.
+        Where no event of a kind was seen so far, or nobody was spared it, that law has no width,
+        and exact binomial limits (Clopper-Pearson) take its place: without an event of the kind its
+        share may be up to 1 - (alpha / 2)^(1 / n). Here n is how many of the rows were followed for
+        so long: those at risk, divided by the share without an event of any kind.
 
         Parameters
         ----------
@@ -120,14 +124,30 @@ class AalenJohansen:
         -------
         low, high : ndarray of shape (n_kinds,) and the shape of ``t``, in [0, 1]
         """
-        from scipy.special import ndtri
-
+        z = normal_deviate(confidence)
         share, error = self(t), self.standard_error(t)
+        share = np.where(share > 1.0 - _ROUNDING, 1.0, share)
         inside = (share > 0) & (share < 1)
         known = np.where(inside, share, 0.5)
-        reach = float(ndtri((1 + confidence) / 2)) * error / (known * np.log(known))
+        reach = z * error / (known * np.log(known))
         ends = [np.where(inside, known ** np.exp(side * reach), share) for side in (-1, 1)]
         low, high = np.minimum(*ends), np.maximum(*ends)
+        at, tail = np.asarray(t, dtype=np.float64), (1.0 - confidence) / 2.0
+        followed = self.n_at_risk / np.append(1.0, self.survival[:-1])
+        # Rows that enter late say nothing of what came before.
+        followed = np.append(np.minimum.accumulate(followed), 0.0)
+        if self.survival[-1] == 0:  # nothing can follow
+            followed[-1] = followed[-2]
+        n_left = followed[np.searchsorted(self.time, at, side="left")]
+        most = np.where(n_left > 0, 1.0 - tail ** (1.0 / np.maximum(n_left, 1.0)), 1.0)
+        # At the start nothing can have happened yet.
+        begun = at > min(0.0, float(self.time[0]))
+        high = np.where((share == 0) & begun, most, high)
+        before = np.append(1.0, self.survival)[-2]
+        if self.survival[-1] == 0 and (share == 1).any():
+            # As the upper limit of a Kaplan-Meier curve that ends at 0.
+            last = before * (1.0 - tail ** (1.0 / max(float(self.n_at_risk[-1]), 1.0)))
+            low = np.where(share == 1, 1.0 - last, low)
         return low, high
 
     def quantile(self, levels: ArrayLike) -> Floats:

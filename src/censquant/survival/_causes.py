@@ -151,6 +151,12 @@ def _coded(event: Any, kinds: NDArray[Any] | None) -> tuple[NDArray[np.int64], N
         raise ValueError(
             f"event must hold the names {quoted(kinds.tolist())} of the kinds, got numbers."
         )
+    if kinds.size > 1 and all(isinstance(value, bool) for value in column.tolist()):
+        raise ValueError(
+            "event must hold the kind of each event, 0 or one of "
+            f"{listed(map(str, kinds.tolist()))}, got True and False, which do not tell kinds "
+            "apart."
+        )
     known = np.concatenate(([0], kinds))
     values = read_codes(column, name="event")
     unknown = np.setdiff1d(values, known)

@@ -129,6 +129,14 @@ def refuse_unusable(target: GeneralTarget, weight: Floats, *, left: bool) -> Non
     # A weight may be how often a row was counted.
     count = np.where(weight > 0, np.maximum(weight, 1.0), 0.0)
     n_known = int(count[target.event].sum())
+    if not n_known:
+        return  # `require_events` has the better words
+    if bool((target.event & (target.lower == -np.inf) | (count == 0)).all()):
+        raise ValueError(
+            "lower must be above 0 in some row, or some row be censored, got intervals from 0 in "
+            f"all {int(count.sum())} rows: events may then have come as early as one likes; add "
+            "rows that were seen without an event."
+        )
     if target.interval.any() and n_known < _FEWEST_EVENTS:
         raise ValueError(
             f"y must have a finite upper bound in at least {_FEWEST_EVENTS} rows where any is "

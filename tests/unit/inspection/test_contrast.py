@@ -1,5 +1,6 @@
 """What another value of one feature changes."""
 
+import re
 import warnings
 
 import numpy as np
@@ -206,6 +207,16 @@ def test_a_quantile_that_is_not_reached_is_infinite():
         (row,) = contrast(model, X, y, **DRUG, what="quantile", at=0.9, n_resamples=4).rows
     assert row.to == np.inf
     assert row.high == np.inf
+
+
+def test_an_interval_from_one_group_is_refused(cox, data):
+    X, y = data
+    message = (
+        "X must have two rows or more, and groups two groups or more, since what differs between "
+        "draws of them is what an interval is made of, got 1 group: leave out y for no interval."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        contrast(cox, X, y, **DRUG, at=1.0, groups=np.zeros(len(X)), n_resamples=5)
 
 
 def test_other_rows_than_those_of_the_fit_are_refused(cox, data):
@@ -559,4 +570,4 @@ def test_refits_show_no_bars_of_their_own(cox, data, capsys):
     model = LogNormalNN(max_epochs=1, verbose=1, random_state=0)
     contrast(model, *data, **ROBUST, at=2.0)
     shown = capsys.readouterr().err.splitlines()
-    assert not [line for line in shown if "compiling" not in line]  # at the first use of a kernel
+    assert not [line for line in shown if "kernels" not in line]  # at the first use of a kernel

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom, nbinom
 
 from censquant import CoxQuantileRegressor
+from censquant.exceptions import ExtrapolationWarning
 from censquant.inspection import ExpectedFailures, expected_failures
 from censquant.quantiles import QuantileCurve
 
@@ -57,6 +58,15 @@ def test_units_past_follow_up_are_told():
     curve = exponential(np.full(4, 100.0)).with_reach([0.9, 0.9, 0.2, 0.2])
     found = ExpectedFailures.of(curve, 10.0, [1.0, 50.0, 500.0])
     assert [row.supported for row in found.rows] == [1.0, 0.5, 0.0]
+
+
+def test_a_number_that_rests_on_the_tail_is_warned_of():
+    rng = np.random.default_rng(0)
+    X, time = rng.normal(size=(100, 1)), rng.exponential(size=100).clip(max=2)
+    model = CoxQuantileRegressor().fit(X, (time, time < 2))
+    message = "Follow-up supports the risk within 50 of 0 % of the units only, and the numbers of "
+    with pytest.warns(ExtrapolationWarning, match=re.escape(message)):
+        expected_failures(model, X, 0.5, [0.1, 50.0])
 
 
 def test_a_fleet_without_units_expects_nothing():

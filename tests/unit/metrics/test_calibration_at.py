@@ -195,6 +195,15 @@ def test_too_few_events_leave_no_curve():
     assert "There is no curve: 9 rows had the event by then" in str(found)
 
 
+def test_no_event_at_all_does_not_mean_that_there_is_no_risk():
+    time = np.r_[np.full(30, 0.5), np.full(70, 2.0)]
+    with pytest.warns(FewEventsWarning):
+        found = calibration_at(np.full(100, 0.1), None, (time, np.zeros(100, bool)), 1.0)
+    low, high = found.observed_interval
+    assert low == found.observed == 0
+    assert high == pytest.approx(1 - 0.025 ** (1 / 70)) == pytest.approx(found.bins[0].upper)
+
+
 def test_a_time_that_hardly_anybody_is_followed_to_is_warned_of():
     rng = np.random.default_rng(0)
     event, end = rng.uniform(0, 2, size=3_000), rng.uniform(0, 1, size=3_000)

@@ -1,5 +1,7 @@
 """Scores and calibration of incidences: against the scores of a single kind, and known truth."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -118,8 +120,32 @@ def test_a_right_model_lies_within_its_errors_and_a_wrong_one_does_not():
 
 def test_groups_that_were_not_followed_to_the_horizon_have_no_observed_share():
     y = ([1.0, 1.5, 2.0, 5.0], [1, 0, 2, 0])
-    _, observed, error = calibration_incidence(y, np.tile([0.1, 0.2], (4, 1)), 3.0, n_groups=2)
+    chance = np.column_stack([[0.1, 0.1, 0.2, 0.2], np.full(4, 0.2)])
+    _, observed, error = calibration_incidence(y, chance, 3.0, n_groups=2)
     assert np.isnan(observed[0]).tolist() == [True, False] == np.isnan(error[0]).tolist()
+
+
+def test_rows_of_equal_predictions_are_in_one_group_whatever_their_order():
+    rates, y = drawn(300)
+    chance = exponential(rates, np.array([1.0]))[:, :, 0].round(1)
+    order = np.random.default_rng(0).permutation(300)
+    found = calibration_incidence(y, chance, 1.0)
+    again = calibration_incidence((y[0][order], y[1][order]), chance[order], 1.0)
+    np.testing.assert_allclose(found, again, rtol=1e-9)
+    predicted, observed, _ = calibration_incidence(y, np.full((300, 2), 0.3), 1.0, n_groups=3)
+    whole = aalen_johansen(*y)(1.0)
+    np.testing.assert_allclose(observed, np.outer(whole, [np.nan, 1.0, np.nan]), rtol=1e-9)
+    assert np.isnan(predicted[:, [0, 2]]).all()
+
+
+def test_events_without_a_kind_are_refused():
+    incidence = np.full((3, 2, 1), 0.2)
+    message = (
+        "event must hold the kind of each event, 0 or one of 1, 2, got True and False, which do "
+        "not tell kinds apart."
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        log_score_incidence(([1.0, 2.0, 3.0], [True, False, True]), incidence, [1.5])
 
 
 def test_names_of_kinds_are_matched():

@@ -46,6 +46,29 @@ def test_incidences_of_transplanted_patients_are_those_of_scikit_survival():
     np.testing.assert_allclose(high[known], limits[1:, 1][known], atol=1e-12)
 
 
+def test_limits_of_a_kind_without_an_event_are_those_of_the_rows_that_were_followed():
+    """Ten rows, none censored before 2: by the binomial law of n rows without an event."""
+    time = np.arange(10) + 1.0
+    curve = aalen_johansen(time, [1, 1, 1, 1, 1, 1, 1, 1, 1, 2])
+    low, high = curve.limits([0.0, 0.5, 9.0])
+    assert low[1].tolist() == [0, 0, 0]
+    np.testing.assert_allclose(high[1], [0, *[1 - 0.025 ** (1 / 10)] * 2])
+    # Past the end of follow-up nothing is known of it, unless nobody is left.
+    _, high = aalen_johansen([1.0, 2.0], [1, 0]).limits([3.0])
+    assert high[0] > 0.9
+    curve = aalen_johansen([1.0, 2.0, 3.0], [1, 0, 2])
+    assert curve.limits([1.5], 0.9)[1][1] == pytest.approx(1 - 0.05 ** (1 / 3))
+
+
+def test_limits_of_one_kind_that_spares_nobody_agree_with_kaplan_meier():
+    time = np.arange(10) + 1.0
+    low, high = aalen_johansen(time, np.ones(10, int)).limits([12.0])
+    rest = kaplan_meier(time, np.ones(10, bool)).limits([12.0])
+    assert high.item() == 1
+    assert low.item() == pytest.approx(1 - 0.1 * (1 - 0.025))
+    assert rest[1].item() == pytest.approx(1 - low.item())
+
+
 def test_without_ties_incidences_are_those_of_lifelines():
     time, event = rows_of(80, decimals=9)
     curve = aalen_johansen(time, event)

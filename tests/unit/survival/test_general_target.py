@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import censquant
-from censquant import Surv
+from censquant import CoxQuantileRegressor, Surv
 from censquant._rows._cross_fit import make_folds
 from censquant._rows._fit_data import FitData
+from censquant.exceptions import NoEventsError
 from censquant.metrics import concordance_index_ipcw
 from censquant.survival import Target, read_target
 from censquant.survival._kinds_of_rows import READABLE, TAKEN_BY
@@ -379,11 +380,24 @@ def test_rows_that_differ_in_their_entries_alone_are_not_held_out_together():
             "most 1 of 40 rows: nothing is comparable; check whether entries and times are on the "
             "same clock.",
         ),
+        (
+            Surv.from_intervals(np.zeros(40), np.arange(40) + 1.0),
+            False,
+            "lower must be above 0 in some row, or some row be censored, got intervals from 0 in "
+            "all 40 rows: events may then have come as early as one likes; add rows that were seen "
+            "without an event.",
+        ),
     ],
 )
 def test_rows_that_say_too_little_are_refused_by_every_fit(y, left, message):
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         read_rows(y, left=left)
+
+
+def test_late_rows_without_an_event_have_the_error_of_others():
+    y = Surv.from_arrays(np.zeros(40, bool), np.arange(40) + 1.0, entry=np.full(40, 0.5))
+    with pytest.raises(NoEventsError, match=r"^y has no event: 40 of 40 rows are censored"):
+        CoxQuantileRegressor().fit(np.arange(40.0)[:, None], y)
 
 
 numbers = st.one_of(
