@@ -8,6 +8,7 @@ import pytest
 from lifelines import LogNormalAFTFitter, WeibullAFTFitter
 
 from censquant import AFTRegressor, Surv, load_model
+from censquant.metrics import pinball_loss_censored
 
 INF = np.inf
 
