@@ -8,6 +8,7 @@ import pytest
 from lifelines import LogNormalAFTFitter, WeibullAFTFitter
 
 from censquant import AFTRegressor, Surv, load_model
+from censquant.metrics import pinball_loss_censored
 
 INF = np.inf
 
@@ -125,4 +126,4 @@ def test_scores_refuse_what_they_would_misread():
         "y must be a target of kind 'right', got one with delayed entry in 120 of 120 rows: only "
     )
     with pytest.raises(ValueError, match="^" + re.escape(message)):
-        model.score(x, y)
+        pinball_loss_censored(y, model.predict_quantiles(x, [0.5]), [0.5])
