@@ -320,8 +320,8 @@ class AFTRegressor(EffectRegressor):
         """Return coefficients with standard errors, tests and limits, to print or as a frame.
 
         ``exp(coef)`` of a feature is its acceleration factor, with its 95 % limits; ``z`` is the
-        coefficient over its standard error and ``p`` Wald's two-sided p-value. With a penalty the
-        tests are not valid: coefficients are drawn to 0.
+        coefficient over its standard error and ``p`` Wald's two-sided p-value. With a penalty there
+        are coefficients alone: they are drawn to 0, so that no test or limit would be valid.
 
         Returns
         -------
@@ -350,11 +350,16 @@ class AFTRegressor(EffectRegressor):
             f"{self._n_events:,} events, log-likelihood {self.log_likelihood_:.7g}",
             "exp(coef) is the factor by which one unit multiplies times",
         ]
-        if self.covariance_ is not None:
+        covariance = self.covariance_ if self.penalty_ == 0 else None
+        if covariance is not None:
             lines[-1] += ", with 95 % limits"
-        lines += robust_note(self._n_independent, [self._n_rows])
+            lines += robust_note(self._n_independent, [self._n_rows])
+        elif self.penalty > 0:
+            lines.append("coefficients are drawn to 0: fit with penalty=0 for errors and tests")
+        elif self.penalty_ > 0:
+            lines.append("the likelihood has no maximum: there are no errors and tests")
         return CoefficientSummary.of_estimates(
-            "\n".join(lines), terms, np.array(values), self.covariance_, columns
+            "\n".join(lines), terms, np.array(values), covariance, columns
         )
 
     def log_likelihood(self, X: Any, y: Any) -> Floats:

@@ -268,6 +268,11 @@ def compare_models(
     >>> [row.method for row in found.rows], found.n_folds
     (['all', 'few'], 2)
     """
+    if not isinstance(models, Mapping):
+        raise ValueError(
+            "models must be a dict of names and models, got a "
+            f"{type(models).__name__}: pass {{'first': model, 'second': other}}."
+        )
     if not models:
         raise ValueError("models must name at least one model, got none.")
     target, levels = read_target(y), check_quantiles(quantiles)

@@ -10,12 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from censquant._frames import pandas_for
 from censquant._typing import Floats
 from censquant._validation import check_number
+from censquant._warn import warn_user
+from censquant.exceptions import FewEventsWarning
 from censquant.survival._columns import as_array, read_entry
 from censquant.survival._target import read_columns
 
 # Directions of the covariance below this share of the largest are rounding: groups without rows at
 # risk beside others.
 _NO_VARIANCE = 1e-10
+# With fewer events a group, of three or more, the law of chi-squared does not hold.
+_FEWEST_EVENTS = 2
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,8 @@ def log_rank_test(
     event : array-like of shape (n,)
         True where the event was observed.
     groups : array-like of shape (n,)
-        Numbers or texts, at least two different ones.
+        Numbers or texts, at least two different ones. With more than two there is a
+        `FewEventsWarning` below two events a group, where the p-value may be far too small.
     strata : array-like of shape (n,), optional
         Rows are compared only with rows of the same stratum, as by ``strata()`` in R.
     entry : array-like of shape (n,), optional
@@ -224,6 +229,13 @@ def log_rank_test(
         observed += events.sum(axis=0)
         expected += d @ share
         covariance += np.diag(spread @ share) - (share * spread[:, None]).T @ share
+    n_events = int(observed.sum())
+    if n_groups > 2 and 0 < n_events < _FEWEST_EVENTS * n_groups:
+        warn_user(
+            f"groups have {n_groups} different values for {n_events} events, too few for the "
+            "chi-squared law: the p-value may be far too small; put the values into a few classes.",
+            FewEventsWarning,
+        )
     chi, rank = _quadratic_form(observed - expected, covariance)
     from scipy.special import chdtrc
 

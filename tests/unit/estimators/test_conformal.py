@@ -13,6 +13,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_s
 import censquant
 from censquant import (
     BaseQuantileRegressor,
+    BoostedQuantileRegressor,
     ConformalSurvivalRegressor,
     CoxQuantileRegressor,
     PooledQuantileRegressor,

@@ -126,6 +126,11 @@ def test_what_makes_no_sense_is_refused(models):
         ({"models": {}}, "models must name at least one model, got none."),
         ({"X": X_TEST[1:]}, "X must have one row for each of the 286 rows of y, got 285."),
         ({"cv": 1}, "cv must be at least 2, got 1."),
+        (
+            {"models": [models["all"]]},
+            "models must be a dict of names and models, got a list: pass {'first': model, "
+            "'second': other}.",
+        ),
     ):
         given = {"models": models, "X": X_TEST, "y": Y_TEST, **options}
         with pytest.raises(ValueError, match="^" + re.escape(message)):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from lifelines.datasets import load_lung
 from lifelines.statistics import multivariate_logrank_test
 
+from censquant.exceptions import FewEventsWarning
 from censquant.survival import Estimate, kaplan_meier, log_rank_test
 from strategies import survival_data
 
@@ -58,6 +59,7 @@ def test_delayed_entry_is_the_score_test_of_coxph():
     np.testing.assert_allclose(test.p_value, 0.00472711297118, rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::censquant.exceptions.FewEventsWarning")
 @settings(max_examples=30, deadline=None)
 @given(data=survival_data(min_events=2))
 def test_lifelines_agrees(data):
@@ -117,6 +119,16 @@ def test_the_test_prints_and_becomes_a_frame():
 def test_wrong_groups_are_refused(options, message):
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         log_rank_test([1, 2, 3], [1, 1, 1], **options)
+
+
+def test_a_group_of_its_own_for_each_row_is_warned_of():
+    time = np.arange(1.0, 41.0)
+    message = (
+        "groups have 40 different values for 40 events, too few for the chi-squared law: the "
+        "p-value may be far too small; put the values into a few classes."
+    )
+    with pytest.warns(FewEventsWarning, match="^" + re.escape(message) + "$"):
+        log_rank_test(time, np.ones(40), time)
 
 
 def test_an_estimate_is_subtracted_from_estimates_alone():

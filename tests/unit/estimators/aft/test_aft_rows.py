@@ -1,11 +1,14 @@
 """Intervals and delayed entry: the model by rows that are not plain."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from lifelines import LogNormalAFTFitter, WeibullAFTFitter
 
 from censquant import AFTRegressor, Surv, load_model
+from censquant.metrics import pinball_loss_censored
 
 INF = np.inf
 
@@ -114,3 +117,13 @@ def test_a_stored_model_answers_as_before(tmp_path):
     model.save(tmp_path / "model.cq")
     other = load_model(tmp_path / "model.cq")
     np.testing.assert_array_equal(other.predict_curve(x).values, model.predict_curve(x).values)
+
+
+def test_scores_refuse_what_they_would_misread():
+    x, y = late_rows(120)
+    model = AFTRegressor().fit(x, y)
+    message = (
+        "y must be a target of kind 'right', got one with delayed entry in 120 of 120 rows: only "
+    )
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        pinball_loss_censored(y, model.predict_quantiles(x, [0.5]), [0.5])

@@ -8,6 +8,7 @@ from lifelines import LogLogisticAFTFitter, LogNormalAFTFitter, WeibullAFTFitter
 from lifelines.datasets import load_gbsg2 as lifelines_gbsg2
 from lifelines.datasets import load_larynx, load_lung
 from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
 
 from censquant import AFTRegressor
 
@@ -178,6 +179,19 @@ def test_limits_cover_as_often_as_they_say(distribution):
         covered += (low <= truth) & (truth <= high)
     # 95 %, within what 300 samples tell and the error of the normal approximation.
     assert (np.abs(covered / 300 - 0.95) < 0.045).all()
+
+
+def test_a_penalised_fit_has_no_tests():
+    rng = np.random.default_rng(0)
+    X, time = rng.normal(size=(50, 1)), rng.exponential(size=50)
+    found = AFTRegressor(penalty=1.0).fit(X, (time, time > 0)).summary()
+    assert "coefficients are drawn to 0: fit with penalty=0 for errors and tests" in str(found)
+    assert found.to_frame().columns.tolist() == ["coefficient", "exp_coefficient"]
+    few = np.arange(50) < 5  # whose events are never seen
+    with pytest.warns(ConvergenceWarning):
+        apart = AFTRegressor().fit(few[:, None] * 1.0, (time, (X[:, 0] < 0.5) & ~few)).summary()
+    assert "the likelihood has no maximum: there are no errors and tests" in str(apart)
+    assert "p" not in apart.to_frame()
 
 
 def test_the_summary_is_a_table_of_tests():
