@@ -95,7 +95,7 @@ def test_the_figure_has_a_panel_per_score_with_learners_in_their_order():
         names = [label.get_text() for label in ax.get_yticklabels()]
         assert sorted(names[:2]) == ["A good one", "Mine"]
         assert names[2] == "bad"
-        assert ax.get_xlabel() == "mean rank, 12 data sets"
+        assert ax.get_xlabel() == "mean rank\n12 data sets"
         dots = sorted(line.get_xdata()[0] for line in ax.lines)
         assert dots == pytest.approx([1.5, 1.5, 3.0])
     files = render(figure)

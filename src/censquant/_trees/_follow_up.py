@@ -553,7 +553,7 @@ def restore_features(estimator: Any, reader: Reader) -> None:
     """Give an estimator the fields `FEATURES`."""
     shape = getattr(estimator, "_input_shape", None)
     if shape is None:
-        shape = (len(estimator._column_names()),)
+        shape = (reader.sizes.get("features", estimator.n_features_in_),)
     reader.sizes["input"] = shape
     reader.fill(estimator, FEATURES)
     if estimator._feature_range is None and len(shape) == 1:

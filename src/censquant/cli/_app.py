@@ -54,7 +54,7 @@ def _options(
 
 # Each with the example that ends its help.
 COMMANDS: dict[Callable[..., None], str] = {
-    cohort: "cohort women.csv --time days --event cens --unit days --by horTh",
+    cohort: "cohort women.csv --time time --event cens --event-value 1 --by horTh",
     fit: "fit fleet.csv --time days --event failed -o fleet.model",
     predict: "predict fleet.model running.csv --quantiles 0.1,0.5 -o predicted.csv",
     failures: "failures fleet.model running.csv --start installed --as-of 2024-06-30 "

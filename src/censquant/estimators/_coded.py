@@ -76,8 +76,12 @@ class CodedFeatures(BaseQuantileRegressor):
 
     def _restore_encoder(self, reader: Reader) -> None:
         part = reader.part.parts.get(_ENCODER)
-        self._encoder = None if part is None else restored_encoder(part, feature_names(self))
-        reader.sizes["features"] = len(self._column_names())
+        self._encoder = None
+        # Of tables of numbers not the length of a list of names, which a forged number would fill.
+        reader.sizes["features"] = self.n_features_in_
+        if part is not None:
+            self._encoder = restored_encoder(part, feature_names(self))
+            reader.sizes["features"] = len(self._column_names())
 
 
 def places_of(columns: list[str]) -> dict[str, list[int]]:

@@ -56,7 +56,7 @@ def test_the_tables_of_a_clinical_page_are_its_facts(clinical):
     facts, page = written.facts, Page(text)
     assert set(page.tables) == {
         "characteristics", "cohort", "candidates", "promises", "scores", "levels", "coverage",
-        "risks", "importance", "individuals", "features",
+        "risks", "risk-calibration", "importance", "individuals", "features",
     }  # fmt: skip
     described = [row[0] for row in page.tables["characteristics"]]
     assert described == [line[0] for line in flat_lines(facts.cohort.characteristics)]

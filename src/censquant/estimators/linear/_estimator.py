@@ -613,7 +613,7 @@ class LinearQuantileRegressor(CodedFeatures):
         self._restore_encoder(reader)
         restore_features(self, reader)
         has_intercept = check_flag("has_intercept", reader.part.description["has_intercept"])
-        n_features = len(self._column_names())
+        n_features = reader.sizes["features"]
         reader.sizes["terms"] = n_features + int(has_intercept)
         reader.sizes["columns"] = n_features + 1
         reader.fill(self, _STORED)

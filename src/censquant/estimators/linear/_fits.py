@@ -36,7 +36,7 @@ _ROWS_OF_FINE = 1_000
 _Z = NormalDist().inv_cdf(0.975)
 _TWENTIETH = NormalDist().inv_cdf(0.95)
 # So many times as far as quartiles lie outer quantiles, where quartiles say nothing.
-_TOO_NARROW = 2.0
+_TOO_NARROW = 4.0
 # Standard errors from the median at which replications are cut for their correlations.
 _FURTHEST = 3.0
 # A quartile distance is this many standard deviations of a normal distribution.
