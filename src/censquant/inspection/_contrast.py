@@ -376,7 +376,7 @@ def contrast(
     >>> end = rng.uniform(0, 12, 400)
     >>> X, y = np.column_stack((treated, severity)), (np.minimum(life, end), life <= end)
     >>> model = AFTRegressor().fit(X, y)
-    >>> found = contrast(model, X, y, feature=0, to=1, from_=0, at=5, n_resamples=20)
+    >>> found = contrast(model, X, y, feature=0, to=1, from_=0, at=3, n_resamples=20)
     >>> row = found.rows[0]
     >>> 0 < row.low < row.difference < row.high, found.n_resamples
     (True, 20)
