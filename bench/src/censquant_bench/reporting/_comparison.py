@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 _RANK_NOTE = (
-    "Mean rank over the data sets among the published learners and the method alone, 1 the best, "
-    "ties averaged; in brackets its place by mean rank, and the 95 % interval by drawing data sets "
-    "anew."
+    "Mean rank over the data sets, among the published learners and this method: 1 is the best, "
+    "and ties share their mean rank. In brackets: the place by mean rank, and the 95 % interval "
+    "from resampled data sets."
 )
 _LEARNER_NOTE = (
     "Mean ranks as above, of every learner; a learner's rank depends on which score the method is "
